@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Compiled extensions only; all metadata stands in pyproject.toml."""
+
+import os
+import sys
+from pathlib import Path
+
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+
+MSVC = sys.platform == "win32"
+COMPILE = ["/std:c++17", "/O2"] if MSVC else ["-std=c++17", "-O3", "-fvisibility=hidden", "-Wall"]
+LINK = [] if MSVC else ["-pthread"]
+if not MSVC:
+    COMPILE.append("-pthread")
+if os.environ.get("SVMCUT_SANITIZE"):
+    sanitize = [f"-fsanitize={os.environ['SVMCUT_SANITIZE']}", "-fno-omit-frame-pointer", "-g", "-O1"]
+    COMPILE += sanitize
+    LINK += sanitize
+
+# Each .pyx names the C++ files it calls in a "# distutils: sources" line at its head.
+extensions = [
+    Extension(
+        f"svmcut._native.{path.stem}",
+        [str(path)],
+        include_dirs=["csrc"],
+        depends=[str(header) for header in Path("csrc").glob("*.h")],
+        language="c++",
+        extra_compile_args=COMPILE,
+        extra_link_args=LINK,
+    )
+    for path in sorted(Path("svmcut/_native").glob("*.pyx"))
+]
+
+setup(
+    ext_modules=cythonize(
+        extensions,
+        build_dir="build/cython",
+        compiler_directives={"language_level": 3, "boundscheck": False, "wraparound": False, "binding": False},
+    )
+)

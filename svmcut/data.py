@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Examples in memory: sparse rows, labels, queries, and where they came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Csr:
+    """Sparse rows X of shape (n, d) as three arrays.
+
+    Attributes
+    ----------
+    data : (nnz,) float32
+        Values; explicit zeros of the file are kept.
+    indices : (nnz,) int32
+        0-based columns, strictly increasing within a row.
+    indptr : (n + 1,) int64
+        Row i holds entries indptr[i] to indptr[i + 1]; indptr[0] need not be 0 (a block of rows shares its arrays).
+    n_features : int
+        d, one more than the largest column.
+
+    Notes
+    -----
+    Three plain arrays and not a scipy matrix: importing scipy costs more CPU time than a small run needs.
+    """
+
+    data: NDArray[np.float32]
+    indices: NDArray[np.int32]
+    indptr: NDArray[np.int64]
+    n_features: int
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.indptr) - 1
+
+    @property
+    def nnz(self) -> int:
+        return int(self.indptr[-1] - self.indptr[0])
+
+    @property
+    def nbytes(self) -> int:
+        return self.data.nbytes + self.indices.nbytes + self.indptr.nbytes
+
+    def rows(self, start: int, stop: int) -> Csr:
+        """Rows start to stop as a view on the same arrays, O(1)."""
+        return Csr(self.data, self.indices, self.indptr[start : stop + 1], self.n_features)
+
+    def take(self, rows: NDArray) -> Csr:
+        """The named rows, copied, in the order given; O(their nonzeros)."""
+        starts = self.indptr[rows]
+        lengths = self.indptr[np.asarray(rows) + 1] - starts
+        indptr = np.zeros(len(lengths) + 1, np.int64)
+        np.cumsum(lengths, out=indptr[1:])
+        where = np.repeat(starts - indptr[:-1], lengths) + np.arange(indptr[-1])
+        return Csr(self.data[where], self.indices[where], indptr, self.n_features)
+
+    def to_dense(self) -> NDArray[np.float32]:
+        """(n, d) float32; for tests and small data."""
+        dense = np.zeros((self.n_rows, self.n_features), np.float32)
+        for i in range(self.n_rows):
+            row = slice(self.indptr[i], self.indptr[i + 1])
+            dense[i, self.indices[row]] = self.data[row]
+        return dense
+
+    def to_scipy(self):
+        """The same arrays as scipy.sparse.csr_array."""
+        from scipy.sparse import csr_array
+
+        start, stop = self.indptr[0], self.indptr[-1]
+        parts = (self.data[start:stop], self.indices[start:stop], self.indptr - start)
+        return csr_array(parts, shape=(self.n_rows, self.n_features))
+
+    @classmethod
+    def from_dense(cls, dense) -> Csr:
+        """Nonzeros of a 2-D array; for tests and small data."""
+        dense = np.asarray(dense, np.float32)
+        rows, columns = np.nonzero(dense)
+        indptr = np.zeros(len(dense) + 1, np.int64)
+        np.cumsum(np.bincount(rows, minlength=len(dense)), out=indptr[1:])
+        return cls(dense[rows, columns], columns.astype(np.int32), indptr, dense.shape[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where rows came from, so that errors found after reading still name FILE:LINE.
+
+    Attributes
+    ----------
+    path : str
+        As the user named it.
+    skips : (k, 2) int64
+        Row numbers before which lines without an example (comments, blanks) stand, and how many lines stand before that
+        row in all; rows in between are on consecutive lines.
+    """
+
+    path: str
+    skips: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 2), np.int64))
+
+    def line_of(self, row: int) -> int:
+        """The 1-based line of a 0-based row."""
+        k = int(np.searchsorted(self.skips[:, 0], row, side="right"))
+        return row + 1 + (int(self.skips[k - 1, 1]) if k else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """Labelled rows as read; a Risk makes of the labels what it needs.
+
+    Attributes
+    ----------
+    X : Csr
+        (n, d) features.
+    y : (n,) float64
+        Labels exactly as in the file.
+    qid : (n,) int64 or None
+        Query of each row; None when no line has one.
+    cost : (n,) float64 or None
+        svm_light's ``cost:``; None when no line has one.
+    source : Source
+        Path and line numbers.
+    """
+
+    X: Csr
+    y: NDArray[np.float64]
+    qid: NDArray[np.int64] | None
+    cost: NDArray[np.float64] | None
+    source: Source
+
+    def __len__(self) -> int:
+        return len(self.y)

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every failure a user may meet, with the exit status it leads to.
+
+Messages are in compiler style, ``FILE:LINE:COLUMN: what is wrong; what is expected``, so that editors jump to the place.
+The command line prints ``str(error)`` on stderr and exits with ``error.exit_status``; no traceback reaches a user.
+"""
+
+from __future__ import annotations
+
+
+class SvmcutError(Exception):
+    """Base of all failures that are reported as one message.
+
+    Attributes
+    ----------
+    exit_status : int
+        1 for bad data, models and failed training; 2 for usage.
+    """
+
+    exit_status = 1
+
+
+class UsageError(SvmcutError):
+    """An option, a value or a combination of them that no run can honour."""
+
+    exit_status = 2
+
+
+class FileError(SvmcutError):
+    """A file or its text is not what the format demands.
+
+    Parameters
+    ----------
+    path : str
+        The file as the user named it.
+    message : str
+        What is wrong and what is expected.
+    line, column : int or None
+        1-based place; None where the fault has none (a missing file).
+    """
+
+    def __init__(self, path: str, message: str, line: int | None = None, column: int | None = None):
+        self.path, self.message, self.line, self.column = path, message, line, column
+        place = ":".join(str(part) for part in (path, line, column) if part is not None)
+        super().__init__(f"{place}: {message}")
+
+
+class DataError(FileError):
+    """An example file is refused."""
+
+
+class ModelError(FileError):
+    """A model file is refused."""
+
+
+class OutputError(FileError):
+    """A file cannot be written; whatever stood there before still stands."""
+
+
+class TrainingError(SvmcutError):
+    """Training cannot start or go on with this data (for example: a measure that needs both classes)."""
+
+
+class MemoryLimitError(SvmcutError):
+    """The memory a step needs is more than there is; says both."""

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Shared fixtures. Reference data beside the project is used where it exists and never required."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+SHARED = Path(__file__).resolve().parent.parent.parent / "shared"
+
+
+@pytest.fixture(scope="session")
+def shared():
+    """The folder of reference data beside the project; the test is skipped where there is none."""
+    if not (SHARED / "golden" / "check.py").exists():
+        pytest.skip("no reference data beside the project")
+    return SHARED
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20060820)
