@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a risk is: a convex function of the scores that knows labels and never features."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Linearization(NamedTuple):
+    """The most violated constraint at scores s, as a linear function of the scores.
+
+    Attributes
+    ----------
+    value : float
+        R(s), in the unit of the risk.
+    coef : (n,) float64
+        A subgradient of R at s.
+    offset : float
+        The constant of the cut, known exactly (a count or the loss of a labelling): for every s',
+        R(s') >= offset + coef.s', with equality at s. Not computed as value - coef.s, which loses digits.
+    """
+
+    value: float
+    coef: NDArray
+    offset: float
+
+
+class BoundRisk(Protocol):
+    """A risk of given labels."""
+
+    def linearize(self, s: NDArray) -> Linearization:
+        """Value, subgradient and offset at scores s, (n,) float64; O(n log n) unless documented."""
+        ...
+
+
+class Risk(Protocol):
+    """A family of risks.
+
+    Attributes
+    ----------
+    name : str
+        As ``--loss`` takes it.
+    scope : {"example", "query", "sample"}
+        What a partition of the rows may separate without changing the value.
+    """
+
+    name: str
+    scope: Literal["example", "query", "sample"]
+
+    def bind(self, y: NDArray, qid: NDArray | None = None, cost: NDArray | None = None, threads: int = 1) -> BoundRisk:
+        """Check the labels once, sort and index once.
+
+        Raises
+        ------
+        TrainingError
+            When the labels leave the risk undefined (a measure that needs both classes); names the loss.
+        """
+        ...
