@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Products with sparse rows and the vector operations between them. Sums run over pieces whose bounds depend on the
+// shape of the data alone and are added in the order of the pieces: the same bytes for any number of threads.
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "parallel.h"
+#include "svmcut.h"
+
+namespace {
+
+constexpr int64_t kEntriesPerPiece = 1 << 16;
+constexpr int64_t kVectorPiece = 1 << 14;
+
+int64_t entries(const svmcut_csr* X) { return X->indptr[X->n_rows] - X->indptr[0]; }
+
+// Row bounds of `pieces` pieces with about equally many entries.
+std::vector<int64_t> balanced_rows(const svmcut_csr* X, int64_t pieces) {
+    std::vector<int64_t> bound(pieces + 1);
+    const int64_t first = X->indptr[0], total = entries(X);
+    for (int64_t k = 0; k <= pieces; ++k) {
+        const int64_t target = first + static_cast<int64_t>(static_cast<double>(total) * k / pieces);
+        bound[k] = std::lower_bound(X->indptr, X->indptr + X->n_rows, target) - X->indptr;
+    }
+    bound[0] = 0;
+    bound[pieces] = X->n_rows;
+    return bound;
+}
+
+// Four independent sums hide the latency of the gathers.
+inline double row_dot(const float* x, const int32_t* j, int64_t count, const double* w) {
+    double a = 0, b = 0, c = 0, d = 0;
+    int64_t k = 0;
+    for (; k + 4 <= count; k += 4) {
+        a += x[k] * w[j[k]];
+        b += x[k + 1] * w[j[k + 1]];
+        c += x[k + 2] * w[j[k + 2]];
+        d += x[k + 3] * w[j[k + 3]];
+    }
+    for (; k < count; ++k) a += x[k] * w[j[k]];
+    return (a + b) + (c + d);
+}
+
+inline void row_add(const float* x, const int32_t* j, int64_t count, double c, double* out) {
+    int64_t k = 0;
+    for (; k + 4 <= count; k += 4) {  // columns of a row differ, so the four updates are independent
+        out[j[k]] += c * x[k];
+        out[j[k + 1]] += c * x[k + 1];
+        out[j[k + 2]] += c * x[k + 2];
+        out[j[k + 3]] += c * x[k + 3];
+    }
+    for (; k < count; ++k) out[j[k]] += c * x[k];
+}
+
+void add_rows(const svmcut_csr* X, const double* coef, int64_t begin, int64_t end, double* out) {
+    for (int64_t i = begin; i < end; ++i) {
+        if (coef[i] == 0.0) continue;
+        const int64_t start = X->indptr[i];
+        row_add(X->data + start, X->indices + start, X->indptr[i + 1] - start, coef[i], out);
+    }
+}
+
+// Many rows, few columns: private sums per piece of rows, added in order.
+int adjoint_by_rows(const svmcut_csr* X, const double* coef, double* out, int64_t pieces, int threads) {
+    const int64_t d = X->n_features;
+    std::vector<double> sums;
+    try {
+        sums.assign(pieces * d, 0.0);
+    } catch (...) {
+        return SVMCUT_NO_MEMORY;
+    }
+    const auto bound = balanced_rows(X, pieces);
+    svmcut::for_pieces(pieces, threads,
+                       [&](int64_t p) { add_rows(X, coef, bound[p], bound[p + 1], sums.data() + p * d); });
+    for (int64_t p = 0; p < pieces; ++p)
+        for (int64_t j = 0; j < d; ++j) out[j] += sums[p * d + j];
+    return SVMCUT_OK;
+}
+
+// Many columns: every thread owns a range of columns and meets the rows in order, so each column's sum is the one a
+// single thread forms.
+void adjoint_by_columns(const svmcut_csr* X, const double* coef, double* out, const int64_t* columns, int ranges) {
+    svmcut::for_pieces(ranges, ranges, [&](int64_t r) {
+        const int32_t lo = static_cast<int32_t>(columns[r]), hi = static_cast<int32_t>(columns[r + 1]);
+        for (int64_t i = 0; i < X->n_rows; ++i) {
+            if (coef[i] == 0.0) continue;
+            const int32_t* begin = X->indices + X->indptr[i];
+            const int32_t* end = X->indices + X->indptr[i + 1];
+            const int32_t* first = lo == 0 ? begin : std::lower_bound(begin, end, lo);
+            const int32_t* last = hi >= X->n_features ? end : std::lower_bound(first, end, hi);
+            row_add(X->data + (first - X->indices), first, last - first, coef[i], out);
+        }
+    });
+}
+
+template <class Term>
+double piecewise_sum(int64_t n, int threads, Term&& term) {
+    const int64_t pieces = (n + kVectorPiece - 1) / kVectorPiece;
+    if (pieces <= 1) return term(0, n);
+    std::vector<double> part(pieces);
+    svmcut::for_pieces(pieces, n < 8 * kVectorPiece ? 1 : threads,
+                       [&](int64_t p) { part[p] = term(p * kVectorPiece, std::min(n, (p + 1) * kVectorPiece)); });
+    double sum = 0;
+    for (double value : part) sum += value;
+    return sum;
+}
+
+}  // namespace
+
+extern "C" {
+
+int svmcut_scores(const svmcut_csr* X, const double* w, double constant, double* s, int threads) {
+    const int64_t pieces = std::max<int64_t>(1, std::min(X->n_rows, entries(X) / kEntriesPerPiece));
+    const auto bound = balanced_rows(X, pieces);
+    svmcut::for_pieces(pieces, threads, [&](int64_t p) {
+        for (int64_t i = bound[p]; i < bound[p + 1]; ++i) {
+            const int64_t start = X->indptr[i];
+            s[i] = row_dot(X->data + start, X->indices + start, X->indptr[i + 1] - start, w) + constant;
+        }
+    });
+    return SVMCUT_OK;
+}
+
+int svmcut_adjoint(const svmcut_csr* X, const double* coef, double* out, const int64_t* columns, int ranges,
+                   int threads) {
+    const int64_t d = X->n_features, pieces = std::min<int64_t>(16, entries(X) / kEntriesPerPiece);
+    if (pieces > 1 && pieces * d <= entries(X) / 16) return adjoint_by_rows(X, coef, out, pieces, threads);
+    if (threads > 1 && ranges > 1 && entries(X) > 4 * kEntriesPerPiece)
+        adjoint_by_columns(X, coef, out, columns, ranges);
+    else
+        add_rows(X, coef, 0, X->n_rows, out);
+    return SVMCUT_OK;
+}
+
+double svmcut_dot(int64_t n, const double* a, const double* b, int threads) {
+    return piecewise_sum(n, threads, [&](int64_t begin, int64_t end) {
+        double s[8] = {0};
+        int64_t i = begin;
+        for (; i + 8 <= end; i += 8)
+            for (int k = 0; k < 8; ++k) s[k] += a[i + k] * b[i + k];
+        for (; i < end; ++i) s[0] += a[i] * b[i];
+        return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
+    });
+}
+
+void svmcut_combine(int64_t n, int64_t count, const double* weights, const double* const* vectors, double* out,
+                    int threads) {
+    const int64_t pieces = (n + kVectorPiece - 1) / kVectorPiece;
+    svmcut::for_pieces(pieces, n * count < 8 * kVectorPiece ? 1 : threads, [&](int64_t p) {
+        const int64_t begin = p * kVectorPiece, end = std::min(n, begin + kVectorPiece);
+        std::fill(out + begin, out + end, 0.0);
+        for (int64_t k = 0; k < count; ++k) {
+            const double weight = weights[k];
+            const double* v = vectors[k];
+            if (weight == 0.0) continue;
+            for (int64_t i = begin; i < end; ++i) out[i] += weight * v[i];
+        }
+    });
+}
+
+void svmcut_blend(int64_t n, double p, const double* x, double q, const double* y, double* out, int threads) {
+    const int64_t pieces = (n + kVectorPiece - 1) / kVectorPiece;
+    svmcut::for_pieces(pieces, n < 8 * kVectorPiece ? 1 : threads, [&](int64_t k) {
+        const int64_t begin = k * kVectorPiece, end = std::min(n, begin + kVectorPiece);
+        for (int64_t i = begin; i < end; ++i) out[i] = p * x[i] + q * y[i];
+    });
+}
+
+void svmcut_row_norms(const svmcut_csr* X, double* squared) {
+    for (int64_t i = 0; i < X->n_rows; ++i) {
+        double sum = 0;
+        for (int64_t k = X->indptr[i]; k < X->indptr[i + 1]; ++k) sum += static_cast<double>(X->data[k]) * X->data[k];
+        squared[i] = sum;
+    }
+}
+
+}  // extern "C"

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# distutils: sources = csrc/simplex_qp.cc
+"""Thin wrapper of csrc/simplex_qp.cc."""
+
+from libc.stdint cimport int64_t
+from libc.stdlib cimport free, malloc
+
+
+cdef extern from "svmcut.h" nogil:
+    int svmcut_simplex_qp(int64_t k, const double* H, const double* b, double C, double tol, int64_t max_steps,
+                          double* beta, double* work, double* gap, int64_t* steps)
+
+
+def simplex_qp(const double[:, ::1] H, const double[::1] b, double C, double tol, int64_t max_steps, double[::1] beta):
+    """Minimises C/2 beta'H beta - b'beta over the unit simplex in place; returns (gap, steps)."""
+    cdef int64_t k = b.shape[0], steps = 0
+    cdef double gap = 0.0
+    if k < 1 or H.shape[0] != k or H.shape[1] != k or beta.shape[0] != k:
+        raise ValueError("H, b and beta differ in size")
+    cdef double* work = <double*>malloc(k * (k + 4) * sizeof(double))
+    if work == NULL:
+        raise MemoryError
+    cdef int status
+    with nogil:
+        status = svmcut_simplex_qp(k, &H[0, 0], &b[0], C, tol, max_steps, &beta[0], work, &gap, &steps)
+    free(work)
+    if status == 1:
+        raise MemoryError
+    return gap, steps

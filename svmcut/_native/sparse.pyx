@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# distutils: sources = csrc/sparse.cc csrc/hinge.cc
+"""Thin wrappers of csrc/sparse.cc and csrc/hinge.cc: shapes and dtypes are checked here, sums are formed there."""
+
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free, malloc
+
+
+cdef extern from "svmcut.h" nogil:
+    ctypedef struct svmcut_csr:
+        const float* data
+        const int32_t* indices
+        const int64_t* indptr
+        int64_t n_rows
+        int64_t n_features
+    int svmcut_scores(const svmcut_csr* X, const double* w, double constant, double* s, int threads)
+    int svmcut_adjoint(const svmcut_csr* X, const double* coef, double* out, const int64_t* columns, int ranges,
+                       int threads)
+    double svmcut_dot(int64_t n, const double* a, const double* b, int threads)
+    void svmcut_combine(int64_t n, int64_t count, const double* weights, const double* const* vectors, double* out,
+                        int threads)
+    void svmcut_blend(int64_t n, double p, const double* x, double q, const double* y, double* out, int threads)
+    void svmcut_row_norms(const svmcut_csr* X, double* squared)
+    int svmcut_hinge(int64_t n, const double* y, const double* s, double* coef, double* value, int64_t* violated,
+                     int threads)
+    int svmcut_hinge_line(int64_t n, const double* y, const double* s, const double* e, double wd, double dd,
+                          double C, double* step, int threads)
+
+
+cdef class Rows:
+    """The arrays of a Csr, checked once and kept alive."""
+
+    cdef const float[::1] data
+    cdef const int32_t[::1] indices
+    cdef const int64_t[::1] indptr
+    cdef svmcut_csr csr
+
+    def __init__(self, X):
+        self.data, self.indices, self.indptr = X.data, X.indices, X.indptr
+        cdef int64_t n = self.indptr.shape[0] - 1
+        if n < 0 or self.data.shape[0] != self.indices.shape[0] or self.indptr[n] > self.data.shape[0]:
+            raise ValueError("data, indices and indptr do not belong together")
+        self.csr.data = &self.data[0] if self.data.shape[0] else NULL
+        self.csr.indices = &self.indices[0] if self.indices.shape[0] else NULL
+        self.csr.indptr = &self.indptr[0]
+        self.csr.n_rows = n
+        self.csr.n_features = X.n_features
+
+
+cdef inline const double* first(const double[::1] v) noexcept nogil:
+    return &v[0] if v.shape[0] else NULL
+
+
+def scores(Rows X, const double[::1] w, double constant, double[::1] out, int threads):
+    """out[i] = sum_j X[i][j] w[j] + constant; w has at least n_features entries."""
+    if w.shape[0] < X.csr.n_features or out.shape[0] != X.csr.n_rows:
+        raise ValueError("w or out has the wrong length")
+    if X.csr.n_rows == 0:
+        return
+    cdef const double* weights = first(w)
+    cdef double* s = &out[0]
+    with nogil:
+        svmcut_scores(&X.csr, weights, constant, s, threads)
+
+
+def adjoint(Rows X, const double[::1] coef, double[::1] out, const int64_t[::1] columns, int threads):
+    """out[j] += sum_i coef[i] X[i][j]; columns: the bounds of the threads' ranges of columns."""
+    if coef.shape[0] != X.csr.n_rows or out.shape[0] < X.csr.n_features:
+        raise ValueError("coef or out has the wrong length")
+    if X.csr.n_rows == 0 or X.csr.n_features == 0:
+        return
+    cdef int ranges = <int>columns.shape[0] - 1
+    if ranges < 1 or columns[0] != 0 or columns[ranges] != X.csr.n_features:
+        raise ValueError("columns must run from 0 to n_features")
+    cdef int status
+    with nogil:
+        status = svmcut_adjoint(&X.csr, &coef[0], &out[0], &columns[0], ranges, threads)
+    if status:
+        raise MemoryError
+
+
+def dot(const double[::1] a, const double[::1] b, int threads=1):
+    """sum_i a[i] b[i]"""
+    if a.shape[0] != b.shape[0]:
+        raise ValueError("a and b differ in length")
+    cdef double value
+    cdef const double* p = first(a)
+    cdef const double* q = first(b)
+    with nogil:
+        value = svmcut_dot(a.shape[0], p, q, threads)
+    return value
+
+
+def combine(const double[::1] weights, list vectors, double[::1] out, int threads=1):
+    """out = sum_k weights[k] vectors[k]"""
+    cdef int64_t k, count = len(vectors)
+    cdef const double[::1] v
+    if weights.shape[0] != count:
+        raise ValueError("one weight a vector is needed")
+    cdef const double** table = <const double**>malloc((count + 1) * sizeof(double*))
+    if table == NULL:
+        raise MemoryError
+    try:
+        for k in range(count):
+            v = vectors[k]
+            if v.shape[0] != out.shape[0]:
+                raise ValueError("vectors differ in length")
+            table[k] = first(v)
+        if out.shape[0]:
+            with nogil:
+                svmcut_combine(out.shape[0], count, first(weights), table, &out[0], threads)
+    finally:
+        free(table)
+
+
+def blend(double p, const double[::1] x, double q, const double[::1] y, double[::1] out, int threads=1):
+    """out = p x + q y; out may be x or y."""
+    if x.shape[0] != out.shape[0] or y.shape[0] != out.shape[0]:
+        raise ValueError("x, y and out differ in length")
+    if out.shape[0]:
+        with nogil:
+            svmcut_blend(out.shape[0], p, &x[0], q, &y[0], &out[0], threads)
+
+
+def row_norms(Rows X, double[::1] out):
+    """out[i] = |x_i|^2"""
+    if out.shape[0] != X.csr.n_rows:
+        raise ValueError("out has the wrong length")
+    if X.csr.n_rows:
+        with nogil:
+            svmcut_row_norms(&X.csr, &out[0])
+
+
+def hinge(const double[::1] y, const double[::1] s, double[::1] coef, int threads=1):
+    """Fills coef with the subgradient of the hinge risk at s; returns (value, violated)."""
+    cdef double value = 0.0
+    cdef int64_t violated = 0
+    cdef int64_t n = y.shape[0]
+    if s.shape[0] != n or coef.shape[0] != n:
+        raise ValueError("y, s and coef differ in length")
+    if n:
+        with nogil:
+            svmcut_hinge(n, &y[0], &s[0], &coef[0], &value, &violated, threads)
+    return value, violated
+
+
+def hinge_line(const double[::1] y, const double[::1] s, const double[::1] e, double wd, double dd, double C,
+               int threads=1):
+    """The step t >= 0 that minimises the primal along scores s + t e."""
+    cdef double step = 0.0
+    cdef int status = 0
+    cdef int64_t n = y.shape[0]
+    if s.shape[0] != n or e.shape[0] != n:
+        raise ValueError("y, s and e differ in length")
+    if n:
+        with nogil:
+            status = svmcut_hinge_line(n, &y[0], &s[0], &e[0], wd, dd, C, &step, threads)
+    if status:
+        raise MemoryError
+    return step

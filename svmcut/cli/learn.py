@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""svmcut learn: the click command in front of a training run."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from svmcut.cli.options import LEARN, LearnOptions
+
+
+class TableType(click.ParamType):
+    """A click type that reads values as the table of options says."""
+
+    def __init__(self, kind):
+        self.name, self._parse = kind.name, kind.parse
+
+    def convert(self, value, param, ctx):
+        try:
+            return self._parse(value) if isinstance(value, str) else value
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+def table_options(command):
+    """Adds every option of the table to a click command."""
+    for option in reversed(LEARN):
+        command = click.option(*option.flags, option.field, type=TableType(option.kind), help=option.help)(command)
+    return command
+
+
+EPILOG = """\b
+Examples:
+  svmcut learn -c 20 train.dat model            svm_perf's unit of C
+  svmcut learn --example-cost 1 train.dat model LIBLINEAR's unit of C
+  svmcut learn -c 1 --gap 1e-4 --report run.json train.dat.gz model
+  zcat train.gz | svmcut learn -c 1 - model     from a pipe
+"""
+
+
+@click.command(
+    epilog=EPILOG,
+    short_help="Train a model on a file of examples.",
+    context_settings={"help_option_names": ["-?", "--help"], "max_content_width": 110},
+)
+@table_options
+@click.option("--progress/--no-progress", default=None, help="Progress bar on stderr; by default on a terminal.")
+@click.argument("example_file", metavar="EXAMPLE_FILE")
+@click.argument("model_file", metavar="[MODEL_FILE]", default="svm_struct_model")
+def learn(**values):
+    """Train a linear support vector machine on EXAMPLE_FILE and write it to MODEL_FILE.
+
+    EXAMPLE_FILE holds one example a line, LABEL INDEX:VALUE INDEX:VALUE ... (LIBSVM and svm_light format); it may be
+    gzip-compressed, a pipe, or - for standard input. Labels above 0 are positive. Every option of svm_perf_learn is
+    taken with the same meaning.
+    """
+    from svmcut.cli.training import run
+
+    sys.exit(run(LearnOptions(**{name: value for name, value in values.items() if value is not None})))

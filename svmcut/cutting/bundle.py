@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The cuts in use: offsets, Gram matrix, and beta on the unit simplex.
+
+    lower model   1/2 |w|^2 + C max_t (b_t + a_t.w)          cuts t, one of them the flat plane (0, 0): R >= 0
+    its dual      D(beta) = C b.beta - (C^2/2) beta'H beta,   H = A A',  w = -C sum_t beta_t a_t
+
+D is a lower bound of the primal for any feasible beta. It is computed from the w it belongs to and not from H, so that
+rounding in H can cost steps but never the certificate.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+
+class Cut(NamedTuple):
+    """R(w') >= b + a.w' for every w'; risk is R at the point where the cut was made."""
+
+    a: Any
+    b: float
+    risk: float
+
+
+class BundleSolution(NamedTuple):
+    """Minimiser of the lower model, its certified bound, and the slack max_t b_t + a_t.w of the cuts in use."""
+
+    w: Any
+    lower: float
+    slack: float
+    squared_norm: float
+
+
+class SimplexQp(Protocol):
+    def solve(self, H, b, C: float, beta0, tol: float): ...
+
+
+class CutBundle:
+    """Cuts of a convex risk that is nowhere negative.
+
+    Parameters
+    ----------
+    space : Space
+        Gives dot products and combinations of cuts.
+    qp : SimplexQp
+        Solves the dual of the lower model.
+
+    Notes
+    -----
+    (I1) index 0 is the flat plane and is never pruned. (I2) beta >= 0 and sum beta = 1. (I3) H is symmetric.
+    """
+
+    def __init__(self, space, qp: SimplexQp):
+        self.space, self._qp = space, qp
+        self._elements: list = [None]  # None is the flat plane's normal, the zero of the space
+        self._H = np.zeros((16, 16))
+        self._b = np.zeros(16)
+        self.beta = np.ones(1)
+        self._idle = np.zeros(1, np.int64)
+
+    def __len__(self) -> int:
+        """Number of cuts, without the flat plane."""
+        return len(self._elements) - 1
+
+    @property
+    def support(self) -> int:
+        """Number of cuts with a positive multiplier."""
+        return int(np.count_nonzero(self.beta[1:]))
+
+    @property
+    def largest_norm(self) -> float:
+        """Length of the longest cut normal."""
+        k = len(self._elements)
+        return float(np.sqrt(max(0.0, np.max(np.diagonal(self._H)[:k]))))
+
+    def add(self, cut: Cut) -> None:
+        """Takes in a cut with multiplier 0; one dot product for every cut there is."""
+        k = len(self._elements)
+        if k == len(self._b):
+            size = 2 * k
+            H, b = np.zeros((size, size)), np.zeros(size)
+            H[:k, :k], b[:k] = self._H, self._b
+            self._H, self._b = H, b
+        self._elements.append(cut.a)
+        self._b[k] = cut.b
+        self._H[k, 0] = self._H[0, k] = 0.0
+        for t in range(1, k + 1):
+            self._H[k, t] = self._H[t, k] = self.space.dot(self._elements[t], cut.a)
+        self.beta = np.append(self.beta, 0.0)
+        self._idle = np.append(self._idle, 0)
+
+    def solve(self, C: float, tol: float) -> BundleSolution:
+        """Minimises the lower model to within tol, in units of D/C; the multipliers are kept as the next start."""
+        k = len(self._elements)
+        H = np.ascontiguousarray(self._H[:k, :k])
+        self.beta = self._qp.solve(H, self._b[:k], C, self.beta, tol)
+        self._idle = np.where(self.beta > 0, 0, self._idle + 1)
+        return self.solution(C)
+
+    def solution(self, C: float) -> BundleSolution:
+        """w, bound and slack of the multipliers as they stand."""
+        k = len(self._elements)
+        used = [t for t in range(1, k) if self.beta[t] > 0]
+        w = self.space.combine(-C * self.beta[used], [self._elements[t] for t in used])
+        squared = self.space.dot(w, w)
+        lower = C * float(self._b[:k] @ self.beta) - 0.5 * squared
+        slack = float(np.max(self._b[:k] - C * (self._H[:k, :k] @ self.beta)))
+        return BundleSolution(w, lower, max(0.0, slack), squared)
+
+    def prune(self, max_idle: int) -> int:
+        """Drops the cuts whose multiplier was 0 in the last max_idle solutions; returns how many."""
+        keep = self._idle < max_idle
+        keep[0] = True
+        dropped = int(np.count_nonzero(~keep))
+        if dropped:
+            rows = np.nonzero(keep)[0]
+            H, b = np.zeros_like(self._H), np.zeros_like(self._b)
+            H[: len(rows), : len(rows)] = self._H[np.ix_(rows, rows)]
+            b[: len(rows)] = self._b[rows]
+            self._H, self._b = H, b
+            self._elements = [self._elements[t] for t in rows]
+            self.beta, self._idle = self.beta[rows], self._idle[rows]
+        return dropped

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Joins a risk, which knows scores, to a space, which knows features."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from svmcut.cutting.bundle import Cut
+
+
+class RiskOracle:
+    """The most violated constraint of a risk as a cut of a space.
+
+    Parameters
+    ----------
+    risk : BoundRisk
+    space : Space
+    refresh : int
+        The normal of a cut is formed from the last one where few coefficients changed (a fraction of the rows is read),
+        and afresh every `refresh` cuts, so that rounding does not add up. 1 switches this off.
+    """
+
+    def __init__(self, risk, space, refresh: int = 50):
+        self.risk, self.space, self._refresh = risk, space, refresh
+        self._coef = self._a = None
+        self._age = 0
+
+    def separate(self, w) -> Cut:
+        """The cut at w; one pass for the scores, one for the normal."""
+        return self.cut_at(self.space.scores(w))
+
+    def cut_at(self, s) -> Cut:
+        """The cut at scores that are known already; one pass for the normal, over changed rows alone where it pays."""
+        value, coef, offset = self.risk.linearize(s)
+        return Cut(self._normal(coef), offset, value)
+
+    def _normal(self, coef):
+        if self._a is not None and self._age < self._refresh:
+            change = coef - self._coef
+            if 2 * np.count_nonzero(change) < np.count_nonzero(coef):
+                a = self.space.adjoint(change)
+                a += self._a
+                self._age += 1
+                self._coef, self._a = coef, a
+                return a
+        self._age = 1
+        self._coef, self._a = coef, self.space.adjoint(coef)
+        return self._a

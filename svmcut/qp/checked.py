@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""OSQP where it pays, the exact solver to check it and to take over.
+
+The exact solver starts from OSQP's answer, so an answer within the tolerance costs one gradient and any other is mended.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from svmcut.qp.exact import ExactSimplexQp
+from svmcut.qp.osqp import OsqpSimplexQp
+
+
+def objective(H, b, C: float, beta) -> float:
+    return float(b @ beta - 0.5 * C * (beta @ (H @ beta)))
+
+
+class CheckedSimplexQp:
+    """The SimplexQp of the bundle.
+
+    Parameters
+    ----------
+    osqp_from : int
+        Number of cuts from which OSQP is asked first. Below it the exact solver needs microseconds, and a short run
+        never imports osqp.
+    """
+
+    def __init__(self, osqp_from: int = 500):
+        self.osqp_from = osqp_from
+        self._exact = ExactSimplexQp()
+        self._osqp = OsqpSimplexQp()
+
+    def solve(self, H, b, C: float, beta0, tol: float):
+        """As ExactSimplexQp.solve; the answer is never worse than beta0."""
+        start = np.asarray(beta0, dtype=np.float64)
+        if len(b) >= self.osqp_from:
+            proposed = self._osqp.solve(H, b, C, start, tol)
+            if proposed is not None and objective(H, b, C, proposed) > objective(H, b, C, start):
+                start = proposed
+        return self._exact.solve(H, b, C, start, tol)

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a solver gets, what it yields, and when it may stop."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+
+class Progress(NamedTuple):
+    """The best solution so far and its certificate.
+
+    Attributes
+    ----------
+    iteration : int
+        1-based.
+    passes : float
+        Passes over the features so far (a score and an adjoint count one each).
+    primal, dual : float
+        1/2 |w|^2 + C R(w) of the best w, and a lower bound of the minimum; dual is nan where a solver has none.
+    gap : float
+        primal - dual.
+    seconds : float
+        Since the solver started.
+    solution : Callable
+        Gives the best w, an element of the problem's space.
+    cuts, support : int
+        Cuts in the bundle, and those with a positive multiplier.
+    slack, risk : float
+        max_t b_t + a_t.w over the bundle at its own minimiser, and R at the best w, in units of the risk.
+    """
+
+    iteration: int
+    passes: float
+    primal: float
+    dual: float
+    gap: float
+    seconds: float
+    solution: Callable[[], Any]
+    cuts: int = 0
+    support: int = 0
+    slack: float = 0.0
+    risk: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class StoppingRule:
+    """gap <= absolute (the original's C epsilon), or gap <= relative * primal where that is given instead."""
+
+    absolute: float
+    relative: float | None = None
+
+    def target(self, primal: float) -> float:
+        """The gap to be reached at this primal value."""
+        return self.absolute if self.relative is None else self.relative * primal
+
+    def met(self, primal: float, dual: float) -> bool:
+        return primal - dual <= self.target(primal)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """min over w of 1/2 |w|^2 + C R(A w).
+
+    Attributes
+    ----------
+    risk : BoundRisk
+        R, a function of the scores.
+    space : Space
+        A; see svmcut/spaces.
+    C : float
+        In the unit of the risk.
+    stop : StoppingRule
+    """
+
+    risk: Any
+    space: Any
+    C: float
+    stop: StoppingRule
+
+
+class Solver(Protocol):
+    """A generator of Progress: the caller owns the progress bar, the log, limits, checkpoints and signals."""
+
+    name: str
+
+    def steps(self, problem: Problem) -> Iterator[Progress]: ...
+
+
+class Stall:
+    """Ends a loop that rounding keeps from its target: no measurable progress in `patience` iterations.
+
+    The best solution and its gap stand; the caller reports that the target was not met.
+    """
+
+    def __init__(self, patience: int = 200):
+        self._patience, self._best, self._since = patience, math.inf, 0
+
+    def update(self, gap: float) -> bool:
+        """True when the gap has not fallen by a thousandth in the last `patience` updates."""
+        if gap < 0.999 * self._best:
+            self._best, self._since = gap, 0
+        else:
+            self._since += 1
+        return self._since >= self._patience

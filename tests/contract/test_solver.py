@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every certified linear solver: optimum of the reference, honest certificate, dual that never falls, same bytes."""
+
+import numpy as np
+import pytest
+from reference import hinge
+
+from svmcut.data import Csr
+from svmcut.risks.hinge import HingeRisk
+from svmcut.solvers.cutting_plane import CuttingPlane
+from svmcut.solvers.protocol import Problem, StoppingRule
+from svmcut.spaces.linear import LinearSpace
+
+SOLVERS = {
+    "cutting-plane": CuttingPlane,
+    "cutting-plane, as printed": lambda: CuttingPlane(line_search=False, max_idle=0),
+    "cutting-plane, pruned hard": lambda: CuttingPlane(max_idle=3),
+}
+
+
+def data(seed, n=60, d=8, separable=False):
+    rng = np.random.default_rng(seed)
+    X = np.where(rng.random((n, d)) < 0.6, rng.normal(size=(n, d)), 0).astype(np.float32)
+    y = np.where(X @ rng.normal(size=d) + (0 if separable else 0.8) * rng.normal(size=n) > 0, 1.0, -1.0)
+    return X, y
+
+
+def run(solver, X, y, C, stop, bias=1.0, threads=1):
+    problem = Problem(HingeRisk().bind(y, threads=threads), LinearSpace(Csr.from_dense(X), bias, threads), C, stop)
+    return list(solver.steps(problem))
+
+
+@pytest.mark.parametrize("bias", [0.0, 1.0])
+@pytest.mark.parametrize("C", [1e-3, 0.1, 1.0, 30.0])
+@pytest.mark.parametrize("name", SOLVERS)
+def test_reaches_the_reference_optimum_with_an_honest_certificate(name, C, bias):
+    X, y = data(3)
+    _, minimum = hinge.optimum(X, y, C, bias)
+    history = run(SOLVERS[name](), X, y, C, StoppingRule(0, 1e-5), bias)
+    last = history[-1]
+    assert last.gap <= 1e-5 * last.primal
+    assert last.dual <= minimum * (1 + 1e-9)
+    assert minimum * (1 - 1e-9) <= last.primal <= minimum * (1 + 1.1e-5)
+    assert last.primal == pytest.approx(hinge.primal(X, y, last.solution(), C, bias), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_dual_never_falls_and_primal_never_rises(name):
+    history = run(SOLVERS[name](), *data(4), 5.0, StoppingRule(0, 1e-4))
+    duals, primals = [p.dual for p in history], [p.primal for p in history]
+    assert all(b >= a for a, b in zip(duals, duals[1:]))
+    assert all(b <= a for a, b in zip(primals, primals[1:]))
+    assert all(p.gap >= -1e-9 * p.primal for p in history)
+
+
+@pytest.mark.parametrize("separable", [True, False])
+@pytest.mark.parametrize("C", [1e-3, 1e-1, 1e1, 1e3, 1e6])
+def test_ends_with_a_stated_gap_at_any_cost(C, separable):
+    X, y = data(5, n=300, d=20, separable=separable)
+    rule = StoppingRule(absolute=C * len(y) / 100 * 0.1)
+    last = run(CuttingPlane(), X, y, C, rule)[-1]
+    assert rule.met(last.primal, last.dual)
+    assert last.primal == pytest.approx(hinge.primal(X, y, last.solution(), C, 1.0), rel=1e-9)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_same_bytes_for_any_number_of_threads_and_in_a_second_run(name):
+    X, y = data(6, n=3000, d=20)
+    results = {run(SOLVERS[name](), X, y, 1.0, StoppingRule(0, 3e-2), threads=t)[-1].solution().tobytes()
+               for t in (1, 2, 3, 8, 1)}  # fmt: skip
+    assert len(results) == 1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_more_cuts_than_the_bound_of_the_paper(seed):
+    """Joachims 2006, Theorem 4: at most max(2/eps, 8 C R^2 / eps^2) cuts, loss a fraction, C its multiplier."""
+    rng = np.random.default_rng(seed)
+    X, y = data(seed, n=40, d=5)
+    C, epsilon = 10.0 ** rng.integers(-1, 3), 10.0 ** rng.integers(-2, 0)
+    R = np.sqrt((X.astype(float) ** 2).sum(1).max())
+    history = run(CuttingPlane(line_search=False, max_idle=0), X, y, C / len(y), StoppingRule(C * epsilon), bias=0.0)
+    assert history[-1].gap <= C * epsilon
+    assert history[-1].cuts <= max(2 / epsilon, 8 * C * R * R / epsilon**2)
+
+
+def test_line_search_needs_fewer_cuts():
+    X, y = data(8, n=500, d=30)
+    rule = StoppingRule(0, 1e-4)
+    assert len(run(CuttingPlane(), X, y, 1.0, rule)) < len(run(CuttingPlane(line_search=False), X, y, 1.0, rule))
+
+
+def test_one_class_features_of_zero_and_equal_rows_end():
+    zeros, ones = np.zeros((20, 3), np.float32), np.ones(20)
+    last = run(CuttingPlane(), zeros, ones, 1.0, StoppingRule(0, 1e-6), bias=0.0)[-1]
+    assert last.primal == last.dual == 20
+    equal = np.ones((50, 2), np.float32)
+    mixed = np.where(np.arange(50) < 20, 1.0, -1.0)
+    last = run(CuttingPlane(), equal, mixed, 1e3, StoppingRule(0, 1e-6))[-1]
+    assert last.gap <= 1e-6 * last.primal
+
+
+def test_columns_of_very_different_scale_end_without_nan():
+    X, y = data(9, n=100, d=4)
+    X *= np.array([1e12, 1e-12, 1.0, 1e6], np.float32)
+    last = run(CuttingPlane(), X, y, 1.0, StoppingRule(len(y) / 100 * 0.1))[-1]
+    assert np.all(np.isfinite(last.solution()))
+    assert np.isfinite(last.gap)

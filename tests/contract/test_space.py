@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every space: adjointness, dot products, and bytes that do not depend on the number of threads."""
+
+import numpy as np
+import pytest
+
+from svmcut.data import Csr
+from svmcut.spaces.linear import LinearSpace
+
+
+def sparse_rows(rng, n, d, density):
+    dense = np.where(rng.random((n, d)) < density, rng.normal(size=(n, d)), 0).astype(np.float32)
+    return Csr.from_dense(dense), dense.astype(np.float64)
+
+
+SHAPES = [(1, 1, 1.0), (7, 3, 0.5), (40, 300, 0.1), (3000, 40, 0.9), (6000, 3, 1.0), (4000, 4000, 0.03), (5, 0, 0.0)]
+
+
+@pytest.mark.parametrize("bias", [0.0, 1.0, -2.5])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_scores_and_adjoint_are_the_matrix_products(rng, shape, bias):
+    X, dense = sparse_rows(rng, *shape)
+    space = LinearSpace(X, bias)
+    A = np.hstack([dense, np.full((len(dense), 1), bias)]) if bias else dense
+    w, c = rng.normal(size=space.dim), rng.normal(size=len(dense))
+    c[rng.random(len(c)) < 0.5] = 0
+    np.testing.assert_allclose(space.scores(w), A @ w, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(space.adjoint(c), A.T @ c, rtol=1e-11, atol=1e-11)
+    assert space.dot(space.adjoint(c), w) == pytest.approx(c @ space.scores(w), rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_same_bytes_for_any_number_of_threads(rng, shape):
+    X, _ = sparse_rows(rng, *shape)
+    w, c = rng.normal(size=X.n_features + 1), rng.normal(size=X.n_rows)
+    elements = [rng.normal(size=X.n_features + 1) for _ in range(3)]
+    results = set()
+    for threads in (1, 2, 3, 8):
+        space = LinearSpace(X, 1.0, threads)
+        parts = [space.scores(w), space.adjoint(c), space.combine([1.0, 2.0, -3.0], elements),
+                 space.blend(0.3, w, 0.7, elements[0]), np.float64(space.dot(w, elements[1]))]  # fmt: skip
+        results.add(b"".join(part.tobytes() for part in parts))
+    assert len(results) == 1
+
+
+def test_long_vectors_are_summed_alike_for_any_number_of_threads(rng):
+    X, _ = sparse_rows(rng, 2, 2, 1.0)
+    a, b = rng.normal(size=300_001), rng.normal(size=300_001)
+    sums = {LinearSpace(X, 0.0, threads).dot(a, b) for threads in (1, 2, 3, 8)}
+    assert len(sums) == 1
+    assert sums.pop() == pytest.approx(a @ b, rel=1e-10)
+
+
+def test_a_block_of_rows_is_a_space(rng):
+    X, dense = sparse_rows(rng, 50, 20, 0.4)
+    block = LinearSpace(X.rows(10, 30))
+    w = rng.normal(size=20)
+    np.testing.assert_allclose(block.scores(w), dense[10:30] @ w, rtol=1e-12, atol=1e-12)
+    c = rng.normal(size=20)
+    np.testing.assert_allclose(block.adjoint(c), dense[10:30].T @ c, rtol=1e-12, atol=1e-12)
+
+
+def test_read_only_arrays_are_fine(rng):
+    X, dense = sparse_rows(rng, 9, 5, 0.5)
+    for part in (X.data, X.indices, X.indptr):
+        part.flags.writeable = False
+    w = rng.normal(size=5)
+    w.flags.writeable = False
+    np.testing.assert_allclose(LinearSpace(X).scores(w), dense @ w, rtol=1e-12, atol=1e-12)
