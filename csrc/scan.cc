@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Text to rows. The text is cut into pieces of whole lines; pieces are scanned by any number of threads and joined in
+ * the order of the file, so rows, line numbers and the fault that is reported do not depend on the threads.
+ *
+ * (I1) After a feed that returned OK all arrays hold the same rows; after any other only the fault is of use.
+ * (I2) With one piece in flight features go straight to their place; row data always pass through the piece.
+ */
+#include <algorithm>
+#include <memory>
+#include <new>
+
+#include "growing.h"
+#include "parallel.h"
+#include "scan_piece.h"
+#include "scan_simd.h"
+
+using namespace svmcut;
+
+namespace {
+
+constexpr int64_t default_piece = 256 << 10;
+
+struct Scratch {
+    Growing<int32_t> indices;
+    Growing<float> values;
+};
+
+}  // namespace
+
+struct svmcut_scan {
+    void (*scan_piece)(Piece&) = nullptr;
+    int64_t piece_bytes = default_piece;
+    bool started = false;
+    int64_t lines = 0;   /* since the file began */
+    int64_t skipped = 0; /* of them, those that hold no row of this set */
+    int64_t bytes_seen = 0;         /* since the last take */
+    int32_t largest = 0;
+    int64_t wanted = 0; /* bytes of an allocation that failed */
+    Growing<float> values;
+    Growing<int32_t> indices;
+    Growing<int64_t> indptr, qids, skips;
+    Growing<double> labels, costs;
+    std::vector<Scratch> scratch;
+    std::vector<Piece> round;
+
+    int64_t bytes() const {
+        return 4 * (values.size() + indices.size()) +
+               8 * (indptr.size() + qids.size() + labels.size() + costs.size() + skips.size());
+    }
+
+    /* Room for `more` elements, and for what bytes_left of the same kind of text will bring. */
+    template <class T>
+    bool make_room(Growing<T>& array, int64_t more, int64_t bytes_left) {
+        const int64_t wanted_size = array.size() + more;
+        int64_t expected = 0;
+        if (bytes_left > 0 && bytes_seen > 0) {
+            const double growth = 1.0 + 1.01 * static_cast<double>(bytes_left) / static_cast<double>(bytes_seen);
+            expected = static_cast<int64_t>(std::min(static_cast<double>(array.size()) * growth, 1e15)) + more;
+        }
+        if (array.reserve(wanted_size, expected)) return true;
+        wanted = static_cast<int64_t>(sizeof(T)) * std::max(wanted_size, expected);
+        return false;
+    }
+
+    /* Appends the pieces' skips, counted from the start of the file. */
+    bool add_skips(const Piece& piece) {
+        const int64_t before = skipped;
+        if (skips.size() == 0 && before && !make_room(skips, 2, -1)) return false;
+        if (skips.size() == 0 && before) {
+            skips.data()[0] = 0;
+            skips.data()[1] = before;
+            skips.set_size(2);
+        }
+        for (const Skip& skip : piece.skips) {
+            const int64_t row = labels.size() + skip.row, size = skips.size();
+            skipped = before + skip.lines;
+            if (size && skips.data()[size - 2] == row) {
+                skips.data()[size - 1] = skipped;
+                continue;
+            }
+            if (!make_room(skips, 2, -1)) return false;
+            skips.data()[size] = row;
+            skips.data()[size + 1] = skipped;
+            skips.set_size(size + 2);
+        }
+        return true;
+    }
+
+    template <class T>
+    bool add_column(Growing<T>& column, const Piece& piece, T Row::*field, bool present, T absent, int64_t left) {
+        const auto more = static_cast<int64_t>(piece.rows.size());
+        const int64_t before = labels.size();
+        if (!present && column.size() == 0) return true;
+        if (!make_room(column, before - column.size() + more, left)) return false;
+        std::fill(column.data() + column.size(), column.data() + before, absent);
+        T* out = column.data() + before;
+        for (const Row& row : piece.rows) *out++ = row.*field;
+        column.set_size(before + more);
+        return true;
+    }
+
+    bool add_rows(const Piece& piece, int64_t left) {
+        const auto more = static_cast<int64_t>(piece.rows.size());
+        const int64_t before = values.size();
+        if (!add_skips(piece) || !make_room(indptr, more + 1, left) || !make_room(labels, more, left)) return false;
+        if (!add_column(qids, piece, &Row::qid, piece.has_qid, int64_t{0}, left)) return false;
+        if (!add_column(costs, piece, &Row::cost, piece.has_cost, 1.0, left)) return false;
+        if (indptr.size() == 0) {
+            indptr.data()[0] = 0;
+            indptr.set_size(1);
+        }
+        int64_t* ends = indptr.data() + indptr.size();
+        double* label = labels.data() + labels.size();
+        for (const Row& row : piece.rows) {
+            *ends++ = before + row.end;
+            *label++ = row.label;
+        }
+        indptr.set_size(indptr.size() + more);
+        labels.set_size(labels.size() + more);
+        values.set_size(before + piece.entries);
+        indices.set_size(before + piece.entries);
+        largest = std::max(largest, piece.largest);
+        lines += piece.lines;
+        bytes_seen += piece.end - piece.begin;
+        return true;
+    }
+
+    int feed(const char* text, int64_t bytes, bool last, int64_t left, int threads, const volatile int* cancel,
+             int64_t* used, svmcut_scan_fault* fault);
+    int scan_round(int threads, int64_t left, const volatile int* cancel, svmcut_scan_fault* fault);
+    bool next_piece(const char*& p, const char* stop, Piece& piece) const;
+};
+
+/* Whole lines of about piece_bytes; false at the end of the text. */
+bool svmcut_scan::next_piece(const char*& p, const char* stop, Piece& piece) const {
+    if (p == stop) return false;
+    const char* end = stop;
+    if (stop - p > piece_bytes) {
+        const char* from = p + piece_bytes - 1;
+        const void* newline = std::memchr(from, '\n', static_cast<size_t>(stop - from));
+        if (newline) end = static_cast<const char*>(newline) + 1;
+    }
+    piece = Piece{};
+    piece.begin = p;
+    piece.end = p = end;
+    return true;
+}
+
+int svmcut_scan::scan_round(int threads, int64_t left, const volatile int* cancel, svmcut_scan_fault* fault) {
+    const auto count = static_cast<int64_t>(round.size());
+    const bool in_place = count == 1;
+    int64_t ahead = left;
+    if (ahead >= 0)
+        for (const Piece& piece : round) ahead += piece.end - piece.begin;
+    if (in_place) {
+        const int64_t room = (round[0].end - round[0].begin) / 4 + 1;
+        if (!make_room(values, room, ahead) || !make_room(indices, room, ahead)) return SVMCUT_NO_MEMORY;
+        round[0].values = values.data() + values.size();
+        round[0].indices = indices.data() + indices.size();
+    } else if (static_cast<int64_t>(scratch.size()) < count) {
+        scratch = std::vector<Scratch>(static_cast<size_t>(count));
+    }
+    for_pieces(count, threads, [&](int64_t i) {
+        Piece& piece = round[static_cast<size_t>(i)];
+        if (cancel && *cancel) {
+            piece.status = SVMCUT_CANCELLED;
+            return;
+        }
+        if (!in_place) {
+            Scratch& own = scratch[static_cast<size_t>(i)];
+            const int64_t room = (piece.end - piece.begin) / 4 + 1;
+            piece.status = SVMCUT_NO_MEMORY;
+            if (!own.values.reserve(room, 0) || !own.indices.reserve(room, 0)) return;
+            piece.status = SVMCUT_OK;
+            piece.values = own.values.data();
+            piece.indices = own.indices.data();
+        }
+        try {
+            scan_piece(piece);
+        } catch (const std::bad_alloc&) {
+            piece.status = SVMCUT_NO_MEMORY;
+        }
+    });
+    int64_t entries = 0;
+    for (const Piece& piece : round) {
+        if (piece.status == SVMCUT_BAD_INPUT) {
+            *fault = piece.fault;
+            fault->line += lines;
+            for (const Piece* earlier = round.data(); earlier != &piece; ++earlier) fault->line += earlier->lines;
+        }
+        if (piece.status != SVMCUT_OK) return piece.status;
+        entries += piece.entries;
+    }
+    if (!in_place) {
+        if (!make_room(values, entries, ahead) || !make_room(indices, entries, ahead)) return SVMCUT_NO_MEMORY;
+        std::vector<int64_t> offsets;
+        int64_t offset = values.size();
+        for (const Piece& piece : round) {
+            offsets.push_back(offset);
+            offset += piece.entries;
+        }
+        for_pieces(count, threads, [&](int64_t i) {
+            const Piece& piece = round[static_cast<size_t>(i)];
+            std::copy_n(piece.values, piece.entries, values.data() + offsets[static_cast<size_t>(i)]);
+            std::copy_n(piece.indices, piece.entries, indices.data() + offsets[static_cast<size_t>(i)]);
+        });
+    }
+    for (const Piece& piece : round)
+        if (!add_rows(piece, ahead)) return SVMCUT_NO_MEMORY;
+    return SVMCUT_OK;
+}
+
+int svmcut_scan::feed(const char* text, int64_t bytes, bool last, int64_t left, int threads,
+                      const volatile int* cancel, int64_t* used, svmcut_scan_fault* fault) {
+    *used = 0;
+    const char *p = text, *stop = text + bytes;
+    if (!last)
+        while (stop > p && stop[-1] != '\n') --stop;
+    if (stop == p) return SVMCUT_OK;
+    *used = stop - text;
+    if (!started && stop - p >= 3 && !std::memcmp(p, "\xef\xbb\xbf", 3)) p += 3;
+    started = true;
+    threads = std::max(threads, 1);
+    const size_t most = threads == 1 ? 1 : 8 * static_cast<size_t>(threads);
+    for (Piece piece; next_piece(p, stop, piece);) {
+        const bool long_lines = piece.end - piece.begin > 4 * piece_bytes;
+        if (long_lines && !round.empty()) {
+            const int status = scan_round(threads, left < 0 ? -1 : left + (stop - piece.begin), cancel, fault);
+            round.clear();
+            if (status != SVMCUT_OK) return status;
+        }
+        round.push_back(std::move(piece));
+        if (p == stop || long_lines || round.size() == most) {
+            const int status = scan_round(threads, left < 0 ? -1 : left + (stop - p), cancel, fault);
+            round.clear();
+            if (status != SVMCUT_OK) return status;
+        }
+    }
+    return SVMCUT_OK;
+}
+
+extern "C" {
+
+svmcut_scan* svmcut_scan_new(int portable, int64_t piece_bytes) {
+    auto* scan = new (std::nothrow) svmcut_scan;
+    if (!scan) return nullptr;
+    scan->scan_piece = portable ? scan_portable : fastest_scan();
+    if (piece_bytes > 0) scan->piece_bytes = piece_bytes;
+    return scan;
+}
+
+void svmcut_scan_delete(svmcut_scan* scan) { delete scan; }
+
+int svmcut_scan_feed(svmcut_scan* scan, const char* text, int64_t bytes, int last, int64_t bytes_left, int threads,
+                     const volatile int* cancel, int64_t* used, svmcut_scan_fault* fault) {
+    try {
+        return scan->feed(text, bytes, last != 0, bytes_left, threads, cancel, used, fault);
+    } catch (const std::bad_alloc&) {
+        return SVMCUT_NO_MEMORY;
+    }
+}
+
+int64_t svmcut_scan_bytes(const svmcut_scan* scan) { return scan->bytes() + scan->wanted; }
+
+int svmcut_scan_take(svmcut_scan* scan, svmcut_rows* rows) {
+    if (scan->indptr.size() == 0) {
+        if (!scan->indptr.reserve(1, 0)) return SVMCUT_NO_MEMORY;
+        scan->indptr.data()[0] = 0;
+        scan->indptr.set_size(1);
+    }
+    scan->values.move_out(rows->values);
+    scan->indices.move_out(rows->indices);
+    scan->indptr.move_out(rows->indptr);
+    scan->labels.move_out(rows->labels);
+    scan->qids.move_out(rows->qids);
+    scan->costs.move_out(rows->costs);
+    scan->skips.move_out(rows->skips);
+    rows->n_features = scan->largest;
+    scan->largest = 0;
+    scan->bytes_seen = 0;
+    scan->skipped = scan->lines;
+    return SVMCUT_OK;
+}
+
+void svmcut_array_free(svmcut_array* array) {
+    release(array->data, array->mapped);
+    *array = svmcut_array{nullptr, 0, 0};
+}
+
+}  // extern "C"

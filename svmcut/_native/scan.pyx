@@ -1,0 +1,167 @@
+# distutils: sources = csrc/scan.cc
+# SPDX-License-Identifier: BSD-3-Clause
+"""Text of example files to arrays."""
+
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
+from libc.stdint cimport int64_t
+
+import numpy as np
+
+from svmcut.errors import DataError
+
+
+cdef extern from "svmcut.h" nogil:
+    enum:
+        SVMCUT_OK
+        SVMCUT_NO_MEMORY
+        SVMCUT_BAD_INPUT
+    ctypedef struct svmcut_array:
+        void* data
+        int64_t length
+    ctypedef struct svmcut_rows:
+        svmcut_array values, indices, indptr, labels, qids, costs, skips
+        int64_t n_features
+    ctypedef struct svmcut_scan_fault:
+        int64_t line, column
+        char message[200]
+    ctypedef struct svmcut_scan:
+        pass
+    svmcut_scan* svmcut_scan_new(int portable, int64_t piece_bytes)
+    void svmcut_scan_delete(svmcut_scan* scan)
+    int svmcut_scan_feed(svmcut_scan* scan, const char* text, int64_t bytes, int last, int64_t bytes_left, int threads,
+                         const int* cancel, int64_t* used, svmcut_scan_fault* fault)
+    int64_t svmcut_scan_bytes(const svmcut_scan* scan)
+    int svmcut_scan_take(svmcut_scan* scan, svmcut_rows* rows)
+    void svmcut_array_free(svmcut_array* array)
+
+
+cdef class _Memory:
+    """Owner of one array that the scanner allocated."""
+
+    cdef svmcut_array array
+    cdef int64_t bytes
+
+    def __getbuffer__(self, Py_buffer* view, int flags):
+        PyBuffer_FillInfo(view, self, self.array.data, self.bytes, 0, flags)
+
+    def __dealloc__(self):
+        svmcut_array_free(&self.array)
+
+
+cdef _owned(svmcut_array* array, dtype):
+    """A NumPy array on the scanner's memory, which dies with it."""
+    if array.length == 0:
+        svmcut_array_free(array)
+        return np.empty(0, dtype)
+    cdef _Memory memory = _Memory()
+    memory.array = array[0]
+    memory.bytes = array.length * dtype.itemsize
+    return np.frombuffer(memory, dtype)
+
+
+_F4, _F8, _I4, _I8 = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int32), np.dtype(np.int64)
+
+
+cdef class Scanner:
+    """One example file, fed as bytes, taken as arrays.
+
+    Parameters
+    ----------
+    path : str
+        Named in errors.
+    threads : int
+        How many scan at once; the arrays and errors do not depend on it.
+    piece_bytes : int
+        Text per unit of parallel work; 0 for the default.
+    force_portable : bool
+        Without vector instructions; the arrays and errors do not depend on it.
+    """
+
+    cdef svmcut_scan* scan
+    cdef readonly str path
+    cdef int threads
+
+    def __cinit__(self, str path, *, int threads=1, int64_t piece_bytes=0, bint force_portable=False):
+        self.path = path
+        self.threads = threads
+        self.scan = svmcut_scan_new(force_portable, piece_bytes)
+        if self.scan == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        svmcut_scan_delete(self.scan)
+
+    @property
+    def nbytes(self):
+        """Bytes of the rows so far; after MemoryError, with what could not be had."""
+        return svmcut_scan_bytes(self.scan)
+
+    def feed(self, text, *, bint last=False, int64_t bytes_left=-1):
+        """Scans the whole lines of a text, all of it when it is the last.
+
+        Parameters
+        ----------
+        text : bytes-like
+            Goes on where the lines of the text before ended.
+        last : bool
+            Nothing follows, and the last line needs no newline.
+        bytes_left : int
+            About how many bytes follow, for the size of allocations; -1 if unknown.
+
+        Returns
+        -------
+        int
+            Bytes used; the rest is to be fed again with what follows.
+
+        Raises
+        ------
+        DataError
+            At the first line that is not ``LABEL [qid:N] [sid:N] [cost:F] INDEX:VALUE ... [# text]``.
+        MemoryError
+            When an allocation fails.
+        """
+        cdef Py_buffer view
+        cdef svmcut_scan_fault fault
+        cdef int64_t used = 0
+        cdef int status
+        PyObject_GetBuffer(text, &view, PyBUF_SIMPLE)
+        try:
+            with nogil:
+                status = svmcut_scan_feed(self.scan, <const char*>view.buf, view.len, last, bytes_left, self.threads,
+                                          NULL, &used, &fault)
+        finally:
+            PyBuffer_Release(&view)
+        if status == SVMCUT_BAD_INPUT:
+            raise DataError(self.path, fault.message.decode("ascii"), fault.line, fault.column)
+        if status == SVMCUT_NO_MEMORY:
+            raise MemoryError
+        return used
+
+    def take(self):
+        """The rows since the last take; no copy is made.
+
+        Returns
+        -------
+        dict
+            values (nnz,) float32, indices (nnz,) int32 0-based, indptr (n + 1,) int64, y (n,) float64, qid (n,) int64 or
+            None, cost (n,) float64 or None, skips (k, 2) int64 as in `svmcut.data.Source`, n_features int.
+        """
+        cdef svmcut_rows rows
+        if svmcut_scan_take(self.scan, &rows) != SVMCUT_OK:
+            raise MemoryError
+        has_qid, has_cost = rows.qids.length > 0, rows.costs.length > 0
+        arrays = dict(
+            values=_owned(&rows.values, _F4),
+            indices=_owned(&rows.indices, _I4),
+            indptr=_owned(&rows.indptr, _I8),
+            y=_owned(&rows.labels, _F8),
+            qid=_owned(&rows.qids, _I8),
+            cost=_owned(&rows.costs, _F8),
+            skips=_owned(&rows.skips, _I8).reshape(-1, 2),
+            n_features=rows.n_features,
+        )
+        if not has_qid:
+            arrays["qid"] = None
+        if not has_cost:
+            arrays["cost"] = None
+        return arrays

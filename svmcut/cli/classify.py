@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``svmcut classify``."""
+
+from __future__ import annotations
+
+import click
+
+_EPILOG = """\b
+Examples:
+  svmcut classify test.dat model
+  svmcut classify test.dat model scores.txt --report report.json
+  zcat test.gz | svmcut classify -v 0 - model /dev/stdout
+"""
+
+
+@click.command(epilog=_EPILOG, context_settings={"help_option_names": ["-?", "-h", "--help"]})
+@click.argument("example_file")
+@click.argument("model_file")
+@click.argument("predictions_file", default="svm_predictions")
+@click.option("-v", "verbosity", type=int, default=1, show_default=True, help="Verbosity; 0 prints the measures alone.")
+@click.option("--labels", is_flag=True, help="Write the predicted label instead of the score.")
+@click.option("--report", metavar="FILE", help="Write all measures as one JSON document.")
+@click.option("--threads", type=click.IntRange(min=1), help="Threads; results do not depend on them.  [default: all]")
+@click.option("-y", "_light", type=int, help="Taken for compatibility; no effect.")
+@click.option("--d", "_dense", type=int, help="Taken for compatibility; no effect.")
+def classify(example_file, model_file, predictions_file, verbosity, labels, report, threads, _light, _dense):
+    """Score the examples of EXAMPLE_FILE with MODEL_FILE.
+
+    PREDICTIONS_FILE gets one line per example (default: svm_predictions). Accuracy, precision, recall, F1, PRBEP, ROC
+    area and average precision are printed, or swapped pairs where the examples have a qid. EXAMPLE_FILE may be - for
+    standard input.
+    """
+    from svmcut.cli.guard import warn
+    from svmcut.cli.machine import usable_cpus
+    from svmcut.cli.scoring import Scoring, run_scoring
+
+    job = Scoring(
+        example_file,
+        model_file,
+        predictions_file,
+        verbosity=verbosity,
+        threads=threads or usable_cpus(),
+        labels=labels,
+        report=report,
+    )
+    for warning in run_scoring(job):
+        warn("svmcut classify", warning)

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``svmcut``: a group of commands, each imported when it is called."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+from svmcut._version import __version__
+from svmcut.cli.guard import guard
+
+#: Command, the module and the function behind it, and its line in ``svmcut --help``.
+COMMANDS = {
+    "classify": ("svmcut.cli.classify", "classify", "Score examples with a model."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose help needs no command's module."""
+
+    running: str | None = None
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, function, _ = COMMANDS[cmd_name]
+        return getattr(importlib.import_module(module), function)
+
+    def resolve_command(self, ctx, args):
+        name, command, rest = super().resolve_command(ctx, args)
+        self.running = name
+        return name, command, rest
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, _, text) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-?", "--help"]})
+@click.version_option(__version__, prog_name="svmcut")
+def svmcut() -> None:
+    """Support vector machines by cutting planes.
+
+    A certified drop-in for svm_perf, svm_rank and svm_hmm.
+    """
+
+
+def main(args: list[str] | None = None) -> int:
+    """Entry point of ``svmcut``; returns the exit status."""
+
+    def work() -> int | None:
+        try:
+            return svmcut.main(args=args, prog_name="svmcut", standalone_mode=False)
+        except click.ClickException as error:
+            error.show()
+            return error.exit_code
+        except click.Abort:
+            raise KeyboardInterrupt from None
+
+    return guard(work, lambda: " ".join(filter(None, ("svmcut", svmcut.running))))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

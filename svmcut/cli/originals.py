@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The executables with the originals' names: their command lines, their reports, exit status 0 or 1."""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from svmcut.cli.guard import guard
+from svmcut.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_DECIMAL = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
+_INTEGER = re.compile(r"\s*([+-]?\d+)(\.\d*)?\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """One option of an original.
+
+    Attributes
+    ----------
+    name : str
+        Key of the value.
+    type : type
+        int, float or str. Integers drop what follows a decimal point, as the originals do.
+    default : object
+    help : str
+    """
+
+    name: str
+    type: type
+    default: Any
+    help: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """The command line of an original.
+
+    Attributes
+    ----------
+    program, arguments : str
+        Shown in the usage line.
+    summary : str
+        One sentence.
+    flags, long_flags : mapping of str to Flag
+        By the one character that counts: the second of ``-x``, the third of ``--x``.
+    help_characters : str
+        Second characters that ask for help.
+    least : int
+        Fewest arguments after the options.
+    """
+
+    program: str
+    arguments: str
+    summary: str
+    flags: Mapping[str, Flag]
+    long_flags: Mapping[str, Flag]
+    help_characters: str = "?"
+    least: int = 2
+
+    def usage(self) -> str:
+        """The help text."""
+        lines = [f"usage: {self.program} [options] {self.arguments}", "", self.summary, "", "options:"]
+        for dashes, table in (("-", self.flags), ("--", self.long_flags)):
+            for letter, flag in table.items():
+                kind = {int: "int", float: "float", str: "text"}[flag.type]
+                lines.append(f"  {dashes + letter:<4} {kind:<6} {flag.help}")
+        lines.append(f"  -{self.help_characters[0]}          this help")
+        return "\n".join(lines) + "\n"
+
+
+class HelpRequested(Exception):
+    """The command line asks for help."""
+
+
+def read_argv(argv: list[str], grammar: Grammar) -> tuple[dict[str, Any], list[str]]:
+    """Read a command line as the originals do.
+
+    Options come first: the scan ends at the first argument that does not start with a dash, and at a lone dash. One
+    character of an option counts, and every option takes the next argument as its value.
+
+    Parameters
+    ----------
+    argv : list of str
+        Without the program's name.
+    grammar : Grammar
+
+    Returns
+    -------
+    values : dict
+        By the names of the flags, defaults included.
+    arguments : list of str
+        All that follows the options.
+
+    Raises
+    ------
+    UsageError
+        An unknown option, a missing value, a value that is no number, too few arguments.
+    HelpRequested
+    """
+    values = {flag.name: flag.default for table in (grammar.flags, grammar.long_flags) for flag in table.values()}
+    at = 0
+    while at < len(argv) and argv[at].startswith("-") and argv[at] != "-":
+        option = argv[at]
+        if option.startswith("--"):
+            flag = grammar.long_flags.get(option[2:3])
+        elif option[1] in grammar.help_characters:
+            raise HelpRequested
+        else:
+            flag = grammar.flags.get(option[1])
+        if flag is None:
+            raise UsageError(f"unrecognized option {option}; -{grammar.help_characters[0]} lists the options")
+        if at + 1 == len(argv):
+            raise UsageError(f"option {option} needs a value")
+        values[flag.name] = _convert(option, argv[at + 1], flag.type)
+        at += 2
+    arguments = argv[at:]
+    if len(arguments) < grammar.least:
+        raise UsageError(f"not enough arguments; expected {grammar.program} [options] {grammar.arguments}")
+    return values, arguments
+
+
+def run_original(grammar: Grammar, work, argv: list[str] | None) -> int:
+    """Read the command line, call ``work(values, arguments)`` and return 0 or 1, with one message on failure."""
+
+    def run() -> int | None:
+        try:
+            values, arguments = read_argv(sys.argv[1:] if argv is None else argv, grammar)
+        except HelpRequested:
+            print(grammar.usage(), end="")
+            return 0
+        return work(values, arguments)
+
+    return guard(run, lambda: grammar.program, statuses=(0, 1))
+
+
+def _convert(option: str, text: str, kind: type) -> Any:
+    if kind is str:
+        return text
+    match = (_INTEGER if kind is int else _DECIMAL).fullmatch(text)
+    value = None if match is None else int(match.group(1)) if kind is int else float(text)
+    if value is None or not math.isfinite(value):
+        expected = "an integer" if kind is int else "a number"
+        raise UsageError(f"option {option}: '{text}' is refused; expected {expected}")
+    return value
+
+
+_CLASSIFY_FLAGS = {
+    "v": Flag("verbosity", int, 1, "verbosity; 0 prints the measures alone"),
+    "y": Flag("light_verbosity", int, 0, "no effect"),
+}
+_PERF_CLASSIFY = Grammar(
+    "svm_perf_classify",
+    "example_file model_file [output_file]",
+    "Scores examples with a model and measures the predictions.",
+    _CLASSIFY_FLAGS,
+    {"d": Flag("dense", int, 1, "no effect")},
+    help_characters="?h",
+)
+_RANK_CLASSIFY = Grammar(
+    "svm_rank_classify",
+    "example_file model_file [output_file]",
+    "Scores examples with a model and counts swapped pairs per query.",
+    _CLASSIFY_FLAGS,
+    {},
+    help_characters="?h",
+)
+
+
+def svm_perf_classify(argv: list[str] | None = None) -> int:
+    """Entry point of ``svm_perf_classify``."""
+    return run_original(_PERF_CLASSIFY, lambda *parsed: _classify("classification", *parsed), argv)
+
+
+def svm_rank_classify(argv: list[str] | None = None) -> int:
+    """Entry point of ``svm_rank_classify``."""
+    return run_original(_RANK_CLASSIFY, lambda *parsed: _classify("ranking", *parsed), argv)
+
+
+def _classify(measures: str, values: dict[str, Any], arguments: list[str]) -> None:
+    from svmcut.cli.machine import usable_cpus
+    from svmcut.cli.scoring import Scoring, run_scoring
+
+    examples, model = arguments[:2]
+    predictions = arguments[2] if len(arguments) > 2 else "svm_predictions"
+    threads = usable_cpus()
+    run_scoring(Scoring(examples, model, predictions, measures, values["verbosity"], threads))

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One run of classify, whatever command line asked for it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from svmcut import __version__
+from svmcut.cli.report import classification_lines, loss_lines, ranking_lines, write_report
+from svmcut.files.models import read_model
+from svmcut.files.output import check_writable
+from svmcut.measures import classification_measures, ranking_measures
+from svmcut.predict import predict
+
+if TYPE_CHECKING:
+    from svmcut.predict import Predictions
+
+_CUTOFFS = (1, 5, 10)
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """What a run of classify is asked to do.
+
+    Attributes
+    ----------
+    examples, model, predictions : str
+        Files.
+    measures : {"classification", "ranking", None}
+        What is reported; None lets the file say: ranking where it has queries.
+    verbosity : int
+        0 prints the measures alone.
+    threads : int
+    labels : bool
+        Write labels instead of scores.
+    report : str or None
+        Where a JSON document goes.
+    command : str
+        As the JSON document names it.
+    """
+
+    examples: str
+    model: str
+    predictions: str
+    measures: Literal["classification", "ranking"] | None = None
+    verbosity: int = 1
+    threads: int = 1
+    labels: bool = False
+    report: str | None = None
+    command: str = "classify"
+
+
+def run_scoring(job: Scoring) -> list[str]:
+    """Score, write, print the report; returns warnings.
+
+    Raises
+    ------
+    SvmcutError
+        Whatever the files or the system refuse; no prediction file is written then.
+    """
+    began = time.perf_counter()
+
+    def say(text: str) -> None:
+        if job.verbosity >= 1:
+            print(text, end="", flush=True)
+
+    check_writable(job.predictions)
+    if job.report is not None:
+        check_writable(job.report)
+    say("Reading model...")
+    model = read_model(job.model)
+    say("done.\nReading test examples...")
+    predicted = predict(
+        model,
+        job.examples,
+        job.predictions,
+        threads=job.threads,
+        labels=job.labels,
+        grouped=job.measures != "classification",
+    )
+    say("done.\nClassifying test examples...done\n")
+    kind = job.measures or ("classification" if predicted.qid is None else "ranking")
+    if kind == "ranking":
+        lines, keys, warnings = _measure_ranking(predicted)
+    else:
+        lines, keys, warnings = _measure_classification(predicted)
+    loss, rest = lines
+    say(loss)
+    print(rest, end="", flush=True)
+    warnings += _warn_of_scores(predicted)
+    if job.report is not None:
+        seconds = dict(predicted.seconds, total=time.perf_counter() - began)
+        head = {"command": job.command, "version": __version__, "examples": len(predicted.y)}
+        write_report(job.report, head | keys | {"seconds": seconds, "warnings": warnings})
+    return warnings
+
+
+def _measure_classification(predicted: Predictions) -> tuple[tuple[str, str], dict[str, Any], list[str]]:
+    measures = classification_measures(predicted.y, predicted.scores)
+    loss = measures["error_rate"]
+    positives = int((predicted.y > 0).sum())
+    warnings = []
+    if positives in (0, len(predicted.y)):
+        sign = "positive" if positives else "negative"
+        warnings.append(f"all {len(predicted.y)} examples are {sign}: a label is positive where it is above 0")
+    lines = loss_lines(predicted.cpu_seconds, loss, int(loss == 0), 1), classification_lines(measures)
+    return lines, dict(measures), warnings
+
+
+def _measure_ranking(predicted: Predictions) -> tuple[tuple[str, str], dict[str, Any], list[str]]:
+    qid = np.zeros(len(predicted.y), np.int64) if predicted.qid is None else predicted.qid
+    measures = ranking_measures(predicted.y, predicted.scores, qid, _CUTOFFS)
+    loss = loss_lines(predicted.cpu_seconds, measures.swapped_percent / 100, measures.correct, measures.queries)
+    keys = {"swapped_pairs": measures.swapped_pairs, "swapped_percent": measures.swapped_percent}
+    keys |= {f"ndcg@{k}": value for k, value in measures.ndcg.items()} | {"map": measures.map}
+    return (loss, ranking_lines(measures)), keys, []
+
+
+def _warn_of_scores(predicted: Predictions) -> list[str]:
+    bad = int((~np.isfinite(predicted.scores)).sum())
+    return [f"{bad} scores are not finite: the kernel overflows on these examples"] if bad else []

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Example files: LIBSVM and svm_light text, plain or gzip, from a file, a pipe or standard input, read once.
+
+The file is read block by block into one small buffer rather than mapped: pages of a mapping count as memory of the
+process, a file cut short under a mapping kills it, and a copy that stays in the cache costs less than the page faults.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from svmcut._native.scan import Scanner
+from svmcut.data import Csr, Examples, Source
+from svmcut.errors import DataError, MemoryLimitError
+
+BLOCK_BYTES = 1 << 18
+"""Text in flight with one thread; fits in the second-level cache."""
+
+THREAD_BLOCK_BYTES = 1 << 22
+"""Text in flight for each of several threads."""
+
+MEGABYTE = 1e6
+
+
+def read_examples(path: str, *, threads: int = 1, max_memory: float | None = None) -> Examples:
+    """All examples of a file.
+
+    Parameters
+    ----------
+    path : str
+        A file or pipe, plain or gzip by content; ``-`` for standard input.
+    threads : int
+        How many scan at once. The result and the error do not depend on it.
+    max_memory : float, optional
+        In MB (10^6 bytes), for the arrays returned.
+
+    Returns
+    -------
+    Examples
+        n_features is the largest index of the file.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, has no examples or changes meanwhile, or a line is not as it should be.
+    MemoryLimitError
+        The arrays take more than max_memory, by what has been read so far, or more than the system gives.
+
+    Notes
+    -----
+    Time O(bytes). Memory: the arrays and one block of text, or the longest line.
+    """
+    with _opened(path) as text:
+        scanner = Scanner(path, threads=threads)
+        try:
+            block_bytes = BLOCK_BYTES if threads <= 1 else min(THREAD_BLOCK_BYTES * threads, max(text.size, 1 << 22))
+            for _ in _feed(scanner, text, block_bytes):
+                _check_memory(scanner, text, max_memory)
+            examples = _take(scanner)
+        except MemoryError:
+            need = _megabytes(scanner.nbytes)
+            raise MemoryLimitError(f"{path}: reading it takes {need} MB or more, and there is less") from None
+        if not len(examples):
+            raise DataError(path, "no examples")
+        return examples
+
+
+def stream_examples(path: str, *, threads: int = 1, block_bytes: int = 1 << 20) -> Iterator[Examples]:
+    """The examples of a file in blocks of whole rows, in constant memory.
+
+    Parameters
+    ----------
+    path, threads
+        As in `read_examples`.
+    block_bytes : int
+        About how much text makes a block; a longer line makes a block of its own.
+
+    Yields
+    ------
+    Examples
+        At least one row. n_features is the largest index of the block; qid and cost are None when no line of the block
+        has one; line numbers are those of the file.
+
+    Raises
+    ------
+    DataError, MemoryLimitError
+        As in `read_examples`, when their place is reached.
+    """
+    with _opened(path) as text:
+        scanner = Scanner(path, threads=threads)
+        found = False
+        try:
+            for _ in _feed(scanner, text, block_bytes):
+                examples = _take(scanner)
+                if len(examples):
+                    found = True
+                    yield examples
+        except MemoryError:
+            need = _megabytes(scanner.nbytes)
+            raise MemoryLimitError(f"{path}: a line takes {need} MB or more, and there is less") from None
+        if not found:
+            raise DataError(path, "no examples")
+
+
+def _take(scanner: Scanner) -> Examples:
+    rows = scanner.take()
+    X = Csr(rows["values"], rows["indices"], rows["indptr"], rows["n_features"])
+    return Examples(X, rows["y"], rows["qid"], rows["cost"], Source(scanner.path, rows["skips"]))
+
+
+def _feed(scanner: Scanner, text: _Text, block_bytes: int) -> Iterator[None]:
+    """Scans block after block, and yields after each: signals are served between them."""
+    buffer = bytearray(block_bytes)
+    kept = 0
+    last = False
+    while not last:
+        with memoryview(buffer) as view:
+            while kept < len(view) and not last:
+                count = text.readinto(view[kept:])
+                last = count == 0
+                kept += count
+            used = scanner.feed(view[:kept], last=last, bytes_left=text.bytes_left())
+            view[: kept - used] = view[used:kept]
+        kept -= used
+        if kept == len(buffer):
+            buffer.extend(bytes(len(buffer)))
+        yield
+
+
+def _check_memory(scanner: Scanner, text: _Text, max_memory: float | None) -> None:
+    if max_memory is None:
+        return
+    need = scanner.nbytes
+    if text.position and text.bytes_left() > 0:
+        need *= 1 + text.bytes_left() / text.position
+    if need > max_memory * MEGABYTE:
+        raise MemoryLimitError(
+            f"{scanner.path}: the examples take {_megabytes(need)} MB, and the limit is {max_memory:g} MB"
+        )
+
+
+def _megabytes(size: float) -> str:
+    return f"{size / MEGABYTE:.0f}" if size >= 10 * MEGABYTE else f"{size / MEGABYTE:.1f}"
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[_Text]:
+    """The text of a file; every failure of the system on the way becomes a DataError with its reason."""
+    try:
+        if path != "-":
+            with open(path, "rb", buffering=0) as raw:
+                yield _Text(path, raw)
+        elif sys.stdin is None:
+            raise DataError(path, "standard input is closed")
+        else:
+            yield _Text(path, sys.stdin.buffer)
+    except OSError as error:
+        raise DataError(path, error.strerror or str(error)) from None
+    except ValueError as error:  # a NUL in the name, a closed stream
+        raise DataError(path, str(error)) from None
+
+
+class _Text:
+    """Bytes of the text, unpacked, and how far they are.
+
+    Attributes
+    ----------
+    size : int
+        Bytes of the whole text, -1 if unknown.
+    position : int
+        Bytes read.
+    """
+
+    def __init__(self, path: str, raw):
+        self.path, self.raw = path, raw
+        self.position = 0
+        self.state = self._stat()
+        self.size = self.state[0] if self.state else -1
+        self.head = b""
+        while len(self.head) < 2 and (more := raw.read(2 - len(self.head))):
+            self.head += more
+        if self.head == b"\x1f\x8b":
+            self.size = -1
+            self.readinto = self._unpacked()
+
+    def bytes_left(self) -> int:
+        return self.size - self.position if self.size >= self.position else -1
+
+    def readinto(self, view: memoryview) -> int:
+        """Fills the front of the view; 0 at the end, where a file must still be what it was at the start."""
+        if self.head:
+            count = min(len(self.head), len(view))
+            view[:count] = self.head[:count]
+            self.head = self.head[count:]
+        else:
+            count = self.raw.readinto(view)
+            if count is None:
+                raise DataError(self.path, "no data yet; the input must not be non-blocking")
+        if count == 0:
+            self._check_unchanged()
+        self.position += count
+        return count
+
+    def _stat(self) -> tuple[int, int] | None:
+        try:
+            found = os.fstat(self.raw.fileno())
+        except (OSError, ValueError):  # a stream without a file
+            return None
+        return (found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else None
+
+    def _check_unchanged(self) -> None:
+        if self.state != self._stat():
+            raise DataError(self.path, "the file changed while it was read")
+
+    def _unpacked(self):
+        import gzip
+        import zlib
+
+        packed = gzip.GzipFile(fileobj=_Rejoined(self.head, self.raw), mode="rb")
+
+        def readinto(view: memoryview) -> int:
+            try:
+                count = packed.readinto(view)
+            except EOFError:
+                raise DataError(self.path, "the gzip data is truncated") from None
+            except (gzip.BadGzipFile, zlib.error) as error:
+                raise DataError(self.path, f"the gzip data is damaged: {error}") from None
+            if count == 0:
+                self._check_unchanged()
+            self.position += count
+            return count
+
+        return readinto
+
+
+class _Rejoined:
+    """A stream with the bytes already taken from it put back."""
+
+    def __init__(self, head: bytes, raw):
+        self.head, self.raw = head, raw
+
+    def read(self, size: int = -1) -> bytes:
+        if self.head:
+            head, self.head = self.head[:size], self.head[size:]
+            return head
+        return self.raw.read(size)

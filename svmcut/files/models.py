@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Model files in the layout of SVM-light V6.20, which svm_perf and svm_rank share.
+
+Eleven header lines, then one line per support vector: ``alpha index:value index:value #``. A linear model is one such
+line of weights with alpha 1. The threshold of line 11 is subtracted from scores.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+
+import numpy as np
+
+from svmcut._native.text import ExpansionFault, format_pairs, parse_expansion
+from svmcut.data import Csr
+from svmcut.errors import ModelError
+from svmcut.files.output import write_atomically
+from svmcut.kernels import KERNELS, Kernel
+from svmcut.models import KernelModel, LinearModel, Model
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.files.output import Output
+
+VERSION = "SVM-light Version V6.20"
+_INDEX_LIMIT = 2**31 - 1
+_LINE_LIMIT = 1 << 16
+_FLOAT = re.compile(rb"[ \t]*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?:#.*)?", re.DOTALL)
+_INTEGER = re.compile(rb"[ \t]*([+-]?\d{1,20})\s*(?:#.*)?", re.DOTALL)
+_COUNT = re.compile(rb"[ \t]*(\d{1,20})\s*(?:#.*)?", re.DOTALL)
+
+_FAULTS = {
+    "short": "the file ends before its last support vector; it was cut short",
+    "unended": "the last line does not end in a newline; the file was cut short",
+    "alpha": "no finite number; expected the weight alpha*y of a support vector",
+    "pair": "neither index:value nor a comment; expected pairs such as 3:0.5",
+    "index": "feature index outside 1 to the highest index of line 8",
+    "order": "feature index does not follow the one before; indices must increase within a line",
+    "value": "no finite number; expected a value that fits a float",
+    "trailing": "more lines than line 10 announces",
+}
+
+
+def read_model(path: str) -> Model:
+    """Read a model of svm_perf, svm_rank, svm_light V6.20 or of this program.
+
+    Parameters
+    ----------
+    path : str
+
+    Returns
+    -------
+    LinearModel or KernelModel
+        Values are rounded to float32, alpha is float64; the support vectors of a linear model are summed to weights.
+
+    Raises
+    ------
+    ModelError
+        With line and column: another version or kernel, a header line that is no number or out of range, a file cut
+        short, more or fewer support vectors than announced, indices that do not increase, numbers that are not finite.
+
+    Notes
+    -----
+    O(bytes) time and memory: no count of the header is believed before the file has shown the lines it announces.
+    """
+    try:
+        with open(path, "rb") as file:
+            first = file.readline(_LINE_LIMIT)
+            _check_version(path, first)
+            return _read_svm_light(path, first, file)
+    except OSError as error:
+        raise ModelError(path, error.strerror or str(error)) from error
+
+
+def write_model(path: str, model: Model) -> None:
+    """Write a model so that it replaces the file of that name as a whole.
+
+    Raises
+    ------
+    OutputError
+        When the file cannot be written.
+    ModelError
+        When a number of the model is not finite in the precision of the file; nothing is written.
+    """
+    with write_atomically(path) as output:
+        if isinstance(model, LinearModel):
+            _write_linear(path, output, model)
+        else:
+            _write_expansion(path, output, model)
+
+
+class _Header(NamedTuple):
+    kernel: Kernel
+    highest: int
+    documents: int
+    count: int
+    b: float
+
+
+def _check_version(path: str, line: bytes) -> None:
+    if not line:
+        raise ModelError(path, f"the file is empty; expected a model that starts with '{VERSION}'", 1, 1)
+    version = line.rstrip().decode("ascii", "backslashreplace")[:60]
+    if version != VERSION:
+        raise ModelError(path, f"version '{version}' is not supported; expected '{VERSION}'", 1, 1)
+
+
+def _read_svm_light(path: str, first: bytes, file: BinaryIO) -> Model:
+    header, start = _read_header(path, first, file)
+    text = file.read()
+    try:
+        alpha, indptr, indices, values = parse_expansion(text, header.count, header.highest)
+    except ExpansionFault as fault:
+        before = text[: fault.where]
+        line, column = 12 + before.count(b"\n"), fault.where - before.rfind(b"\n")
+        raise ModelError(path, _FAULTS[fault.kind], line, column) from None
+    columns, d = None, int(indices.max()) + 1 if len(indices) else 0
+    if d > 2 * (start + len(text)):
+        columns, indices = np.unique(indices, return_inverse=True)
+        indices, d = indices.astype(np.int32), len(columns)
+    known = {"columns": columns, "highest_index": header.highest, "n_documents": header.documents}
+    if not header.kernel.is_linear:
+        support = Csr(values, indices, indptr, d)
+        return KernelModel(header.kernel, support, alpha, header.b, **known)
+    weights = values.astype(np.float64)
+    if header.count != 1 or alpha[0] != 1.0:
+        with np.errstate(over="ignore"):
+            weights *= np.repeat(alpha, np.diff(indptr))
+    w = np.bincount(indices, weights=weights, minlength=d)
+    if not np.isfinite(w).all():
+        raise ModelError(path, "the support vectors add up to weights that are not finite")
+    return LinearModel(w, header.b, kernel=header.kernel, **known)
+
+
+def _read_header(path: str, first: bytes, file: BinaryIO) -> tuple[_Header, int]:
+    """Lines 2 to 11, and the number of bytes up to their end."""
+    lines = [first]
+    for number in range(2, 12):
+        line = file.readline(_LINE_LIMIT)
+        if not line.endswith(b"\n"):
+            what = "is too long" if len(line) == _LINE_LIMIT else "ends in the header; it was cut short"
+            raise ModelError(path, f"the file {what}", number, len(line) + 1)
+        lines.append(line)
+
+    def refuse(number: int, expected: str):
+        text = lines[number - 1].split(b"#")[0].strip().decode("ascii", "backslashreplace")[:40]
+        return ModelError(path, f'"{text}" is refused; expected {expected}', number, 1)
+
+    def real(number: int, name: str) -> float:
+        match = _FLOAT.fullmatch(lines[number - 1])
+        value = float(match.group(1)) if match else np.inf
+        if not np.isfinite(value):
+            raise refuse(number, f"{name}, a finite number")
+        return value
+
+    def integer(pattern: re.Pattern, number: int, name: str, least: int) -> int:
+        match = pattern.fullmatch(lines[number - 1])
+        value = int(match.group(1)) if match else None
+        if value is None or not least <= value <= _INDEX_LIMIT:
+            raise refuse(number, f"{name}, an integer from {least} to {_INDEX_LIMIT}")
+        return value
+
+    match = _COUNT.fullmatch(lines[1])
+    kernel_number = int(match.group(1)) if match else len(KERNELS)
+    if kernel_number >= len(KERNELS):
+        shown = lines[1].split(b"#")[0].strip().decode("ascii", "backslashreplace")[:40]
+        raise ModelError(path, f'kernel type "{shown}" is unknown; expected 0 (linear) to 3 (sigmoid)', 2, 1)
+    kernel = Kernel(
+        KERNELS[kernel_number],
+        integer(_INTEGER, 3, "the degree of a polynomial kernel", -_INDEX_LIMIT),
+        real(4, "the parameter -g of a kernel"),
+        real(5, "the parameter -s of a kernel"),
+        real(6, "the parameter -r of a kernel"),
+        lines[6].split(b"#")[0].rstrip(b"\r\n").decode("utf-8", "surrogateescape"),
+    )
+    header = _Header(
+        kernel,
+        integer(_COUNT, 8, "the highest feature index", 0),
+        integer(_COUNT, 9, "the number of training documents", 0),
+        integer(_COUNT, 10, "the number of support vectors plus 1", 1) - 1,
+        real(11, "the threshold b"),
+    )
+    return header, sum(map(len, lines))
+
+
+def _header_text(path: str, model: Model, highest: int, count: int) -> bytes:
+    if not np.isfinite(model.b):
+        raise ModelError(path, f"the threshold b is {model.b}; the model is not written")
+    if model.highest_index is not None:
+        highest = max(highest, min(model.highest_index, _INDEX_LIMIT))
+    kernel = model.kernel
+    text = (
+        f"{VERSION}\n"
+        f"{kernel.number} # kernel type\n"
+        f"{kernel.degree} # kernel parameter -d \n"
+        f"{kernel.gamma:.8g} # kernel parameter -g \n"
+        f"{kernel.scale:.8g} # kernel parameter -s \n"
+        f"{kernel.offset:.8g} # kernel parameter -r \n"
+        f"{kernel.text}# kernel parameter -u \n"
+        f"{highest} # highest feature index \n"
+        f"{min(model.n_documents, _INDEX_LIMIT)} # number of training documents \n"
+        f"{count + 1} # number of support vectors plus 1 \n"
+        f"{model.b:.8g} # threshold b, each following line is a SV (starting with alpha*y)\n"
+    )
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _finite32(path: str, values: NDArray) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):
+        rounded = np.ascontiguousarray(values, np.float32)
+    if not np.isfinite(rounded).all():
+        raise ModelError(path, "a weight is not finite in float32; the model is not written")
+    return rounded
+
+
+def _write_linear(path: str, output: Output, model: LinearModel) -> None:
+    # Rounded before printing, so that reading and writing again gives the same text.
+    weights = _finite32(path, model.w)
+    nonzero = np.flatnonzero(weights).astype(np.int32)
+    columns = nonzero if model.columns is None else model.columns[nonzero]
+    output.write(_header_text(path, model, int(columns[-1]) + 1 if len(columns) else 0, 1))
+    output.write(b"1 ")
+    for start in range(0, len(columns), _LINE_LIMIT):
+        piece = slice(start, start + _LINE_LIMIT)
+        output.write(format_pairs(columns[piece], weights[nonzero[piece]]))
+    output.write(b"#\n")
+
+
+def _write_expansion(path: str, output: Output, model: KernelModel) -> None:
+    support = model.support
+    stored = slice(int(support.indptr[0]), int(support.indptr[-1]))
+    values, columns = _finite32(path, support.data[stored]), support.indices[stored]
+    if model.columns is not None:
+        columns = model.columns[columns]
+    if not np.isfinite(model.alpha).all():
+        raise ModelError(path, "a weight alpha is not finite; the model is not written")
+    output.write(_header_text(path, model, int(columns.max()) + 1 if len(columns) else 0, support.n_rows))
+    bounds = (support.indptr - support.indptr[0]).tolist()
+    for i, alpha in enumerate(model.alpha.tolist()):
+        row = slice(bounds[i], bounds[i + 1])
+        output.write(b"%.32g " % alpha + format_pairs(columns[row], values[row]) + b"#\n")

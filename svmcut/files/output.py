@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Writing files so that a killed run leaves the old file or the new one.
+
+A regular file is written under another name in its folder, synced and renamed over the target. A pipe, a device or a
+terminal has no such thing as an old content and is written in place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+from typing import TYPE_CHECKING
+
+from svmcut.errors import OutputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_DESCRIPTOR = re.compile(r"/dev/fd/(\d+)|/proc/self/fd/(\d+)|/dev/(stdin|stdout|stderr)")
+_BUFFER_BYTES = 1 << 20
+
+
+class Output:
+    """A file being written. Its failures are OutputError; a closed pipe stays BrokenPipeError, which is no failure."""
+
+    def __init__(self, path: str, descriptor: int):
+        self._path = path
+        self._file = os.fdopen(descriptor, "wb", _BUFFER_BYTES)
+
+    def write(self, data: bytes) -> None:
+        """Append data.
+
+        Raises
+        ------
+        OutputError
+            When the system refuses (disk full, quota, device error).
+        BrokenPipeError
+            When the reader of a pipe is gone.
+        """
+        with _named(self._path):
+            self._file.write(data)
+
+    def _finish(self, sync: bool) -> None:
+        with _named(self._path):
+            self._file.flush()
+            if sync:
+                os.fsync(self._file.fileno())
+            self._file.close()
+
+    def _abandon(self) -> None:
+        # close() flushes what is buffered and may fail once more on a full disk; the descriptor is closed all the same.
+        with contextlib.suppress(OSError):
+            self._file.close()
+
+
+@contextlib.contextmanager
+def write_atomically(path: str) -> Iterator[Output]:
+    """A context manager that yields an Output and puts it at ``path`` when the block ends without an exception.
+
+    Parameters
+    ----------
+    path : str
+        Symbolic links are followed: what the link points to is replaced. Mode and owner of an existing file are kept;
+        a new file gets what the umask leaves. A target that is no regular file is written in place, as it comes.
+
+    Raises
+    ------
+    OutputError
+        When the target cannot be written. The old content stands and no temporary file is left, as it is after any
+        exception of the block.
+    """
+    check_writable(path)
+    with _named(path):
+        target, old = _resolve(path)
+        in_place = _descriptor_of(path) is not None or (old is not None and not stat.S_ISREG(old.st_mode))
+        output = None if in_place else _create_beside(path, target, old)
+        if output is None:
+            output, temporary = Output(path, _open_in_place(path, target)), None
+        else:
+            output, temporary = output
+    try:
+        yield output
+        output._finish(sync=temporary is not None)
+        if temporary is not None:
+            with _named(path):
+                os.replace(temporary, target)
+                temporary = None
+                _sync_folder(os.path.dirname(target))
+    finally:
+        output._abandon()
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+
+
+def check_writable(path: str) -> None:
+    """Find out before the work starts whether ``path`` can be written; nothing is created or changed.
+
+    Raises
+    ------
+    OutputError
+        For an empty name, a directory, a folder that is missing or read-only, a file without write permission, a name
+        the file system does not take.
+    """
+    with _named(path):
+        if not path:
+            raise OutputError(path, "an empty file name cannot be written")
+        if _descriptor_of(path) is not None:
+            return
+        target, old = _resolve(path)
+        if old is not None and stat.S_ISDIR(old.st_mode):
+            raise OutputError(path, "is a directory; expected a file name")
+        if old is not None and not os.access(target, os.W_OK):
+            raise OutputError(path, "no permission to write this file")
+        if old is not None and not stat.S_ISREG(old.st_mode):
+            return
+        folder = os.path.dirname(target)
+        if not stat.S_ISDIR(os.stat(folder).st_mode):
+            raise OutputError(path, f"{folder} is not a directory")
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise OutputError(path, f"no permission to write in {folder}")
+
+
+@contextlib.contextmanager
+def _named(path: str) -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(path, f"cannot be written: {error.strerror or error}") from error
+
+
+def _resolve(path: str) -> tuple[str, os.stat_result | None]:
+    """The file a name leads to through symbolic links, and its status; None where it does not exist yet."""
+    target = os.path.realpath(path)
+    try:
+        return target, os.stat(target)
+    except FileNotFoundError:
+        if path.endswith(os.sep):
+            raise OutputError(path, "is no file name: it ends in a separator") from None
+        return target, None
+
+
+def _descriptor_of(path: str) -> int | None:
+    """The open descriptor a name such as /dev/stdout stands for; reopening it would lose its place in the file."""
+    match = _DESCRIPTOR.fullmatch(path)
+    if match is None:
+        return None
+    number = match.group(1) or match.group(2)
+    return int(number) if number else ("stdin", "stdout", "stderr").index(match.group(3))
+
+
+def _open_in_place(path: str, target: str) -> int:
+    descriptor = _descriptor_of(path)
+    return os.open(target, os.O_WRONLY) if descriptor is None else os.dup(descriptor)
+
+
+def _create_beside(path: str, target: str, old: os.stat_result | None) -> tuple[Output, str]:
+    folder = os.path.dirname(target)
+    while True:
+        # Short and independent of the target's name, which may be as long as the file system allows.
+        temporary = os.path.join(folder, f".svmcut-{os.getpid():x}-{os.urandom(6).hex()}")
+        try:
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+            break
+        except FileExistsError:
+            continue
+    if old is not None:
+        # Owner first: changing it clears set-id bits. Both are best effort; a file system may have neither.
+        with contextlib.suppress(OSError, AttributeError):
+            if (old.st_uid, old.st_gid) != (os.getuid(), os.getgid()):
+                os.fchown(descriptor, old.st_uid, old.st_gid)
+        with contextlib.suppress(OSError, AttributeError):
+            os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
+    return Output(path, descriptor), temporary
+
+
+def _sync_folder(folder: str) -> None:
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Prediction files: one line per example."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from svmcut._native.text import format_integers, format_scores
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.files.output import Output
+
+
+def write_scores(output: Output, scores: NDArray[np.float64]) -> None:
+    """(n,) scores as ``%.8f`` lines; blocks of rows follow one another."""
+    output.write(format_scores(scores))
+
+
+def write_labels(output: Output, scores: NDArray[np.float64]) -> None:
+    """(n,) scores as the labels they predict: 1 where the score is above 0, else -1."""
+    output.write(format_integers(np.where(scores > 0, 1, -1).astype(np.int64)))

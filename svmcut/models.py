@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What training yields and scoring needs: functions of a row, without data and without options.
+
+A model may number its features on its own: with ``columns``, feature j of the model is column columns[j] of the data.
+A file with one weight for the feature 2,147,483,646 then costs a few bytes and not 16 GB.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from svmcut.data import Csr
+from svmcut.kernels import Kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearModel:
+    """f(x) = w.x - b.
+
+    Attributes
+    ----------
+    w : (d,) float64
+        Weights. Features at or above d, or not in ``columns``, weigh nothing.
+    b : float
+        Threshold, subtracted.
+    columns : (d,) int32 or None
+        Increasing columns of the data the weights belong to; None for 0 to d - 1.
+    kernel : Kernel
+        The linear kernel with the parameters a model file states beside it.
+    highest_index : int or None
+        The highest feature index (1-based) a model file states; None for the largest there is.
+    n_documents : int
+        What a model file states as its number of training documents (svm_perf: constraints of the last working set).
+    """
+
+    w: NDArray[np.float64]
+    b: float
+    columns: NDArray[np.int32] | None = None
+    kernel: Kernel = field(default_factory=Kernel)
+    highest_index: int | None = None
+    n_documents: int = 0
+
+    def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
+        """(n,) float64 w.x - b of every row; float64 products and sums, in the order of the features."""
+        scores = _linear_scores(renumber(X, self.columns), self.w, threads)
+        scores -= self.b
+        return scores
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KernelModel:
+    """f(x) = sum_k alpha_k K(z_k, x) - b.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    support : Csr
+        (m, d) support vectors z, one row each.
+    alpha : (m,) float64
+        Their weights, labels included.
+    b : float
+        Threshold, subtracted.
+    columns, highest_index, n_documents
+        As in LinearModel.
+    """
+
+    kernel: Kernel
+    support: Csr
+    alpha: NDArray[np.float64]
+    b: float
+    columns: NDArray[np.int32] | None = None
+    highest_index: int | None = None
+    n_documents: int = 0
+
+    def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
+        """(n,) float64 f(x) of every row; the same bytes for any number of threads. See Kernel.expansion."""
+        return self.kernel.expansion(renumber(X, self.columns), self.support, self.alpha, self.b, threads)
+
+
+Model = LinearModel | KernelModel
+
+
+def renumber(X: Csr, columns: NDArray[np.int32] | None) -> Csr:
+    """X in a model's own numbering; columns the model does not have all become ``len(columns)``.
+
+    Rows keep their values, so that norms stay what they were; where unknown columns repeat, rows are good for products
+    only. O(nnz log d).
+    """
+    if columns is None:
+        return X
+    places = np.searchsorted(columns, X.indices).astype(np.int32)
+    known = places < len(columns)
+    known[known] = columns[places[known]] == X.indices[known]
+    places[~known] = len(columns)
+    return Csr(X.data, places, X.indptr, len(columns) + 1)
+
+
+def _linear_scores(X: Csr, w: NDArray[np.float64], threads: int) -> NDArray[np.float64]:
+    start, stop = X.indptr[0], X.indptr[-1]
+    indices = X.indices[start:stop]
+    if X.n_features > len(w):
+        w = np.append(w, 0.0)
+        indices = np.minimum(indices, len(w) - 1)
+    rows = np.repeat(np.arange(X.n_rows), np.diff(X.indptr))
+    # bincount adds in the order of the entries; a product with reduceat or matmul does not promise that.
+    return np.bincount(rows, weights=w[indices] * X.data[start:stop], minlength=X.n_rows)

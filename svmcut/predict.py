@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From a model and an example file to predictions, in blocks of rows and constant memory.
+
+Of every row only label, query and score are kept, for the measures.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from svmcut.errors import DataError
+from svmcut.files.examples import stream_examples
+from svmcut.files.output import write_atomically
+from svmcut.files.predictions import write_labels, write_scores
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.data import Examples
+    from svmcut.models import Model
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Predictions:
+    """What the measures need of n predicted rows.
+
+    Attributes
+    ----------
+    y : (n,) float64
+        Labels as in the file.
+    scores : (n,) float64
+    qid : (n,) int64 or None
+        Queries, 0 where a line has none; None when no line has one.
+    seconds : dict of str to float
+        Wall time of ``read``, ``classify`` and ``write``.
+    cpu_seconds : float
+        CPU time of scoring alone.
+    """
+
+    y: NDArray[np.float64]
+    scores: NDArray[np.float64]
+    qid: NDArray[np.int64] | None
+    seconds: dict[str, float]
+    cpu_seconds: float
+
+
+def predict(
+    model: Model, examples: str, predictions: str, *, threads: int = 1, labels: bool = False, grouped: bool = True
+) -> Predictions:
+    """Score every row of a file and write one line for each.
+
+    Parameters
+    ----------
+    model : Model
+    examples : str
+        Example file, ``-`` for standard input.
+    predictions : str
+        Written as a whole or not at all.
+    threads : int
+    labels : bool
+        Write the predicted label instead of the score.
+    grouped : bool
+        Whether queries matter: their ids must then not decrease along the file.
+
+    Raises
+    ------
+    DataError
+        When the examples are refused, when there are none, when query ids decrease or are negative and ``grouped``.
+    OutputError
+        When the predictions cannot be written.
+    """
+    write = write_labels if labels else write_scores
+    seconds = dict.fromkeys(("read", "classify", "write"), 0.0)
+    cpu_seconds, last_query = 0.0, 0
+    y, scores, queries = [], [], []
+    with write_atomically(predictions) as output:
+        blocks = stream_examples(examples)
+        while True:
+            began = time.perf_counter()
+            block = next(blocks, None)
+            read = time.perf_counter()
+            seconds["read"] += read - began
+            if block is None:
+                break
+            if grouped and block.qid is not None and len(block):
+                last_query = _check_queries(block, last_query)
+            cpu = time.process_time()
+            y.append(block.y)
+            queries.append(block.qid)
+            scores.append(model.scores(block.X, threads))
+            cpu_seconds += time.process_time() - cpu
+            scored = time.perf_counter()
+            write(output, scores[-1])
+            seconds["classify"] += scored - read
+            seconds["write"] += time.perf_counter() - scored
+        if not sum(map(len, y)):
+            raise DataError(examples, "no examples in this file")
+    qid = None
+    if any(part is not None for part in queries):
+        qid = np.concatenate([np.zeros(len(s), np.int64) if q is None else q for q, s in zip(queries, scores)])
+    return Predictions(np.concatenate(y), np.concatenate(scores), qid, seconds, cpu_seconds)
+
+
+def _check_queries(block: Examples, last: int) -> int:
+    previous = np.concatenate([[last], block.qid[:-1]])
+    wrong = np.flatnonzero(block.qid < previous)
+    if len(wrong):
+        row = int(wrong[0])
+        message = f"qid {block.qid[row]} follows {previous[row]}; query ids start at 0 and must not decrease"
+        raise DataError(block.source.path, message, block.source.line_of(row))
+    return int(block.qid[-1])

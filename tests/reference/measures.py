@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Measures from their definitions, pair by pair and rank by rank; slow on purpose."""
+
+import math
+
+
+def ranked_labels(labels, scores):
+    """Labels by falling score, the smaller label first among equal scores."""
+    return [label for _, label in sorted(zip(scores, labels), key=lambda pair: (-pair[0], pair[1]))]
+
+
+def roc_area(positive, scores):
+    pairs = [(s, t) for p, s in zip(positive, scores) if p for q, t in zip(positive, scores) if not q]
+    return sum(s > t for s, t in pairs) / len(pairs) if pairs else math.nan
+
+
+def average_precision(positive, scores):
+    ranked = ranked_labels([bool(p) for p in positive], scores)
+    precisions = [sum(ranked[: r + 1]) / (r + 1) for r in range(len(ranked)) if ranked[r]]
+    return sum(precisions) / len(precisions) if precisions else math.nan
+
+
+def prbep(positive, scores):
+    n_positive = sum(bool(p) for p in positive)
+    return sum(ranked_labels([bool(p) for p in positive], scores)[:n_positive]) / n_positive if n_positive else 0.0
+
+
+def contingency(positive, scores):
+    """True positives, false positives, false negatives, true negatives."""
+    cells = [(bool(p), s > 0) for p, s in zip(positive, scores)]
+    return tuple(cells.count(cell) for cell in ((True, True), (False, True), (True, False), (False, False)))
+
+
+def swapped_pairs(y, scores):
+    """Swapped pairs and pairs of one query."""
+    pairs = [(s, t) for a, s in zip(y, scores) for b, t in zip(y, scores) if a > b]
+    return sum(s <= t for s, t in pairs), len(pairs)
+
+
+def ndcg(y, scores, k):
+    def dcg(grades):
+        return sum((2.0 ** max(g, 0) - 1) / math.log2(r + 2) for r, g in enumerate(grades[:k]))
+
+    ideal = dcg(sorted(y, reverse=True))
+    return dcg(ranked_labels(y, scores)) / ideal if ideal else 0.0
