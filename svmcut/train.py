@@ -85,6 +85,7 @@ class Outcome:
     seconds: float
     longest_cut: float
     norm: float
+    multipliers: Any
     warnings: list[str] = field(default_factory=list)
 
 
@@ -100,7 +101,7 @@ def label_warnings(examples: Examples) -> list[str]:
     ]
 
 
-def check_memory(examples: Examples, bias: float, limit_mb: float | None) -> None:
+def check_memory(path: str, n_features: int, limit_mb: float | None) -> None:
     """Refuses a set whose weight vectors would not fit.
 
     Raises
@@ -108,12 +109,12 @@ def check_memory(examples: Examples, bias: float, limit_mb: float | None) -> Non
     MemoryLimitError
         When a dozen vectors of one float64 a feature need more than the limit, or than the machine has.
     """
-    need = 12 * 8 * (examples.X.n_features + 1) / 1e6
+    need = 12 * 8 * n_features / 1e6
     available = limit_mb if limit_mb is not None else available_memory()
     if available is not None and need > available:
         raise MemoryLimitError(
-            f"{examples.source.path}: the highest feature index is {examples.X.n_features}; training needs about "
-            f"{need:,.0f} MB for its weight vectors and {available:,.0f} MB are available; renumber the features"
+            f"{path}: training on {n_features} features needs about {need:,.0f} MB for weight vectors and "
+            f"{available:,.0f} MB are available"
         )
 
 
@@ -174,11 +175,12 @@ def train(examples: Examples, config: Config, observe: Callable[[Progress], None
     """
     from svmcut.risks.hinge import HingeRisk
 
-    check_memory(examples, config.bias, config.max_memory)
+    X, columns = examples.X.compact()
+    check_memory(examples.source.path, X.n_features, config.max_memory)
     warnings = label_warnings(examples)
     c, example_cost = costs(config, len(examples))
     risk = HingeRisk().bind(examples.y, examples.qid, examples.cost, config.threads)
-    space = LinearSpace(examples.X, config.bias, config.threads)
+    space = LinearSpace(X, config.bias, config.threads)
     problem = Problem(risk, space, example_cost, StoppingRule(c * config.epsilon, config.gap))
     name = "cutting-plane" if config.solver == "auto" else config.solver
     solver = make_solver(name)
@@ -206,10 +208,11 @@ def train(examples: Examples, config: Config, observe: Callable[[Progress], None
         stopped_by = "rounding"
     w = progress.solution()
     weights, constant = space.split(w)
-    model = LinearModel(
-        weights, -constant, n_features=space.dim, n_documents=progress.cuts
-    )
+    # svm_perf states one more than the number of its features, the constant one among them
+    highest = examples.X.n_features + (config.bias != 0) + 1
+    model = LinearModel(weights, -constant, columns, highest_index=highest, n_documents=progress.cuts)
     return Outcome(
         model, progress, name, c, example_cost, converged, None if converged else stopped_by,
-        time.perf_counter() - start, solver.bundle.largest_norm, float(np.sqrt(space.dot(w, w))), warnings,
+        time.perf_counter() - start, solver.bundle.largest_norm, float(np.sqrt(space.dot(w, w))),
+        example_cost * solver.bundle.beta[1:], warnings,
     )  # fmt: skip

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from svmcut.cli.options import LEARN, LearnOptions
@@ -41,7 +39,6 @@ Examples:
 
 @click.command(
     epilog=EPILOG,
-    short_help="Train a model on a file of examples.",
     context_settings={"help_option_names": ["-?", "--help"], "max_content_width": 110},
 )
 @table_options
@@ -57,4 +54,4 @@ def learn(**values):
     """
     from svmcut.cli.training import run
 
-    sys.exit(run(LearnOptions(**{name: value for name, value in values.items() if value is not None})))
+    return run(LearnOptions(**{name: value for name, value in values.items() if value is not None}))

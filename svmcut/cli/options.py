@@ -5,11 +5,11 @@ argument lists, the report and the tests all read it."""
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
+from svmcut.cli.machine import usable_cpus
 from svmcut.errors import UsageError
 
 LOSSES = {
@@ -146,19 +146,6 @@ LEARN = (
 )  # fmt: skip
 
 
-def available_threads() -> int:
-    """Processors this process may use: its affinity, or a control group's quota where that is less."""
-    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    try:
-        with open("/sys/fs/cgroup/cpu.max", encoding="ascii") as quota:
-            limit, period = quota.read().split()
-        if limit != "max":
-            count = min(count, max(1, math.ceil(int(limit) / int(period))))
-    except (OSError, ValueError):
-        pass
-    return max(1, count)
-
-
 @dataclass(slots=True)
 class LearnOptions:
     """Values of one run; fields without a comment in the table are arguments, not options."""
@@ -183,7 +170,7 @@ class LearnOptions:
     s: float = 1.0
     r: float = 1.0
     u: str = "empty"
-    threads: int = field(default_factory=available_threads)
+    threads: int = field(default_factory=usable_cpus)
     seed: int = 0
     max_memory: float | None = None
     report: str | None = None

@@ -27,14 +27,15 @@ class Flag:
     ----------
     name : str
         Key of the value.
-    type : type
-        int, float or str. Integers drop what follows a decimal point, as the originals do.
+    type : type or Kind
+        int, float or str, or a Kind of the table of options. Integers drop what follows a decimal point, as the
+        originals do.
     default : object
     help : str
     """
 
     name: str
-    type: type
+    type: Any
     default: Any
     help: str = ""
 
@@ -70,7 +71,7 @@ class Grammar:
         lines = [f"usage: {self.program} [options] {self.arguments}", "", self.summary, "", "options:"]
         for dashes, table in (("-", self.flags), ("--", self.long_flags)):
             for letter, flag in table.items():
-                kind = {int: "int", float: "float", str: "text"}[flag.type]
+                kind = getattr(flag.type, "__name__", None) or flag.type.name.lower()
                 lines.append(f"  {dashes + letter:<4} {kind:<6} {flag.help}")
         lines.append(f"  -{self.help_characters[0]}          this help")
         return "\n".join(lines) + "\n"
@@ -141,9 +142,14 @@ def run_original(grammar: Grammar, work, argv: list[str] | None) -> int:
     return guard(run, lambda: grammar.program, statuses=(0, 1))
 
 
-def _convert(option: str, text: str, kind: type) -> Any:
+def _convert(option: str, text: str, kind: Any) -> Any:
     if kind is str:
         return text
+    if not isinstance(kind, type):
+        try:
+            return kind.parse(text)
+        except ValueError as error:
+            raise UsageError(f"option {option}: {error}") from None
     match = (_INTEGER if kind is int else _DECIMAL).fullmatch(text)
     value = None if match is None else int(match.group(1)) if kind is int else float(text)
     if value is None or not math.isfinite(value):
@@ -182,6 +188,37 @@ def svm_perf_classify(argv: list[str] | None = None) -> int:
 def svm_rank_classify(argv: list[str] | None = None) -> int:
     """Entry point of ``svm_rank_classify``."""
     return run_original(_RANK_CLASSIFY, lambda *parsed: _classify("ranking", *parsed), argv)
+
+
+def svm_perf_learn(argv: list[str] | None = None) -> int:
+    """Entry point of ``svm_perf_learn``."""
+    from svmcut.cli.options import LEARN
+
+    grammar = _learn_grammar(
+        "svm_perf_learn", "Trains a support vector machine for a performance measure.", LEARN, {"algorithm": 9}
+    )
+    return run_original(grammar, _learn, argv)
+
+
+def _learn_grammar(program: str, summary: str, table, defaults: dict[str, Any]) -> Grammar:
+    """The part of a table of options that an original knows: those of one letter. Defaults of others stay unset."""
+    short, long = {}, {}
+    for option in table:
+        for text in option.flags:
+            flag = Flag(option.field, option.kind, defaults.get(option.field), option.help)
+            if len(text) == 2:
+                short[text[1]] = flag
+            elif len(text) == 3:
+                long[text[2]] = flag
+    return Grammar(program, "example_file [model_file]", summary, short, long, least=1)
+
+
+def _learn(values: dict[str, Any], arguments: list[str]) -> int:
+    from svmcut.cli.options import LearnOptions
+    from svmcut.cli.training import run
+
+    given = {name: value for name, value in values.items() if value is not None}
+    return run(LearnOptions(*arguments[:2], **given), original=True)
 
 
 def _classify(measures: str, values: dict[str, Any], arguments: list[str]) -> None:

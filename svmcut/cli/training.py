@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
 import time
 
+from svmcut.cli.guard import warn
 from svmcut.cli.options import LearnOptions, check
 
 
@@ -28,6 +28,7 @@ def run(options: LearnOptions, original: bool = False) -> int:
 
     check(options)
     from svmcut import train
+    from svmcut.cli.report import write_report
     from svmcut.files.examples import read_examples
     from svmcut.files.models import write_model
     from svmcut.files.output import check_writable, write_atomically
@@ -84,11 +85,10 @@ def run(options: LearnOptions, original: bool = False) -> int:
     seconds["total"] = time.perf_counter() - started
     if options.report:
         document = report.learn_report(options, examples, outcome, seconds)
-        with write_atomically(options.report) as output:
-            output.write((json.dumps(document, indent=2) + "\n").encode())
+        write_report(options.report, document)
     if not original:
         for warning in outcome.warnings:
-            print(f"svmcut learn: warning: {warning}", file=sys.stderr)
+            warn("svmcut learn", warning)
     if outcome.stopped_by == "interrupt":
         return 130
     return 0 if outcome.converged else 3
