@@ -24,7 +24,7 @@ from svmcut.cutting.bundle import CutBundle
 from svmcut.cutting.line_search import line_minimum
 from svmcut.cutting.oracle import RiskOracle
 from svmcut.qp.checked import CheckedSimplexQp
-from svmcut.solvers.protocol import Problem, Progress, Stall
+from svmcut.solvers.protocol import Problem, Progress, Stall, Start
 
 
 class CuttingPlane:
@@ -48,30 +48,49 @@ class CuttingPlane:
         self.line_search, self.max_idle, self.overshoot = line_search, max_idle, overshoot
         self._qp = qp or CheckedSimplexQp()
 
-    def steps(self, problem: Problem) -> Iterator[Progress]:
-        """Yields after every cut; ends when the stopping rule is met or rounding forbids progress."""
+    def steps(self, problem: Problem, start: Start | None = None) -> Iterator[Progress]:
+        """Yields after every cut; ends when the stopping rule is met or rounding forbids progress.
+
+        Parameters
+        ----------
+        start : Start or None
+            Cuts and points of an earlier run (another C, another solver); None begins at w = 0.
+        """
         space, risk, C, stop = problem.space, problem.risk, problem.C, problem.stop
-        start = time.perf_counter()
-        self.bundle = bundle = CutBundle(space, self._qp)
+        started = time.perf_counter()
+        self.bundle = bundle = start.bundle if start else CutBundle(space, self._qp)
         oracle = RiskOracle(risk, space, refresh=50 if self.line_search else 1)
         stall = Stall()
 
         best_w = space.zero()
         best_s = space.scores(best_w)
-        squared = 0.0
-        cut = oracle.cut_at(best_s)
-        best_risk, primal, lower = cut.risk, C * cut.risk, 0.0
-        iteration, passes, slack = 1, 1.0, 0.0
+        best_risk, squared = risk.linearize(best_s).value, 0.0
+        primal, lower, slack, passes = C * best_risk, 0.0, 0.0, 0.0
+        if start:
+            model = bundle.solve(C, 0.01 * stop.target(primal) / C)
+            lower, slack = max(0.0, model.lower), model.slack
+            for w in (*start.points, model.w):
+                s = space.scores(w)
+                value, norm = risk.linearize(s).value, space.dot(w, w)
+                passes += 1
+                if 0.5 * norm + C * value < primal:
+                    primal = 0.5 * norm + C * value
+                    best_w, best_s, best_risk, squared = w, s, value, norm
+        iteration = 1
+        cut = None
         while True:
             w, risk_here = best_w, best_risk
             yield Progress(
-                iteration, passes, primal, lower, primal - lower, time.perf_counter() - start,
+                iteration, passes, primal, lower, primal - lower, time.perf_counter() - started,
                 lambda w=w: w, len(bundle), bundle.support, slack, risk_here,
             )  # fmt: skip
             if stop.met(primal, lower) or stall.update(primal - lower):
                 return
+            if cut is None:
+                cut = oracle.cut_at(best_s)
+                passes += 1
             bundle.add(cut)
-            tol = 0.1 * min(max(primal - lower, stop.target(primal)), C * cut.risk or 1.0) / C
+            tol = 0.1 * max(primal - lower, stop.target(primal)) / C
             model = bundle.solve(C, tol)
             lower, slack = max(lower, model.lower), model.slack
             if self.max_idle:

@@ -81,12 +81,28 @@ class Problem:
     stop: StoppingRule
 
 
+class Start(NamedTuple):
+    """Where a solver may begin: a bundle of valid cuts of this risk, and points worth evaluating.
+
+    Attributes
+    ----------
+    bundle : CutBundle
+        Its multipliers certify a lower bound at any C.
+    points : tuple
+        Elements of the space; the best of them (and of 0) is the first iterate.
+    """
+
+    bundle: Any
+    points: tuple = ()
+
+
 class Solver(Protocol):
     """A generator of Progress: the caller owns the progress bar, the log, limits, checkpoints and signals."""
 
     name: str
+    bundle: Any  # the cuts of the last run
 
-    def steps(self, problem: Problem) -> Iterator[Progress]: ...
+    def steps(self, problem: Problem, start: Start | None = None) -> Iterator[Progress]: ...
 
 
 class Stall:
