@@ -31,8 +31,3 @@ def mean_cost_from_sum(structure_cost: float, structures: int) -> float:
 def sum_cost_from_mean(c: float, structures: int) -> float:
     """Weight of one query's (sequence's) loss for svm_rank's (svm_hmm's) c."""
     return c / structures
-
-
-def percent_slack(value: float, n: int) -> float:
-    """svm_perf's xi (percent) for a sum of hinge losses over n examples."""
-    return value * PERCENT / n

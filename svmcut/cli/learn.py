@@ -21,17 +21,22 @@ class TableType(click.ParamType):
             self.fail(str(error), param, ctx)
 
 
-def table_options(command):
-    """Adds every option of the table to a click command."""
-    for option in reversed(LEARN):
-        command = click.option(*option.flags, option.field, type=TableType(option.kind), help=option.help)(command)
-    return command
+def table_options(table):
+    """A decorator that adds every option of a table to a click command."""
+
+    def decorate(command):
+        for option in reversed(table):
+            command = click.option(*option.flags, option.field, type=TableType(option.kind), help=option.help)(command)
+        return command
+
+    return decorate
 
 
 EPILOG = """\b
 Examples:
   svmcut learn -c 20 train.dat model            svm_perf's unit of C
   svmcut learn --example-cost 1 train.dat model LIBLINEAR's unit of C
+  svmcut learn -c 20 -l f1 train.dat model      best F1 instead of fewest errors
   svmcut learn -c 1 --gap 1e-4 --report run.json train.dat.gz model
   zcat train.gz | svmcut learn -c 1 - model     from a pipe
 """
@@ -41,12 +46,12 @@ Examples:
     epilog=EPILOG,
     context_settings={"help_option_names": ["-?", "--help"], "max_content_width": 110},
 )
-@table_options
+@table_options(LEARN)
 @click.option("--progress/--no-progress", default=None, help="Progress bar on stderr; by default on a terminal.")
 @click.argument("example_file", metavar="EXAMPLE_FILE")
 @click.argument("model_file", metavar="[MODEL_FILE]", default="svm_struct_model")
 def learn(**values):
-    """Train a linear support vector machine on EXAMPLE_FILE and write it to MODEL_FILE.
+    """Train a support vector machine on EXAMPLE_FILE and write it to MODEL_FILE.
 
     EXAMPLE_FILE holds one example a line, LABEL INDEX:VALUE INDEX:VALUE ... (LIBSVM and svm_light format); it may be
     gzip-compressed, a pipe, or - for standard input. Labels above 0 are positive. Every option of svm_perf_learn is

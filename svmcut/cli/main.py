@@ -14,6 +14,7 @@ from svmcut.cli.guard import guard
 #: Command, the module and the function behind it, and its line in ``svmcut --help``.
 COMMANDS = {
     "learn": ("svmcut.cli.learn", "learn", "Train a model on a file of examples."),
+    "rank": ("svmcut.cli.rank", "rank", "Learn to rank the rows of queries."),
     "classify": ("svmcut.cli.classify", "classify", "Score examples with a model."),
 }
 

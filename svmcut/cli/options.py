@@ -19,6 +19,7 @@ LOSSES = {
 RESCALINGS = {"slack": 1, "margin": 2}
 KERNELS = {"linear": 0, "polynomial": 1, "rbf": 2, "sigmoid": 3}
 SOLVERS = ("auto", "cutting-plane")
+RANK_LOSSES = {"swapped-pairs": 1, "swapped-fraction": 2, "pairs": None}
 LARGEST_C = 1e12
 
 
@@ -63,10 +64,14 @@ def integer(low: int, high: int = 2**31 - 1) -> Kind:
     return Kind("INTEGER", parse)
 
 
-def one_of(table: Mapping[str, int] | tuple[str, ...]) -> Kind:
+def one_of(table: Mapping[str, int | None] | tuple[str, ...]) -> Kind:
     """A name, or its number where the originals have one; the name is kept."""
-    numbers = {str(value): name for name, value in table.items()} if isinstance(table, Mapping) else {}
-    known = ", ".join(f"{name} ({numbers_of})" for numbers_of, name in numbers.items()) or ", ".join(table)
+    numbers = {}
+    if isinstance(table, Mapping):
+        numbers = {str(value): name for name, value in table.items() if value is not None}
+    known = ", ".join(table)
+    if isinstance(table, Mapping):
+        known = ", ".join(name if value is None else f"{name} ({value})" for name, value in table.items())
 
     def parse(text: str) -> str:
         name = numbers.get(text, text)
@@ -100,7 +105,10 @@ LEARN = (
     Option("example_cost", ("--example-cost",), number(0, LARGEST_C, above=True),
            "C as the weight of one example's loss, as in LIBLINEAR, LIBSVM and svm_light.", MAIN),
     Option("loss", ("-l", "--loss"), one_of(LOSSES),
-           "What to minimise: error-rate (2).", MAIN),
+           "What to minimise: zero-one (0), f1 (1), error-rate (2), prbep (3), prec-at-k (4), rec-at-k (5), "
+           "roc-area (10), average-precision (11). Default error-rate.", MAIN),
+    Option("p", ("--p",), number(0),
+           "k of prec-at-k (default 0.5) and rec-at-k (default 2) as a fraction of the positives.", MAIN),
     Option("rescaling", ("-o", "--rescaling"), one_of(RESCALINGS), "margin (2) or slack (1) rescaling.", MAIN),
     Option("slack_norm", ("-p",), integer(1, 2), "1 for C xi, 2 for C xi^2.", MAIN),
     Option("bias", ("--b", "--bias"), ANY, "Value of the regularised constant feature; 0 for none.", MAIN),
@@ -136,7 +144,6 @@ LEARN = (
     Option("cache_size", ("-m", "--cache-size"), number(0, above=True), "Kernel cache in MB.", COMPAT),
     Option("shrink_after", ("-h",), integer(1), "Iterations before shrinking.", COMPAT),
     Option("qp_iterations", ("-#",), integer(0), "QP iterations without progress.", COMPAT),
-    Option("p", ("--p",), number(0), "k of prec-at-k and rec-at-k as a fraction of the positives.", COMPAT),
     Option("basis_method", ("--t",), integer(0, 2), "How a kernel basis is chosen in advance.", COMPAT),
     Option("preimage", ("--i",), integer(0, 9), "Preimage method of -w 9 with a kernel.", COMPAT),
     Option("basis_size", ("--k", "--basis"), integer(1), "Basis vectors of subspace training.", COMPAT),
@@ -146,12 +153,35 @@ LEARN = (
 )  # fmt: skip
 
 
+_NOT_IN_RANK = {"p", "bias", "basis_method", "preimage", "recompute", "shrink", "basis_file"}
+_RANK_TEXTS = {
+    "cost": "C in svm_rank's unit: 1/2 w'w + C * loss averaged over the queries. This or --example-cost is required.",
+    "example_cost": "C as the weight of one query's loss.",
+    "loss": "swapped-pairs (1, the default): pairs per query; swapped-fraction (2): their fraction per query; pairs: "
+    "the fraction of all pairs.",
+    "algorithm": "svm_rank's algorithm number 0-4; all lead to the same optimum.",
+    "epsilon": "Stop when primal - dual <= C * epsilon; with swapped-pairs, times the mean number of pairs. Default 0.001.",
+}
+RANK = tuple(
+    option._replace(
+        help=_RANK_TEXTS.get(option.field, option.help),
+        kind=one_of(RANK_LOSSES) if option.field == "loss" else option.kind,
+        section=option.section.replace("svm_perf", "svm_rank"),
+    )
+    for option in LEARN
+    if option.field not in _NOT_IN_RANK
+)
+RANK_DEFAULTS = {"command": "rank", "task": "rank", "loss": "swapped-pairs", "epsilon": 0.001}
+
+
 @dataclass(slots=True)
 class LearnOptions:
     """Values of one run; fields without a comment in the table are arguments, not options."""
 
     example_file: str
     model_file: str = "svm_struct_model"
+    command: str = "learn"
+    task: str = "classification"
     cost: float | None = None
     example_cost: float | None = None
     loss: str = "error-rate"
@@ -211,10 +241,12 @@ def check(options: LearnOptions) -> None:
         raise UsageError("C is missing; give -c (the original's unit) or --example-cost (weight of one example)")
     if options.cost is not None and options.example_cost is not None:
         raise UsageError("-c and --example-cost exclude each other")
-    if options.algorithm in (5, 6, 7, 8):
-        raise UsageError(f"-w {options.algorithm} is no algorithm; expected 0 to 4 or 9")
+    algorithms = (0, 1, 2, 3, 4) if options.task == "rank" else (0, 1, 2, 3, 4, 9)
+    if options.algorithm is not None and options.algorithm not in algorithms:
+        known = ", ".join(map(str, algorithms))
+        raise UsageError(f"-w {options.algorithm} is no algorithm of {options.command}; expected one of {known}")
     if options.algorithm == 9 and options.loss != "error-rate":
-        raise UsageError(f"-w 9 trains for error-rate only; use -w 3 with loss {options.loss!r}")
+        raise UsageError(f"-w 9 trains for error-rate only; use -w 3 with loss '{options.loss}'")
     if options.algorithm == 4 and options.constraint_cache <= 0:
         raise UsageError("-f must be at least 1 with -w 4")
     if options.qp_new > options.qp_size:
@@ -223,3 +255,8 @@ def check(options: LearnOptions) -> None:
         raise UsageError("-p 2 (squared slack) goes with -w 0 or 1")
     if options.kernel != "linear":
         raise UsageError(f"training with the {options.kernel} kernel is not in this version; use -t 0")
+    if options.solver not in ("auto", "cutting-plane") and (options.task == "rank" or options.loss != "error-rate"):
+        raise UsageError(f"solver '{options.solver}' trains for error-rate only; use --solver cutting-plane")
+    from svmcut.risks import make_risk
+
+    make_risk(options.loss, p=options.p, rescaling=options.rescaling, slack_norm=options.slack_norm)

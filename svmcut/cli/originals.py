@@ -62,7 +62,7 @@ class Grammar:
     arguments: str
     summary: str
     flags: Mapping[str, Flag]
-    long_flags: Mapping[str, Flag]
+    long_flags: dict[str, Flag]
     help_characters: str = "?"
     least: int = 2
 
@@ -194,10 +194,18 @@ def svm_perf_learn(argv: list[str] | None = None) -> int:
     """Entry point of ``svm_perf_learn``."""
     from svmcut.cli.options import LEARN
 
-    grammar = _learn_grammar(
-        "svm_perf_learn", "Trains a support vector machine for a performance measure.", LEARN, {"algorithm": 9}
-    )
-    return run_original(grammar, _learn, argv)
+    summary = "Trains a support vector machine for a performance measure."
+    grammar = _learn_grammar("svm_perf_learn", summary, LEARN, {"algorithm": 9})
+    return run_original(grammar, lambda *parsed: _learn({}, *parsed), argv)
+
+
+def svm_rank_learn(argv: list[str] | None = None) -> int:
+    """Entry point of ``svm_rank_learn``."""
+    from svmcut.cli.options import RANK, RANK_DEFAULTS
+
+    grammar = _learn_grammar("svm_rank_learn", "Learns to rank the rows of queries.", RANK, {"algorithm": 3})
+    grammar.long_flags.clear()
+    return run_original(grammar, lambda *parsed: _learn(RANK_DEFAULTS, *parsed), argv)
 
 
 def _learn_grammar(program: str, summary: str, table, defaults: dict[str, Any]) -> Grammar:
@@ -213,12 +221,12 @@ def _learn_grammar(program: str, summary: str, table, defaults: dict[str, Any]) 
     return Grammar(program, "example_file [model_file]", summary, short, long, least=1)
 
 
-def _learn(values: dict[str, Any], arguments: list[str]) -> int:
+def _learn(defaults: Mapping[str, Any], values: dict[str, Any], arguments: list[str]) -> int:
     from svmcut.cli.options import LearnOptions
     from svmcut.cli.training import run
 
     given = {name: value for name, value in values.items() if value is not None}
-    return run(LearnOptions(*arguments[:2], **given), original=True)
+    return run(LearnOptions(*arguments[:2], **{**defaults, **given}), original=True)
 
 
 def _classify(measures: str, values: dict[str, Any], arguments: list[str]) -> None:

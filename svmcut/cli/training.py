@@ -43,21 +43,25 @@ def run(options: LearnOptions, original: bool = False) -> int:
     examples = read_examples(options.example_file, threads=options.threads, max_memory=options.max_memory)
     say("done")
     seconds = {"read": time.perf_counter() - started}
-    bias = 1.0 if options.bias is None else options.bias
-    say(report.properties_line(examples, bias))
-    config = train.Config(
-        loss=options.loss, cost=options.cost, example_cost=options.example_cost, epsilon=options.epsilon,
-        gap=options.gap, bias=bias, solver=options.solver, max_iterations=options.max_iterations,
-        time_limit=options.time_limit, max_memory=options.max_memory, threads=options.threads,
-    )  # fmt: skip
-    c, _ = train.costs(config, len(examples))
+    config = configure(options)
+    first = True
 
     with contextlib.ExitStack() as stack:
         trace = stack.enter_context(write_atomically(options.trace)) if options.trace else None
         bar = stack.enter_context(progress_bar(options.progress))
 
-        def observe(progress):
-            say(report.iteration_line(progress, c, options.algorithm))
+        def observe(progress, objective):
+            nonlocal first
+            if first:
+                first = False
+                queries = objective.structures if options.task == "rank" else None
+                say(report.properties_line(examples, config.bias, queries))
+                if options.task == "rank" and options.loss == "swapped-pairs":
+                    say(
+                        "NOTE: Adjusted stopping criterion relative to maximum loss: "
+                        f"eps={max(objective.epsilon, 0.0):.6f}"
+                    )
+            say(report.iteration_line(progress, objective, options.algorithm))
             if trace is not None:
                 trace.write((report.trace_line(progress) + "\n").encode())
             if bar is not None:
@@ -66,7 +70,7 @@ def run(options: LearnOptions, original: bool = False) -> int:
 
         outcome = train.train(examples, config, observe)
     seconds["train"] = outcome.seconds
-    for line in report.final_lines(outcome, len(examples), options.algorithm, time.process_time() - cpu_started):
+    for line in report.final_lines(outcome, options.algorithm, options.slack_norm, time.process_time() - cpu_started):
         say(line)
     if options.algorithm == 4:
         report.out(f"Final number of constraints in cache: {outcome.progress.cuts}")
@@ -88,10 +92,36 @@ def run(options: LearnOptions, original: bool = False) -> int:
         write_report(options.report, document)
     if not original:
         for warning in outcome.warnings:
-            warn("svmcut learn", warning)
+            warn(f"svmcut {options.command}", warning)
     if outcome.stopped_by == "interrupt":
         return 130
     return 0 if outcome.converged else 3
+
+
+def configure(options: LearnOptions):
+    """The options as train.train takes them."""
+    from svmcut.kernels import Kernel
+    from svmcut.train import Config
+
+    default_bias = 1.0 if options.task == "classification" and options.kernel == "linear" else 0.0
+    return Config(
+        task=options.task,
+        loss=options.loss,
+        cost=options.cost,
+        example_cost=options.example_cost,
+        p=options.p,
+        rescaling="margin" if options.algorithm == 9 else options.rescaling,
+        slack_norm=options.slack_norm,
+        epsilon=options.epsilon,
+        gap=options.gap,
+        bias=default_bias if options.bias is None else options.bias,
+        kernel=Kernel(options.kernel, options.degree, options.gamma, options.s, options.r, options.u),
+        solver=options.solver,
+        max_iterations=options.max_iterations,
+        time_limit=options.time_limit,
+        max_memory=options.max_memory,
+        threads=options.threads,
+    )
 
 
 def stop_reason(outcome) -> str:

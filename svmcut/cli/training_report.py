@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import json
+import math
 import resource
 import sys
 from typing import Any
 
 import numpy as np
 
-from svmcut import units
 from svmcut._version import __version__
 
 
@@ -19,47 +19,55 @@ def out(text: str = "", end: str = "\n") -> None:
     sys.stdout.flush()
 
 
-def properties_line(examples, bias: float) -> str:
+def properties_line(examples, bias: float, queries: int | None) -> str:
+    """Size of the training set; queries is None in classification."""
+    n, features = len(examples), examples.X.n_features + (bias != 0)
+    if queries is not None:
+        return f"Training set properties: {features} features, {queries} rankings, {n} examples"
     positive = int(np.count_nonzero(examples.y > 0))
-    return (
-        f"Training set properties: {examples.X.n_features + (bias != 0)} features, {len(examples)} examples "
-        f"({positive} pos / {len(examples) - positive} neg)"
-    )
+    return f"Training set properties: {features} features, {n} examples ({positive} pos / {n - positive} neg)"
 
 
-def iteration_line(progress, c: float, algorithm: int | None) -> str:
+def iteration_line(progress, objective, algorithm: int | None) -> str:
     """The original's line of one iteration; CEps is the violation the gap stands for."""
     counts = (
-        f"(NumConst={progress.cuts}, SV={progress.support}, CEps={max(0.0, progress.gap / c):.4f}, QPEps=0.0000)"
+        f"(NumConst={progress.cuts}, SV={progress.support}, CEps={max(0.0, progress.gap / objective.c):.4f}, QPEps=0.0000)"
     )
     if algorithm in (0, 1):
-        return f"Iter {progress.iteration} (1 active): .*{counts}"
+        return f"Iter {progress.iteration} ({objective.structures} active): .*{counts}"
     return f"Iter {progress.iteration}: {':' if algorithm in (None, 9) else '.'}*{counts}"
 
 
-def final_lines(outcome, n: int, algorithm: int | None, cpu_seconds: float) -> list[str]:
-    """svm_perf's summary. The losses are in percent, |w| includes the weight of the constant feature."""
-    progress = outcome.progress
-    n_slack = algorithm in (0, 1)
-    joint = algorithm in (2, 3, 4)
-    violation = max(0.0, progress.gap / outcome.c)
+def final_lines(outcome, algorithm: int | None, slack_norm: int, cpu_seconds: float) -> list[str]:
+    """The originals' summary, in their units; |w| includes the weight of the constant feature."""
+    progress, objective = outcome.progress, outcome.objective
+    n_slack, joint = algorithm in (0, 1), algorithm in (2, 3, 4)
+    slack, risk = progress.slack * objective.unit, progress.risk * objective.unit
+    norm, norm_text, bounded = outcome.norm, "Norm of weight vector", ""
+    if slack_norm == 2:
+        slack, risk = math.sqrt(slack), math.sqrt(risk)
+        norm = math.sqrt(norm**2 + 2 * objective.c * risk**2)
+        norm_text, bounded = "Norm of weight vector (including L2-loss)", "(including 0 at upper bound)"
+    slack_text = "Norm. sum of slack variables (on working set): sum(xi_i)/n"
+    if not n_slack:
+        slack_text = "Value of slack variable (on working set): xi"
+    structures = objective.structures
     lines = [
-        f"Final epsilon on KKT-Conditions: {violation:.5f}",
+        f"Final epsilon on KKT-Conditions: {max(0.0, progress.gap / objective.c):.5f}",
         f"Upper bound on duality gap: {max(0.0, progress.gap):.5f}",
         f"Dual objective value: dval={progress.dual:.5f}",
         None if n_slack else f"Primal objective value: pval={progress.primal:.5f}",
         f"Total number of constraints in final working set: {progress.cuts} (of {progress.iteration - 1})",
         f"Number of iterations: {progress.iteration}",
-        f"Number of calls to 'find_most_violated_constraint': {progress.iteration}",
-        f"Number of SV: {progress.support} ",
-        f"Number of non-zero slack variables: {int(progress.risk > 0)} (out of 1)" if n_slack else None,
-        f"Norm of weight vector: |w|={outcome.norm:.5f}",
-        f"Norm. sum of slack variables (on working set): sum(xi_i)/n={units.percent_slack(progress.slack, n):.5f}"
+        f"Number of calls to 'find_most_violated_constraint': {progress.iteration * structures}",
+        f"Number of SV: {progress.support} {bounded}",
+        f"Number of non-zero slack variables: {structures if risk > 0 else 0} (out of {structures})"
         if n_slack
-        else f"Value of slack variable (on working set): xi={units.percent_slack(progress.slack, n):.5f}",
-        f"Value of slack variable (global): xi={units.percent_slack(progress.risk, n):.5f}" if joint else None,
-        "Norm of longest difference vector: ||Psi(x,y)-Psi(x,ybar)||="
-        f"{units.percent_slack(outcome.longest_cut, n):.5f}",
+        else None,
+        f"{norm_text}: |w|={norm:.5f}",
+        f"{slack_text}={slack:.5f}",
+        f"Value of slack variable (global): xi={risk:.5f}" if joint else None,
+        f"Norm of longest difference vector: ||Psi(x,y)-Psi(x,ybar)||={outcome.longest_cut * objective.unit:.5f}",
         f"Runtime in cpu-seconds: {cpu_seconds:.2f}",
     ]
     return [line for line in lines if line is not None]
@@ -86,11 +94,11 @@ def learn_report(options, examples, outcome, seconds: dict[str, float]) -> dict[
     """The JSON document of a training run; keys as docs/report.md lists them."""
     progress = outcome.progress
     return {
-        "command": "learn",
+        "command": options.command,
         "version": __version__,
         "options": options.as_dict(),
         "solver": outcome.solver,
-        "task": "classification",
+        "task": options.task,
         "loss": options.loss,
         "examples": len(examples),
         "features": examples.X.n_features,

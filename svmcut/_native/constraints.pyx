@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# distutils: sources = csrc/ordinal.cc csrc/contingency.cc csrc/averageprecision.cc
+"""Most violated constraints: ordinal pairs, contingency losses, average precision; one C function each."""
+
+import numpy as np
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+
+cdef extern from "svmcut.h" nogil:
+    int64_t svmcut_risk_workspace(int64_t n)
+    int svmcut_ordinal_grades(const double* y, const int64_t* start, int64_t n_queries, int32_t* grade,
+                              int32_t* n_grades, int64_t* pairs, void* workspace, int threads)
+    int svmcut_ordinal_cut(const double* s, const int64_t* start, int64_t n_queries, const int32_t* grade,
+                           const int32_t* n_grades, const double* weight, double* coef, int64_t* cut_pairs,
+                           double* value, void* workspace, int threads)
+    int svmcut_contingency_cut(const double* s, const int32_t* positive, int64_t n_positive, const int32_t* negative,
+                               int64_t n_negative, int loss, int slack_rescaling, int slack_norm, int64_t k,
+                               double* coef, double* value_offset, void* workspace, int threads)
+    int svmcut_average_precision_cut(const double* s, const int32_t* positive, int64_t n_positive,
+                                     const int32_t* negative, int64_t n_negative, double scale, double weight,
+                                     double* coef, double* value_offset, void* workspace, int threads)
+
+
+def workspace(n):
+    """Memory for the constraint builders of n rows, reused by every call; one call at a time."""
+    return np.empty(svmcut_risk_workspace(n), np.uint8)
+
+
+cdef int check_queries(Py_ssize_t n, const int64_t[::1] start, uint8_t[::1] work) except -1:
+    if start.shape[0] < 1 or start[start.shape[0] - 1] != n:
+        raise ValueError("queries and rows do not match")
+    if work.shape[0] < svmcut_risk_workspace(n):
+        raise ValueError("the workspace is too small")
+    return 0
+
+
+def ordinal_grades(const double[::1] y, const int64_t[::1] start, uint8_t[::1] work, int threads):
+    """Ranks of the labels in their queries (n,) int32, grades (Q,) int32 and pairs (Q,) int64 of each query."""
+    check_queries(y.shape[0], start, work)
+    cdef int64_t n_queries = start.shape[0] - 1
+    grade_array = np.empty(y.shape[0], np.int32)
+    n_grades_array = np.empty(n_queries, np.int32)
+    pairs_array = np.empty(n_queries, np.int64)
+    if y.shape[0] == 0:
+        return grade_array, n_grades_array, pairs_array
+    cdef int32_t[::1] grade = grade_array
+    cdef int32_t[::1] n_grades = n_grades_array
+    cdef int64_t[::1] pairs = pairs_array
+    cdef int status
+    with nogil:
+        status = svmcut_ordinal_grades(&y[0], &start[0], n_queries, &grade[0], &n_grades[0], &pairs[0], &work[0],
+                                       threads)
+    if status:
+        raise ValueError("more than 2^31 - 2 rows")
+    return grade_array, n_grades_array, pairs_array
+
+
+def ordinal_cut(const double[::1] s, const int64_t[::1] start, const int32_t[::1] grade, const int32_t[::1] n_grades,
+                const double[::1] weight, uint8_t[::1] work, int threads):
+    """Coefficients (n,), and per query the pairs in the cut (Q,) int64 and the unweighted value (Q,)."""
+    check_queries(s.shape[0], start, work)
+    cdef int64_t n_queries = start.shape[0] - 1
+    if grade.shape[0] != s.shape[0] or n_grades.shape[0] != n_queries or weight.shape[0] != n_queries:
+        raise ValueError("grades, weights and rows do not match")
+    coef_array = np.empty(s.shape[0])
+    cut_pairs_array = np.empty(n_queries, np.int64)
+    value_array = np.empty(n_queries)
+    if s.shape[0] == 0:
+        return coef_array, cut_pairs_array, value_array
+    cdef double[::1] coef = coef_array
+    cdef int64_t[::1] cut_pairs = cut_pairs_array
+    cdef double[::1] value = value_array
+    cdef int status
+    with nogil:
+        status = svmcut_ordinal_cut(&s[0], &start[0], n_queries, &grade[0], &n_grades[0], &weight[0], &coef[0],
+                                    &cut_pairs[0], &value[0], &work[0], threads)
+    if status:
+        raise ValueError("more than 2^31 - 2 rows")
+    return coef_array, cut_pairs_array, value_array
+
+
+cdef int check_classes(Py_ssize_t n, const int32_t[::1] positive, const int32_t[::1] negative,
+                       uint8_t[::1] work) except -1:
+    if n == 0 or positive.shape[0] + negative.shape[0] != n:
+        raise ValueError("classes and scores do not match")
+    if work.shape[0] < svmcut_risk_workspace(n):
+        raise ValueError("the workspace is too small")
+    return 0
+
+
+def contingency_cut(const double[::1] s, const int32_t[::1] positive, const int32_t[::1] negative, int loss,
+                    bint slack_rescaling, int slack_norm, int64_t k, uint8_t[::1] work, int threads):
+    """Value, coefficients (n,) and offset of the most violated labelling."""
+    check_classes(s.shape[0], positive, negative, work)
+    cdef int64_t n_positive = positive.shape[0], n_negative = negative.shape[0]
+    cdef const int32_t* positive_rows = &positive[0] if n_positive else NULL
+    cdef const int32_t* negative_rows = &negative[0] if n_negative else NULL
+    coef_array = np.empty(s.shape[0])
+    cdef double[::1] coef = coef_array
+    cdef double[2] value_offset
+    cdef int status
+    with nogil:
+        status = svmcut_contingency_cut(&s[0], positive_rows, n_positive, negative_rows, n_negative, loss,
+                                        slack_rescaling, slack_norm, k, &coef[0], value_offset, &work[0], threads)
+    if status:
+        raise ValueError("an unknown loss, or more than 2^31 - 2 rows")
+    return value_offset[0], coef_array, value_offset[1]
+
+
+def average_precision_cut(const double[::1] s, const int32_t[::1] positive, const int32_t[::1] negative,
+                          double scale, double weight, uint8_t[::1] work, int threads):
+    """Value, coefficients (n,) and offset of the most violated ranking."""
+    check_classes(s.shape[0], positive, negative, work)
+    cdef int64_t n_positive = positive.shape[0], n_negative = negative.shape[0]
+    if n_positive == 0 or n_negative == 0:
+        raise ValueError("average precision needs both classes")
+    coef_array = np.empty(s.shape[0])
+    cdef double[::1] coef = coef_array
+    cdef double[2] value_offset
+    cdef int status
+    with nogil:
+        status = svmcut_average_precision_cut(&s[0], &positive[0], n_positive, &negative[0], n_negative, scale, weight,
+                                              &coef[0], value_offset, &work[0], threads)
+    if status:
+        raise ValueError("more than 2^31 - 2 rows")
+    return value_offset[0], coef_array, value_offset[1]

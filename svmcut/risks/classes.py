@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The two classes behind the labels of a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from svmcut.errors import TrainingError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def split_classes(y: NDArray, loss: str, both: bool = True) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Rows with y > 0 and rows with y <= 0, each (n_class,) int32, increasing: svm_perf's rule for labels.
+
+    Parameters
+    ----------
+    y : (n,) float
+        Labels as in the file.
+    loss : str
+        Named in the refusal.
+    both : bool
+        Whether the loss is undefined with one class alone.
+
+    Raises
+    ------
+    TrainingError
+        When there are no examples, or when `both` and a class is empty.
+    """
+    positive = np.flatnonzero(y > 0).astype(np.int32)
+    negative = np.flatnonzero(~(y > 0)).astype(np.int32)
+    n = len(y)
+    if n == 0:
+        raise TrainingError(f"loss '{loss}' needs examples, but there are none")
+    if both and (len(positive) == 0 or len(negative) == 0):
+        sign = "+1" if len(positive) else "-1"
+        which = f"all {n} labels are" if n > 1 else "the only label is"
+        raise TrainingError(f"loss '{loss}' needs labels of both signs, but {which} {sign}")
+    return positive, negative

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Losses of contingency tables: the whole sample is one structure, its labelling y' in {-1, +1}^n.
+
+    margin rescaling   R(s) = max over y' of  D(y') - kappa sum over flipped i of y_i s_i
+    slack rescaling    R(s) = max over y' of  D(y') (1 - kappa sum over flipped i of y_i s_i)
+
+kappa = 100/n, D = Delta with slack norm 1 and sqrt(Delta) with slack norm 2; Delta in percent (zero-one: 0 or 1). The
+maximum is over the labellings of positive loss, and 0 where that is negative. With a true positives, b false positives,
+P positives, N negatives, n = P + N:
+
+    zero-one     1 for any mistake                              error-rate   100 (P - a + b)/n
+    f1           100 (1 - 2a/(P + a + b))                       prbep        100 (1 - a/P), labellings with a + b = P
+    prec-at-k    100 (1 - a/(a + b)), a + b >= k                rec-at-k     100 (1 - a/P), a + b <= k
+
+References
+----------
+T. Joachims, A support vector method for multivariate performance measures, ICML 2005, sections 3.2, 3.3 and Algorithm 2.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from svmcut._native.constraints import contingency_cut, workspace
+from svmcut.errors import UsageError
+from svmcut.risks.classes import split_classes
+from svmcut.risks.protocol import Linearization
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+NUMBERS = {"zero-one": 0, "f1": 1, "error-rate": 2, "prbep": 3, "prec-at-k": 4, "rec-at-k": 5}
+
+
+def fraction_of_positives(loss: str, p: float) -> float:
+    """``--p`` as the loss understands it: 0 is 0.5 for prec-at-k and 2 for rec-at-k.
+
+    Raises
+    ------
+    UsageError
+        Unless 0 < p <= 1 for prec-at-k and p >= 1 for rec-at-k, or p = 0. Other losses: when p < 0 or p is no number.
+    """
+    if not (p >= 0 and math.isfinite(p)):
+        raise UsageError(f"--p {p:g} is out of range; a number of at least 0 is expected")
+    if loss == "prec-at-k":
+        if p > 1:
+            raise UsageError(f"--p {p:g} is out of range for loss 'prec-at-k'; at most 1 is expected (0 stands for 0.5)")
+        return p or 0.5
+    if loss == "rec-at-k":
+        if 0 < p < 1:
+            raise UsageError(f"--p {p:g} is out of range for loss 'rec-at-k'; at least 1 is expected (0 stands for 2)")
+        return p or 2.0
+    return p
+
+
+class ContingencyRisk:
+    """One of the losses of the module's head.
+
+    Parameters
+    ----------
+    name : {"zero-one", "f1", "error-rate", "prbep", "prec-at-k", "rec-at-k"}
+    p : float
+        k = max(1, floor(P p)) for the losses at k; 0 for their default.
+    rescaling : {"margin", "slack"}
+    slack_norm : {1, 2}
+        2 puts the root of the loss in place of the loss, for 1/2 w'w + C xi^2.
+
+    Raises
+    ------
+    UsageError
+        When p is out of the loss's range.
+    """
+
+    scope: Literal["sample"] = "sample"
+
+    def __init__(
+        self,
+        name: str,
+        p: float = 0.0,
+        rescaling: Literal["margin", "slack"] = "margin",
+        slack_norm: Literal[1, 2] = 1,
+    ):
+        if name not in NUMBERS or rescaling not in ("margin", "slack") or slack_norm not in (1, 2):
+            raise ValueError(f"no such risk: {name!r}, {rescaling!r}, {slack_norm!r}")
+        self.name, self.rescaling, self.slack_norm = name, rescaling, slack_norm
+        self.p = fraction_of_positives(name, p)
+
+    def bind(
+        self, y: NDArray, qid: NDArray | None = None, cost: NDArray | None = None, threads: int = 1
+    ) -> BoundContingency:
+        """Positive where y > 0; qid and cost are ignored, as svm_perf ignores them.
+
+        Raises
+        ------
+        TrainingError
+            When there are no examples; when all labels have one sign, but for zero-one and error-rate.
+        """
+        both = self.name not in ("zero-one", "error-rate")
+        positive, negative = split_classes(y, self.name, both)
+        k = int(min(max(1, math.floor(len(positive) * self.p)), len(y)))
+        return BoundContingency(
+            positive, negative, NUMBERS[self.name], self.rescaling == "slack", self.slack_norm, k, threads
+        )
+
+
+class BoundContingency:
+    """A contingency loss of given labels.
+
+    Attributes
+    ----------
+    k : int
+        Of the losses at k.
+
+    Notes
+    -----
+    O(n) time for zero-one and for error-rate with margin rescaling and slack norm 1; else one sort of n scores and
+    O(P log N), in practice O(P). 60 bytes of workspace per row, allocated once. Not reentrant.
+    """
+
+    def __init__(self, positive, negative, number, slack, slack_norm, k, threads):
+        self._positive, self._negative, self._number = positive, negative, number
+        self._slack, self._slack_norm, self._threads = slack, slack_norm, threads
+        self._work = workspace(len(positive) + len(negative))
+        self.k = k
+
+    def linearize(self, s: NDArray) -> Linearization:
+        """The most violated labelling: value, coefficients (n,), offset (its loss, as it enters R)."""
+        s = np.ascontiguousarray(s, np.float64)
+        return Linearization(
+            *contingency_cut(
+                s, self._positive, self._negative, self._number, self._slack, self._slack_norm, self.k, self._work,
+                self._threads,
+            )
+        )  # fmt: skip

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every risk of the registry keeps the protocol: the value is the maximum, the cut lies below the risk everywhere."""
+
+import importlib.util
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from reference import risks as truth
+
+from svmcut.errors import TrainingError, UsageError
+from svmcut.risks import RISKS, make_risk
+
+HAS_HINGE = importlib.util.find_spec("svmcut.risks.hinge") is not None
+
+
+def _cases():
+    for name, entry in RISKS.items():
+        variants = [("margin", 1), ("slack", 1), ("margin", 2), ("slack", 2)] if entry.table else [("margin", 1)]
+        fractions = {"prec-at-k": (0.0, 0.4, 1.0), "rec-at-k": (0.0, 1.0, 1.6)}.get(name, (0.0,))
+        for rescaling, slack_norm in variants:
+            for p in fractions:
+                needs_hinge = name == "error-rate" and rescaling == "margin" and slack_norm == 1
+                marks = [pytest.mark.skip("the hinge is not there")] if needs_hinge and not HAS_HINGE else []
+                yield pytest.param(
+                    name,
+                    {"p": p, "rescaling": rescaling, "slack_norm": slack_norm},
+                    id=f"{name}-{rescaling}-{slack_norm}-p{p:g}",
+                    marks=marks,
+                )
+
+
+CASES = list(_cases())
+every_risk = pytest.mark.parametrize(("name", "options"), CASES)
+
+
+def sample(name, rng, n):
+    """Labels, queries and a generator of scores: continuous, quantised with many ties, tiny, all equal."""
+    if RISKS[name].task == "rank":
+        y = rng.choice([-1.5, 0.0, 0.25, 1.0, 7.0], n)
+        qid = np.sort(rng.integers(0, 3, n))
+    else:
+        y = np.where(rng.random(n) < rng.uniform(0.2, 0.8), 2.0, -1.0)
+        y[rng.integers(n)] = 0.0
+        y[(np.flatnonzero(y <= 0)[0] + 1) % n] = 1.0
+        qid = None
+
+    def scores():
+        s = rng.normal(size=n) * rng.choice([0.1, 1.0, 5.0, 40.0])
+        kind = rng.integers(4)
+        return s if kind == 0 else np.round(s, 1) if kind == 1 else np.round(s) if kind == 2 else np.full(n, s[0])
+
+    return y, qid, scores
+
+
+def true_value(name, options, bound, s, y, qid):
+    positive = y > 0
+    if RISKS[name].task == "rank":
+        return truth.ordinal(s, y, qid, name)
+    if name == "roc-area":
+        return truth.roc_area(s, positive)
+    if name == "average-precision":
+        return truth.average_precision(s, positive)
+    labellings = truth.all_labellings(len(y))
+    k = getattr(bound, "k", 0)
+    return truth.contingency(s, positive, name, k, options["rescaling"], options["slack_norm"], labellings)
+
+
+@every_risk
+def test_value_is_brute_force(name, options, rng):
+    for trial in range(12):
+        y, qid, scores = sample(name, rng, int(rng.integers(2, 9)))
+        s = scores() * (1e12 if trial == 11 else 1.0)
+        bound = make_risk(name, **options).bind(y, qid)
+        cut = bound.linearize(s)
+        expected = true_value(name, options, bound, s, y, qid)
+        assert cut.value == pytest.approx(expected, rel=1e-13, abs=1e-13)
+        assert cut.coef.dtype == np.float64
+        assert cut.coef.shape == s.shape
+        slope = np.sum(cut.coef * s)
+        assert cut.offset + slope == pytest.approx(cut.value, rel=1e-12, abs=1e-12 * (1 + np.abs(cut.coef * s).sum()))
+
+
+@every_risk
+def test_cut_lies_below_the_risk(name, options, rng):
+    for _ in range(15):
+        y, qid, scores = sample(name, rng, int(rng.integers(4, 40)))
+        bound = make_risk(name, **options).bind(y, qid)
+        cut = bound.linearize(scores())
+        assert cut.value >= 0
+        assert cut.offset >= 0
+        for _ in range(8):
+            other = scores()
+            line = cut.offset + np.sum(cut.coef * other)
+            assert bound.linearize(other).value >= line - 1e-11 * (1 + np.abs(cut.coef * other).sum())
+
+
+@every_risk
+def test_rows_may_be_permuted(name, options, rng):
+    for _ in range(8):
+        y, qid, scores = sample(name, rng, 30)
+        s = scores()
+        order = rng.permutation(30)
+        if qid is not None:
+            order = order[np.argsort(qid[order], kind="stable")]
+        risk = make_risk(name, **options)
+        value = risk.bind(y, qid).linearize(s).value
+        moved = risk.bind(y[order], None if qid is None else qid[order]).linearize(s[order]).value
+        assert moved == pytest.approx(value, rel=1e-13, abs=1e-13)
+
+
+@every_risk
+def test_input_may_be_read_only_and_strided(name, options, rng):
+    y, qid, scores = sample(name, rng, 20)
+    s = scores()
+    bound = make_risk(name, **options).bind(y, qid)
+    expected = bound.linearize(s)
+    frozen = s.copy()
+    for array in (y, frozen):
+        array.setflags(write=False)
+    again = make_risk(name, **options).bind(y, qid).linearize(frozen)
+    strided = bound.linearize(np.repeat(s, 2)[::2])
+    for cut in (again, strided):
+        assert cut.value == expected.value
+        assert cut.coef.tobytes() == expected.coef.tobytes()
+    expected.coef[:] = 0  # the caller's own
+
+
+@every_risk
+def test_threads_leave_no_trace(name, options, rng):
+    n = 70_000
+    y = rng.integers(0, 50, n).astype(float) if RISKS[name].task == "rank" else rng.choice([-1.0, 1.0], n)
+    qid = np.sort(np.where(rng.random(n) < 0.96, 0, rng.integers(0, 40, n))) if RISKS[name].task == "rank" else None
+    s = np.round(rng.normal(size=n), 3)
+    risk = make_risk(name, **options)
+    one = risk.bind(y, qid, threads=1).linearize(s)
+    for threads in (2, 3, 8):
+        bound = risk.bind(y, qid, threads=threads)
+        for _ in range(2):
+            cut = bound.linearize(s)
+            assert (cut.value, cut.offset) == (one.value, one.offset)
+            assert cut.coef.tobytes() == one.coef.tobytes()
+
+
+@pytest.mark.parametrize("name", [name for name, entry in RISKS.items() if entry.task == "rank"])
+def test_queries_are_isolated(name, rng):
+    for _ in range(10):
+        y, qid, scores = sample(name, rng, 40)
+        s = scores()
+        risk = make_risk(name)
+        whole = risk.bind(y, qid).linearize(s)
+        s2 = s + 100.0 * rng.normal(size=3)[qid]  # a constant per query changes no pair
+        shifted = risk.bind(y, qid).linearize(s2)
+        assert shifted.value == pytest.approx(whole.value, rel=1e-9, abs=1e-9)
+        assert shifted.offset == pytest.approx(whole.offset)
+        for query in np.unique(qid):
+            assert whole.coef[qid == query].sum() == pytest.approx(0.0, abs=1e-12)
+
+
+@every_risk
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_one_class(name, options, sign):
+    y = np.full(812, sign)
+    risk = make_risk(name, **options)
+    if RISKS[name].task == "rank":
+        assert risk.bind(y).linearize(np.arange(812.0)).value == 0.0
+    elif name in ("zero-one", "error-rate"):
+        assert risk.bind(y).linearize(np.zeros(812)).value > 0.0
+    else:
+        with pytest.raises(TrainingError) as refusal:
+            risk.bind(y)
+        signed = "+1" if sign > 0 else "-1"
+        assert str(refusal.value) == f"loss '{name}' needs labels of both signs, but all 812 labels are {signed}"
+
+
+@every_risk
+def test_start_is_positive_and_perfect_scores_cost_nothing(name, options, rng):
+    y, qid, _ = sample(name, rng, 25)
+    bound = make_risk(name, **options).bind(y, qid)
+    assert bound.linearize(np.zeros(25)).value > 0.0
+    perfect = bound.linearize(1e4 * (y if RISKS[name].task == "rank" else np.where(y > 0, 1.0, -1.0)))
+    assert perfect.value == 0.0
+    assert perfect.offset == 0.0
+    assert not perfect.coef.any()
+
+
+@pytest.mark.parametrize("name", [name for name, entry in RISKS.items() if not entry.table])
+@pytest.mark.parametrize("options", [{"rescaling": "slack"}, {"slack_norm": 2}])
+def test_impossible_combinations_are_refused(name, options):
+    with pytest.raises(UsageError, match=f"not implemented for loss '{name}'"):
+        make_risk(name, **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "p"), [("prec-at-k", 1.5), ("rec-at-k", 0.5), ("f1", -1.0), ("roc-area", float("nan")), ("f1", np.inf)]
+)
+def test_p_out_of_range_names_the_option(name, p):
+    with pytest.raises(UsageError, match="--p"):
+        make_risk(name, p=p)
+
+
+def test_unknown_names():
+    with pytest.raises(UsageError, match="'accuracy' is unknown; expected one of zero-one, f1"):
+        make_risk("accuracy")
+    with pytest.raises(UsageError, match="rescaling"):
+        make_risk("f1", rescaling="both")
+    with pytest.raises(UsageError, match="slack norm"):
+        make_risk("f1", slack_norm=3)
+
+
+def test_the_registry_imports_nothing():
+    code = "import sys, svmcut.risks; print([m for m in sys.modules if m.startswith(('numpy', 'svmcut._native'))])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
