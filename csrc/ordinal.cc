@@ -37,6 +37,18 @@ struct Larger {
 };
 constexpr Larger kLarger;
 
+/* node += line. Compilers left the plain loop scalar. */
+inline void add_line(int32_t* node, const int32_t* line) {
+#if defined(__GNUC__)
+    typedef int32_t Four __attribute__((vector_size(16), may_alias));
+    auto* to = reinterpret_cast<Four*>(node);
+    const auto* from = reinterpret_cast<const Four*>(line);
+    for (int k = 0; k < kFan / 4; ++k) to[k] += from[k];
+#else
+    for (int k = 0; k < kFan; ++k) node[k] += line[k];
+#endif
+}
+
 /* Shape of a tree over grades 0 to `top`: offset of each level, leaves first. */
 struct Shape {
     int levels = 0;
@@ -62,9 +74,7 @@ inline int32_t below(const int32_t* tree, const int64_t* offset, int64_t grade) 
 template <int L>
 inline void add(int32_t* tree, const int64_t* offset, int64_t grade) {
     for (int level = 0; level < L; ++level, grade >>= 4) {
-        int32_t* node = tree + offset[level] + (grade & ~int64_t{kFan - 1});
-        const int32_t* larger = kLarger.than[grade & (kFan - 1)];
-        for (int k = 0; k < kFan; ++k) node[k] += larger[k];
+        add_line(tree + offset[level] + (grade & ~int64_t{kFan - 1}), kLarger.than[grade & (kFan - 1)]);
     }
 }
 
@@ -74,6 +84,7 @@ struct Query {
     int64_t n;
     int32_t* passed_t;    /* at s_i: rows of lower grade passed in t (c+ is all of them minus these) */
     int32_t* c_minus;
+    uint32_t* events;     /* 2 n */
 };
 
 /* Rows passed in s after `event` steps of the merged walk (the rest are passed in t). */
@@ -89,28 +100,43 @@ int64_t walk_split(const Query& q, int64_t event) {
     return low;
 }
 
-template <int L>
-void walk(const Query& q, const int64_t* offset, int64_t event, int64_t end, int32_t* tree_s, int32_t* tree_t) {
+/* Order of the merged walk from `event` to `end`: row, and whether it is met in s, as 2 row + 1 or 2 row. */
+void merge(const Query& q, int64_t event, int64_t end) {
     int64_t i = walk_split(q, event), j = event - i;
     const int64_t stop = walk_split(q, end), n_t = end - stop;
-    auto at_s = [&] {
-        q.passed_t[i] = below<L>(tree_t, offset, q.grade[i]);
-        add<L>(tree_s, offset, q.grade[i]);
-        ++i;
-    };
-    auto at_t = [&] {
-        q.c_minus[j] = static_cast<int32_t>(i) - below<L>(tree_s, offset, q.grade[j] + 1);
-        add<L>(tree_t, offset, q.grade[j]);
-        ++j;
-    };
+    uint32_t* out = q.events + event;
     while (i < stop && j < n_t) {
         if (q.sorted[j] + 1.0 > q.sorted[i])
-            at_s();
+            *out++ = static_cast<uint32_t>(2 * i++ + 1);
         else
-            at_t();
+            *out++ = static_cast<uint32_t>(2 * j++);
     }
-    while (i < stop) at_s();
-    while (j < n_t) at_t();
+    while (i < stop) *out++ = static_cast<uint32_t>(2 * i++ + 1);
+    while (j < n_t) *out++ = static_cast<uint32_t>(2 * j++);
+}
+
+/* The order is known by now, so that nothing waits for a comparison and no branch is guessed. */
+template <int L>
+void walk(const Query& q, const int64_t* offset, int64_t event, int64_t end, int32_t* tree_s, int32_t* tree_t) {
+    int32_t* const trees[2] = {tree_s, tree_t};
+    int32_t* const out[2] = {q.c_minus, q.passed_t};
+    auto passed_s = static_cast<int32_t>(walk_split(q, event));
+    for (int64_t e = event; e < end; ++e) {
+        if (L > 3 && e + kAhead < end) { /* trees that outgrow the inner caches */
+            const uint32_t later = q.events[e + kAhead];
+            const int64_t grade = q.grade[later >> 1];
+            for (int level = 0; level < 2; ++level) {
+                SVMCUT_PREFETCH(trees[later & 1] + offset[level] + (grade >> (4 * level)));
+                SVMCUT_PREFETCH_WRITE(trees[~later & 1] + offset[level] + (grade >> (4 * level)));
+            }
+        }
+        const uint32_t row = q.events[e] >> 1, at_s = q.events[e] & 1;
+        const int64_t grade = q.grade[row];
+        const int32_t count = below<L>(trees[at_s], offset, grade + 1 - at_s);
+        out[at_s][row] = at_s ? count : passed_s - count;
+        add<L>(trees[1 - at_s], offset, grade);
+        passed_s += static_cast<int32_t>(at_s);
+    }
 }
 
 /* The tree of the first `count` rows. */
@@ -142,6 +168,33 @@ void walk_any(const Query& q, const Shape& shape, int64_t event, int64_t end, in
         case 7: return walk<7>(q, shape.offset, event, end, tree_s, tree_t);
         default: return walk<8>(q, shape.offset, event, end, tree_s, tree_t);
     }
+}
+
+/* The walk of two grades: the lower rows by t merged with the higher rows by s; counts are positions. */
+void walk_two(const Query& q, int64_t n_low, double* score, int32_t* place) {
+    int64_t next[2] = {0, n_low};
+    for (int64_t k = 0; k < q.n; ++k) {
+        const int64_t at = next[q.grade[k]]++;
+        score[at] = q.sorted[k];
+        place[at] = static_cast<int32_t>(k);
+    }
+    int64_t i = n_low, j = 0;
+    auto at_s = [&] {
+        q.passed_t[place[i]] = static_cast<int32_t>(j);
+        q.c_minus[place[i++]] = 0;
+    };
+    auto at_t = [&] {
+        q.c_minus[place[j]] = static_cast<int32_t>(i - n_low);
+        q.passed_t[place[j++]] = 0;
+    };
+    while (i < q.n && j < n_low) {
+        if (score[j] + 1.0 > score[i])
+            at_s();
+        else
+            at_t();
+    }
+    while (i < q.n) at_s();
+    while (j < n_low) at_t();
 }
 
 struct Job {
@@ -176,23 +229,33 @@ void cut_query(const Job& job, int64_t query, int threads) {
             grade[k] = job.grade[first + items[k].row];
     });
 
-    const Query q{sorted, grade, n, counts, counts + n};
+    const Query q{sorted, grade, n, counts, counts + n, reinterpret_cast<uint32_t*>(job.work.extra + first)};
     const Shape shape(job.n_grades[query]);
-    int32_t stack[2 * kStackNodes];
+    alignas(64) int32_t stack[2 * kStackNodes];
     const bool small = shape.ints <= kStackNodes && threads <= 1;
     int32_t* trees = small ? stack : job.work.nodes + 4 * first;
     /* Parts of the walk start from trees of what was passed before them; integers, so their number leaves no trace. */
+    const bool two = job.n_grades[query] == 2;
     const int64_t parts =
-        small ? 1 : std::max<int64_t>(1, std::min<int64_t>(threads, 4 * n / (2 * shape.ints)));
-    for_pieces(parts, threads, [&](int64_t part) {
-        const int64_t event = 2 * n * part / parts, end = 2 * n * (part + 1) / parts;
-        int32_t* tree_s = trees + 2 * part * shape.ints;
-        int32_t* tree_t = tree_s + shape.ints;
-        const int64_t i = walk_split(q, event);
-        plant(grade, i, shape, tree_s);
-        plant(grade, event - i, shape, tree_t);
-        walk_any(q, shape, event, end, tree_s, tree_t);
-    });
+        small || two ? 1 : std::max<int64_t>(1, std::min<int64_t>(threads, 4 * n / (2 * shape.ints)));
+    if (two) {
+        int64_t n_high = 0;
+        for (int64_t k = 0; k < n; ++k) n_high += grade[k];
+        trees[0] = 0;
+        trees[1] = static_cast<int32_t>(n - n_high);
+        walk_two(q, n - n_high, job.work.extra + first, job.work.nodes + 4 * first + 2 * n);
+    } else {
+        for_pieces(parts, threads, [&](int64_t part) {
+            const int64_t event = 2 * n * part / parts, end = 2 * n * (part + 1) / parts;
+            int32_t* tree_s = trees + 2 * part * shape.ints;
+            int32_t* tree_t = tree_s + shape.ints;
+            const int64_t i = walk_split(q, event);
+            plant(grade, i, shape, tree_s);
+            plant(grade, event - i, shape, tree_t);
+            merge(q, event, end);
+            walk_any(q, shape, event, end, tree_s, tree_t);
+        });
+    }
 
     /* coef.s = -sum of gaps s_k - s_(k-1) times the coefficients before them: no cancellation between large scores. */
     const int32_t* all = trees + 2 * (parts - 1) * shape.ints;
@@ -219,6 +282,7 @@ void cut_query(const Job& job, int64_t query, int threads) {
             const int64_t c_plus = smaller(grade[k]) - q.passed_t[k];
             const int64_t c = q.c_minus[k] - c_plus;
             q.passed_t[k] = static_cast<int32_t>(c);
+            if (k + kAhead < n) SVMCUT_PREFETCH_WRITE(coef + items[k + kAhead].row);
             coef[items[k].row] = weight * static_cast<double>(c);
             sum.coef += c;
             sum.pairs += c_plus;

@@ -132,9 +132,11 @@ class Lines {
     }
 
     const char* label(const char* p) {
-        if (p + 1 < end && is_digit(*p) && ends_token(p[1])) { /* 0, 1 and grades */
-            row.label = *p - '0';
-            return p + 1;
+        const bool sign = *p == '-' || *p == '+';
+        if (end - p > 2 && is_digit(p[sign]) && ends_token(p[sign + 1])) { /* -1, +1, grades; no branch on the sign */
+            const double factors[] = {1.0, -1.0};
+            row.label = (p[sign] - '0') * factors[*p == '-'];
+            return p + sign + 1;
         }
         Decimal number;
         const char* q = read_decimal(p, end, number);

@@ -100,14 +100,14 @@ struct Avx512Marks {
     }
 };
 
-/* By the place of the point in sixteen bytes, 16 for none: how to close the gap, and the power of ten it stands for. */
+/* By the place of the point in sixteen bytes, 16 for none: how to close the gap, and the factor it stands for. */
 struct PointTable {
     uint8_t shuffle[17][16];
     double scale[17];
     constexpr PointTable() : shuffle(), scale() {
         double power = 1;
         for (int point = 15; point >= 0; --point, power *= 10) {
-            scale[point] = power;
+            scale[point] = 1 / power;
             for (int i = 0; i < 16; ++i) shuffle[point][i] = static_cast<uint8_t>(i > point ? i : (i ? i - 1 : 0x80));
         }
         scale[16] = 1;
@@ -122,8 +122,8 @@ alignas(64) inline constexpr uint8_t keep_last[32] = {
     0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 
 /* A run in the sense of Lines: reads "INDEX:VALUE" of up to 16 bytes a number, VALUE without exponent and of up to 15
- * digits, followed by a blank or line end. A digit string of 15 digits over a power of ten is one correctly rounded
- * double division, so only results beside the midpoint of two floats are left to the slow road. */
+ * digits, followed by a blank or line end. 15 digits times the rounded power of ten are within two units in the last
+ * place of double, so only results beside the midpoint of two floats are left to Lines. */
 template <class Marks>
 class VectorRun {
   public:
@@ -168,9 +168,10 @@ class VectorRun {
         float* const values = piece.values;
         int64_t entries = piece.entries;
         int32_t last = last_index;
-        int i = next;
-        for (; i + 1 < count; i += 2) {
-            const char *colon = window + marks[i], *stop = window + marks[i + 1];
+        const char* const base = window;
+        const uint32_t *mark = marks + next, *const marks_end = marks + count;
+        for (; mark + 1 < marks_end; mark += 2) {
+            const char *colon = base + mark[0], *stop = base + mark[1];
             const char after = *stop;
             if (*colon != ':' || (after != ' ' && !(after >= '\t' && after <= '\r'))) break;
             const int64_t negative = colon[1] == '-';
@@ -197,7 +198,7 @@ class VectorRun {
             if (static_cast<uint32_t>(index_halves) || index <= last) break;
 
             const uint64_t mantissa = (value_halves & 0xffffffff) * 100000000 + (value_halves >> 32);
-            const double x = static_cast<double>(static_cast<int64_t>(mantissa)) / point_table.scale[point];
+            const double x = static_cast<double>(static_cast<int64_t>(mantissa)) * point_table.scale[point];
             if (beside_midpoint(x)) break;
             const float value = static_cast<float>(x);
             uint32_t bits;
@@ -209,11 +210,11 @@ class VectorRun {
             p = stop + 1;
             if (after != ' ') {
                 p = stop;
-                i += 1;
+                ++mark;
                 break;
             }
         }
-        next = i;
+        next = static_cast<int>(mark - marks);
         piece.entries = entries;
         last_index = last;
         return p;

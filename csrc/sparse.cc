@@ -124,6 +124,20 @@ int svmcut_scores(const svmcut_csr* X, const double* w, double constant, double*
     return SVMCUT_OK;
 }
 
+int svmcut_predict(const svmcut_csr* X, const double* w, int64_t d, double constant, double* s, int threads) {
+    const int64_t pieces = std::max<int64_t>(1, std::min(X->n_rows, entries(X) / kEntriesPerPiece));
+    const auto bound = balanced_rows(X, pieces);
+    svmcut::for_pieces(pieces, threads, [&](int64_t p) {
+        for (int64_t i = bound[p]; i < bound[p + 1]; ++i) {
+            double sum = 0;
+            for (int64_t k = X->indptr[i]; k < X->indptr[i + 1]; ++k)
+                if (X->indices[k] < d) sum += w[X->indices[k]] * X->data[k];
+            s[i] = sum + constant;
+        }
+    });
+    return SVMCUT_OK;
+}
+
 int svmcut_adjoint(const svmcut_csr* X, const double* coef, double* out, const int64_t* columns, int ranges,
                    int threads) {
     const int64_t d = X->n_features, pieces = std::min<int64_t>(16, entries(X) / kEntriesPerPiece);

@@ -57,9 +57,11 @@ typedef struct {
 
 typedef struct svmcut_scan svmcut_scan;
 
-/* piece_bytes: text per unit of parallel work, 0 for the default. portable: no vector instructions, same rows.
- * Null when there is no memory. */
-svmcut_scan* svmcut_scan_new(int portable, int64_t piece_bytes);
+/* The rows are the same with any instructions; what the machine does not have falls back. */
+enum svmcut_instructions { SVMCUT_FASTEST = 0, SVMCUT_PORTABLE = 1, SVMCUT_AVX2 = 2 };
+
+/* piece_bytes: text per unit of parallel work, 0 for the default. Null when there is no memory. */
+svmcut_scan* svmcut_scan_new(int instructions, int64_t piece_bytes);
 void svmcut_scan_delete(svmcut_scan* scan);
 
 /* Reads the whole lines of the text; *used says how many bytes that was. The next call goes on behind them. With `last`
@@ -115,6 +117,10 @@ int svmcut_parse_expansion(const char* text, int64_t size, int64_t n_lines, int6
 
 /* s[i] = sum_j X[i][j] w[j] + constant; w has n_features entries. */
 int svmcut_scores(const svmcut_csr* X, const double* w, double constant, double* s, int threads);
+
+/* The same in the order of the features, one sum a row, and without the features from d on: the originals' predictions to
+ * the last digit. */
+int svmcut_predict(const svmcut_csr* X, const double* w, int64_t d, double constant, double* s, int threads);
 
 /* out[j] += sum_i coef[i] X[i][j]; rows with coef 0 are not read. columns: ranges + 1 increasing column bounds from 0 to
  * n_features, one range a thread where there are many columns. */

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Every failure a user may meet, with the exit status it leads to.
 
-Messages are in compiler style, ``FILE:LINE:COLUMN: what is wrong; what is expected``, so that editors jump to the place.
-The command line prints ``str(error)`` on stderr and exits with ``error.exit_status``; no traceback reaches a user.
+Messages are in compiler style, ``FILE:LINE:COLUMN: what is wrong; what is expected``, so that editors jump to it. The
+command line prints ``str(error)`` on stderr and exits with ``error.exit_status``; no traceback reaches a user.
 """
 
 from __future__ import annotations

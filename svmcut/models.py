@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from svmcut._native import sparse
 from svmcut.data import Csr
 from svmcut.kernels import Kernel
 
@@ -48,8 +49,8 @@ class LinearModel:
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n,) float64 w.x - b of every row; float64 products and sums, in the order of the features."""
-        scores = _linear_scores(renumber(X, self.columns), self.w, threads)
-        scores -= self.b
+        scores = np.empty(X.n_rows)
+        sparse.predict(sparse.Rows(renumber(X, self.columns)), np.asarray(self.w, np.float64), -self.b, scores, threads)
         return scores
 
 
@@ -99,14 +100,3 @@ def renumber(X: Csr, columns: NDArray[np.int32] | None) -> Csr:
     known[known] = columns[places[known]] == X.indices[known]
     places[~known] = len(columns)
     return Csr(X.data, places, X.indptr, len(columns) + 1)
-
-
-def _linear_scores(X: Csr, w: NDArray[np.float64], threads: int) -> NDArray[np.float64]:
-    start, stop = X.indptr[0], X.indptr[-1]
-    indices = X.indices[start:stop]
-    if X.n_features > len(w):
-        w = np.append(w, 0.0)
-        indices = np.minimum(indices, len(w) - 1)
-    rows = np.repeat(np.arange(X.n_rows), np.diff(X.indptr))
-    # bincount adds in the order of the entries; a product with reduceat or matmul does not promise that.
-    return np.bincount(rows, weights=w[indices] * X.data[start:stop], minlength=X.n_rows)

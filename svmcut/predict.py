@@ -78,7 +78,7 @@ def predict(
     cpu_seconds, last_query = 0.0, 0
     y, scores, queries = [], [], []
     with write_atomically(predictions) as output:
-        blocks = stream_examples(examples)
+        blocks = stream_examples(examples, threads=threads)
         while True:
             began = time.perf_counter()
             block = next(blocks, None)
@@ -86,7 +86,7 @@ def predict(
             seconds["read"] += read - began
             if block is None:
                 break
-            if grouped and block.qid is not None and len(block):
+            if grouped and block.qid is not None:
                 last_query = _check_queries(block, last_query)
             cpu = time.process_time()
             y.append(block.y)
@@ -97,8 +97,6 @@ def predict(
             write(output, scores[-1])
             seconds["classify"] += scored - read
             seconds["write"] += time.perf_counter() - scored
-        if not sum(map(len, y)):
-            raise DataError(examples, "no examples in this file")
     qid = None
     if any(part is not None for part in queries):
         qid = np.concatenate([np.zeros(len(s), np.int64) if q is None else q for q, s in zip(queries, scores)])

@@ -14,6 +14,7 @@ cdef extern from "svmcut.h" nogil:
         int64_t n_rows
         int64_t n_features
     int svmcut_scores(const svmcut_csr* X, const double* w, double constant, double* s, int threads)
+    int svmcut_predict(const svmcut_csr* X, const double* w, int64_t d, double constant, double* s, int threads)
     int svmcut_adjoint(const svmcut_csr* X, const double* coef, double* out, const int64_t* columns, int ranges,
                        int threads)
     double svmcut_dot(int64_t n, const double* a, const double* b, int threads)
@@ -61,6 +62,19 @@ def scores(Rows X, const double[::1] w, double constant, double[::1] out, int th
     cdef double* s = &out[0]
     with nogil:
         svmcut_scores(&X.csr, weights, constant, s, threads)
+
+
+def predict(Rows X, const double[::1] w, double constant, double[::1] out, int threads):
+    """out[i] = sum_j X[i][j] w[j] + constant in the order of j; features beyond w weigh nothing."""
+    if out.shape[0] != X.csr.n_rows:
+        raise ValueError("out has the wrong length")
+    if X.csr.n_rows == 0:
+        return
+    cdef const double* weights = first(w)
+    cdef int64_t d = w.shape[0]
+    cdef double* s = &out[0]
+    with nogil:
+        svmcut_predict(&X.csr, weights, d, constant, s, threads)
 
 
 def adjoint(Rows X, const double[::1] coef, double[::1] out, const int64_t[::1] columns, int threads):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -63,26 +64,23 @@ def run_scoring(job: Scoring) -> list[str]:
         Whatever the files or the system refuse; no prediction file is written then.
     """
     began = time.perf_counter()
-
-    def say(text: str) -> None:
-        if job.verbosity >= 1:
-            print(text, end="", flush=True)
-
+    say = _Narrator(job.verbosity >= 1)
     check_writable(job.predictions)
     if job.report is not None:
         check_writable(job.report)
-    say("Reading model...")
-    model = read_model(job.model)
-    say("done.\nReading test examples...")
-    predicted = predict(
-        model,
-        job.examples,
-        job.predictions,
-        threads=job.threads,
-        labels=job.labels,
-        grouped=job.measures != "classification",
-    )
-    say("done.\nClassifying test examples...done\n")
+    with say:
+        say("Reading model...")
+        model = read_model(job.model)
+        say("done.\nReading test examples...")
+        predicted = predict(
+            model,
+            job.examples,
+            job.predictions,
+            threads=job.threads,
+            labels=job.labels,
+            grouped=job.measures != "classification",
+        )
+        say("done.\nClassifying test examples...done\n")
     kind = job.measures or ("classification" if predicted.qid is None else "ranking")
     if kind == "ranking":
         lines, keys, warnings = _measure_ranking(predicted)
@@ -97,6 +95,25 @@ def run_scoring(job: Scoring) -> list[str]:
         head = {"command": job.command, "version": __version__, "examples": len(predicted.y)}
         write_report(job.report, head | keys | {"seconds": seconds, "warnings": warnings})
     return warnings
+
+
+class _Narrator:
+    """Prints what is being done; on the way out of a failure it ends the line it left open."""
+
+    def __init__(self, speaks: bool):
+        self.speaks = speaks
+
+    def __call__(self, text: str) -> None:
+        if self.speaks:
+            print(text, end="", flush=True)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, failure, *rest) -> None:
+        if failure is not None:
+            with contextlib.suppress(OSError):
+                self("\n")
 
 
 def _measure_classification(predicted: Predictions) -> tuple[tuple[str, str], dict[str, Any], list[str]]:

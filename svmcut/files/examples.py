@@ -20,7 +20,7 @@ from svmcut.errors import DataError, MemoryLimitError
 BLOCK_BYTES = 1 << 18
 """Text in flight with one thread; fits in the second-level cache."""
 
-THREAD_BLOCK_BYTES = 1 << 22
+THREAD_BLOCK_BYTES = 1 << 21
 """Text in flight for each of several threads."""
 
 MEGABYTE = 1e6
@@ -57,7 +57,7 @@ def read_examples(path: str, *, threads: int = 1, max_memory: float | None = Non
     with _opened(path) as text:
         scanner = Scanner(path, threads=threads)
         try:
-            block_bytes = BLOCK_BYTES if threads <= 1 else min(THREAD_BLOCK_BYTES * threads, max(text.size, 1 << 22))
+            block_bytes = BLOCK_BYTES if threads <= 1 else THREAD_BLOCK_BYTES * threads
             for _ in _feed(scanner, text, block_bytes):
                 _check_memory(scanner, text, max_memory)
             examples = _take(scanner)

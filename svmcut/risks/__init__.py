@@ -94,7 +94,7 @@ def make_risk(
     plain = rescaling == "margin" and slack_norm == 1
     if not entry.table or (name == "error-rate" and plain):
         if not p >= 0:
-            raise UsageError(f"--p {p:g} is out of range; a number of at least 0 is expected")
+            raise UsageError(f"--p {p:g} is out of range; expected a number of at least 0")
         factory = getattr(importlib.import_module(entry.module), entry.factory)
         return factory(name) if entry.task == "rank" else factory()
     from svmcut.risks.contingency import ContingencyRisk

@@ -50,7 +50,7 @@ class BoundAveragePrecision:
 
     Notes
     -----
-    O(n log n) time per call; 60 bytes of workspace per row, allocated once. Not reentrant.
+    O(n log n) time per call; 52 bytes of workspace per row, allocated once. Not reentrant.
     """
 
     scale = 100.0

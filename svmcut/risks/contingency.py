@@ -14,7 +14,8 @@ P positives, N negatives, n = P + N:
 
 References
 ----------
-T. Joachims, A support vector method for multivariate performance measures, ICML 2005, sections 3.2, 3.3 and Algorithm 2.
+T. Joachims, A support vector method for multivariate performance measures, ICML 2005,
+sections 3.2, 3.3 and Algorithm 2.
 """
 
 from __future__ import annotations
@@ -44,14 +45,14 @@ def fraction_of_positives(loss: str, p: float) -> float:
         Unless 0 < p <= 1 for prec-at-k and p >= 1 for rec-at-k, or p = 0. Other losses: when p < 0 or p is no number.
     """
     if not (p >= 0 and math.isfinite(p)):
-        raise UsageError(f"--p {p:g} is out of range; a number of at least 0 is expected")
+        raise UsageError(f"--p {p:g} is out of range; expected a number of at least 0")
     if loss == "prec-at-k":
         if p > 1:
-            raise UsageError(f"--p {p:g} is out of range for loss 'prec-at-k'; at most 1 is expected (0 stands for 0.5)")
+            raise UsageError(f"--p {p:g} is out of range for loss 'prec-at-k'; expected at most 1 (0 stands for 0.5)")
         return p or 0.5
     if loss == "rec-at-k":
         if 0 < p < 1:
-            raise UsageError(f"--p {p:g} is out of range for loss 'rec-at-k'; at least 1 is expected (0 stands for 2)")
+            raise UsageError(f"--p {p:g} is out of range for loss 'rec-at-k'; expected at least 1 (0 stands for 2)")
         return p or 2.0
     return p
 
@@ -117,7 +118,7 @@ class BoundContingency:
     Notes
     -----
     O(n) time for zero-one and for error-rate with margin rescaling and slack norm 1; else one sort of n scores and
-    O(P log N), in practice O(P). 60 bytes of workspace per row, allocated once. Not reentrant.
+    O(P log N), in practice O(P). 52 bytes of workspace per row, allocated once. Not reentrant.
     """
 
     def __init__(self, positive, negative, number, slack, slack_norm, k, threads):

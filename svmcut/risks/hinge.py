@@ -30,6 +30,7 @@ class BoundHinge:
 
     def linearize(self, s) -> Linearization:
         """Value, subgradient and count of examples inside the margin; O(n)."""
+        s = np.ascontiguousarray(s, np.float64)
         coef = np.empty(len(s))
         value, violated = sparse.hinge(self.signs, s, coef, self._threads)
         return Linearization(value, coef, float(violated))

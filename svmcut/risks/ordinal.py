@@ -124,8 +124,9 @@ class BoundOrdinal:
 
     Notes
     -----
-    O(n log n) time per call whatever the number of grades, 60 bytes of workspace per row, allocated once. Not reentrant.
-    From |s| = 2^53 on, fl(s + 1) = s takes pairs of equal scores out of the cut: still a cut, but not the most violated.
+    O(n log n) time per call whatever the number of grades. 52 bytes of workspace per row, allocated once.
+    Not reentrant.
+    From |s| = 2^53 on, fl(s + 1) = s takes pairs of equal scores out of the cut: a cut still, not the most violated.
     """
 
     def __init__(self, start, grade, n_grades, pairs, weight, work, threads):

@@ -51,7 +51,7 @@ def roc_area(s, positive):
 
 
 def error_table(a, b, P, N, loss, k):
-    """Loss in percent (zero-one: 0 or 1) of a true and b false positives; None where the labelling is not admissible."""
+    """Loss in percent (zero-one: 0 or 1) of a true and b false positives; None: not admissible."""
     n = P + N
     precision = a / (a + b) if a + b else 0.0
     recall = a / P if P else 0.0

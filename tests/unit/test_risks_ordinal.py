@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Ordinal risk and ROC area at sizes brute force cannot reach, and where rounding bites."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from reference import risks as truth
@@ -25,7 +27,17 @@ def scores(rng, n, kind):
     }[kind]
 
 
-KINDS = ("continuous quantised equal close wide huge").split() + ["close beside an outlier", "signed zeros", "one side"]
+KINDS = [
+    "continuous",
+    "quantised",
+    "equal",
+    "close",
+    "wide",
+    "huge",
+    "close beside an outlier",
+    "signed zeros",
+    "one side",
+]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -88,7 +100,7 @@ def test_many_queries(rng):
     y = rng.integers(0, 3, n).astype(float)
     s = np.round(rng.normal(size=n), 2)
     start = query_starts(qid, n)
-    parts = [truth.ordinal_by_grades(s[a:b], y[a:b]) for a, b in zip(start[:-1], start[1:])]
+    parts = [truth.ordinal_by_grades(s[a:b], y[a:b]) for a, b in pairwise(start)]
     pairs = np.array([part[2] for part in parts])
     for name in ("swapped-pairs", "swapped-fraction", "pairs"):
         bound = OrdinalRisk(name).bind(y, qid)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-
 from svmcut._native.text import ExpansionFault, format_integers, format_pairs, format_scores, parse_expansion
 
 floats32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -12,7 +13,7 @@ floats32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
 @given(st.lists(st.floats(), max_size=20))
 @example([0.0, -0.0, 5e-324, -1e-9, 1.7976931348623157e308, 0.5e-8, 1.5e-8, float("nan"), float("-inf")])
 def test_scores_are_written_as_python_writes_them(scores):
-    assert format_scores(np.array(scores, float)).decode() == "".join("%.8f\n" % s for s in scores)
+    assert format_scores(np.array(scores, float)).decode() == "".join(f"{s:.8f}\n" for s in scores)
 
 
 @given(st.lists(st.tuples(st.integers(0, 2**31 - 2), st.floats(width=32)), max_size=20))
@@ -20,7 +21,7 @@ def test_scores_are_written_as_python_writes_them(scores):
 def test_pairs_are_written_as_python_writes_them(pairs):
     columns = np.array([c for c, _ in pairs], np.int32)
     values = np.array([v for _, v in pairs], np.float32)
-    expected = "".join("%d:%.8g " % (c + 1, v) for c, v in zip(columns.tolist(), values.tolist()))
+    expected = "".join(f"{c + 1}:{v:.8g} " for c, v in zip(columns.tolist(), values.tolist()))
     assert format_pairs(columns, values).decode() == expected
 
 
@@ -31,7 +32,7 @@ def test_integers_are_written_as_python_writes_them(values):
 
 def test_many_scores_cross_the_pieces(rng):
     scores = rng.normal(size=10_000)
-    assert format_scores(scores).decode() == "".join("%.8f\n" % s for s in scores)
+    assert format_scores(scores).decode() == "".join(f"{s:.8f}\n" for s in scores)
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.lists(floats32, max_size=20))
@@ -49,8 +50,6 @@ def test_values_are_rounded_once(value):
     _, _, _, read = parse_expansion(f"1 1:{value}\n".encode(), 1, 1)
     ours = read[0]
     # The nearest float32: no neighbour is nearer to the decimal.
-    from fractions import Fraction
-
     exact, mine = Fraction(value), Fraction(float(ours))
     for neighbour in (np.nextafter(ours, np.float32(np.inf)), np.nextafter(ours, np.float32(-np.inf))):
         if np.isfinite(neighbour):

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: BSD-3-Clause
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from svmcut.cli.main import main, svmcut
+from svmcut.files.models import write_model
+from svmcut.models import LinearModel
+
+ROWS = "1 1:1 2:2\n-1 1:-1\n1 3:-0.25\n# comment\n\n-1 2:0.5 9:7 # text\n"
+SCORES = "4.50000000\n-1.50000000\n0.00000000\n0.50000000\n"
+RANKED = "2 qid:1 1:3\n1 qid:1 1:2\n0 qid:1 1:2\n1 qid:4 1:1\n0 qid:4 1:5\n"
+NOTE = """\
+NOTE: The loss reported above is the percentage of errors. The zero/one-error
+      is the multivariate zero/one-error regarding the whole prediction vector!
+"""
+MEASURES = """\
+Accuracy : 50.00
+Precision: 50.00
+Recall   : 50.00
+F1       : 50.00
+PRBEP    : 50.00
+ROCArea  : 75.00
+AvgPrec  : 83.33
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_model("model", LinearModel(np.array([1.0, 2.0, -2.0]), 0.5, n_documents=1))
+    (tmp_path / "test.dat").write_text(ROWS)
+    (tmp_path / "rank.dat").write_text(RANKED)
+    return tmp_path
+
+
+def run(*args, **kwargs):
+    command = [os.path.join(os.path.dirname(sys.executable), args[0]), *args[1:]]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, **kwargs)
+
+
+def invoke(*args):
+    return CliRunner().invoke(svmcut, ["classify", *args], catch_exceptions=False)
+
+
+def test_scores_and_report(folder):
+    result = invoke("test.dat", "model", "scores")
+    assert result.exit_code == 0 and result.stderr == ""
+    lines = result.stdout.splitlines()
+    assert lines[:3] == ["Reading model...done.", "Reading test examples...done.", "Classifying test examples...done"]
+    assert lines[3].startswith("Runtime (without IO) in cpu-seconds: ")
+    assert lines[4] == "Average loss on test set: 50.0000"
+    assert lines[5] == "Zero/one-error on test set: 100.00% (0 correct, 1 incorrect, 1 total)"
+    assert result.stdout.endswith(NOTE + MEASURES)
+    assert (folder / "scores").read_text() == SCORES
+
+
+def test_quiet_prints_the_measures_alone():
+    assert invoke("-v", "0", "test.dat", "model").stdout == NOTE + MEASURES
+
+
+def test_default_name_labels_and_options_without_effect(folder):
+    assert invoke("--labels", "-y", "1", "--d", "0", "test.dat", "model").exit_code == 0
+    assert (folder / "svm_predictions").read_text() == "1\n-1\n-1\n1\n"
+
+
+def test_json_report(folder):
+    invoke("test.dat", "model", "--report", "report.json")
+    report = json.loads((folder / "report.json").read_text())
+    assert report["command"] == "classify" and report["examples"] == 4 and report["warnings"] == []
+    assert report["average_precision"] == pytest.approx(250 / 3)
+    assert report["error_rate"] == report["accuracy"] == report["prbep"] == 50
+    assert report["seconds"]["total"] > 0
+
+
+def test_queries_bring_the_ranking_report(folder):
+    result = invoke("rank.dat", "model", "--report", "report.json")
+    assert result.stdout.endswith("Total Num Swappedpairs  :      2\nAvg Swappedpairs Percent:  66.67\n")
+    assert "Average loss on test set: 0.6667\n" in result.stdout
+    assert "Zero/one-error on test set: 100.00% (0 correct, 2 incorrect, 2 total)" in result.stdout
+    report = json.loads((folder / "report.json").read_text())
+    assert report["swapped_pairs"] == 2 and report["swapped_percent"] == pytest.approx(200 / 3)
+    assert report.keys() >= {"ndcg@1", "ndcg@5", "ndcg@10", "map", "seconds", "warnings"}
+
+
+def test_one_class_is_a_warning_and_null(folder):
+    (folder / "one.dat").write_text("1 1:1\n2 1:1\n")
+    result = run("svmcut", "classify", "one.dat", "model", "--report", "report.json")
+    assert result.returncode == 0
+    assert result.stderr == (
+        "svmcut classify: warning: all 2 examples are positive: a label is positive where it is above 0\n"
+    )
+    report = json.loads((folder / "report.json").read_text())
+    assert report["roc_area"] is None and len(report["warnings"]) == 1
+    assert run("svm_perf_classify", "one.dat", "model").stderr == ""
+
+
+def test_the_originals_executable_writes_the_same(folder):
+    invoke("test.dat", "model", "a")
+    result = run("svm_perf_classify", "-v", "0", "test.dat", "model", "b")
+    assert (result.returncode, result.stderr, result.stdout) == (0, "", NOTE + MEASURES)
+    assert (folder / "a").read_bytes() == (folder / "b").read_bytes()
+
+
+def test_the_originals_executable_ignores_queries(folder):
+    (folder / "rank.dat").write_text("1 qid:2 1:1\n-1 qid:1 1:1\n")
+    assert "Accuracy" in run("svm_perf_classify", "rank.dat", "model").stdout
+
+
+@pytest.mark.parametrize("data", [ROWS.encode(), gzip.compress(ROWS.encode(), mtime=0)], ids=["plain", "gzip"])
+def test_standard_input(data):
+    command = [sys.executable, "-m", "svmcut.cli.main", "classify", "-v", "0", "-", "model", "/dev/stdout"]
+    done = subprocess.run(command, input=data, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode() == SCORES + NOTE + MEASURES
+
+
+def test_threads_and_blocks_leave_the_bytes(folder, rng):
+    rows = [" ".join(f"{j + 1}:{v:.6g}" for j, v in enumerate(row)) for row in rng.normal(size=(60_000, 3))]
+    (folder / "big.dat").write_text("".join(f"{1 - 2 * (i % 2)} {row}\n" for i, row in enumerate(rows)))
+    for threads in (1, 3):
+        invoke("big.dat", "model", f"scores{threads}", "--threads", str(threads))
+    assert (folder / "scores1").read_bytes() == (folder / "scores3").read_bytes()
+    assert (folder / "scores1").read_bytes().count(b"\n") == 60_000
+
+
+@pytest.mark.parametrize(
+    "text, place",
+    [
+        ("", ": no examples"),
+        ("# only\n\n", ": no examples"),
+        ("1 1:1\n1 1:x\n", ":2:"),
+        ("1 1:1\n1 0:1\n", ":2:"),
+        ("x 1:1\n", ":1:1: "),
+        ("1 1:nan\n", ":1:"),
+        ("1 qid:2 1:1\n# text\n1 qid:1 1:1\n", ":3: qid 1 follows 2"),
+    ],
+)
+def test_bad_examples_are_refused_and_nothing_is_written(folder, text, place, capsys):
+    (folder / "bad.dat").write_text(text)
+    before = sorted(os.listdir())
+    assert main(["classify", "bad.dat", "model", "scores", "--report", "report.json"]) == 1
+    captured = capsys.readouterr()
+    assert captured.err.startswith(f"bad.dat{place}") and captured.err.count("\n") == 1
+    assert captured.out.endswith("\n")
+    assert sorted(os.listdir()) == before
+
+
+@pytest.mark.parametrize(
+    "args, status, message",
+    [
+        (["none.dat", "model"], 1, "none.dat: No such file or directory"),
+        (["test.dat", "none"], 1, "none: No such file or directory"),
+        (["test.dat", "."], 1, ".: Is a directory"),
+        ([".", "model"], 1, ".: Is a directory"),
+        (["test.dat", "test.dat"], 1, "test.dat:1:1: version"),
+        (["test.dat", "model", "none/scores"], 1, "none/scores: cannot be written: No such file or directory"),
+        (["test.dat", "model", "scores", "--report", "none/report"], 1, "none/report: cannot be written"),
+        (["test.dat", "model", "/dev/full"], 1, "/dev/full: cannot be written: No space left on device"),
+        (["test.dat"], 2, "Usage"),
+        (["test.dat", "model", "--threads", "0"], 2, "Usage"),
+        (["test.dat", "model", "--bogus"], 2, "Usage"),
+    ],
+)
+def test_messages_and_statuses(args, status, message, capsys):
+    assert main(["classify", *args]) == status
+    captured = capsys.readouterr()
+    assert captured.err.startswith(message)
+    assert "Traceback" not in captured.err
+    assert not os.path.exists("svm_predictions") and not os.path.exists("scores")
+
+
+def test_traceback_on_request(monkeypatch):
+    monkeypatch.setenv("SVMCUT_DEBUG", "1")
+    result = run("svmcut", "classify", "none.dat", "model")
+    assert "Traceback" in result.stderr and "DataError" in result.stderr
+
+
+@pytest.mark.parametrize("program", [["svmcut", "classify"], ["svm_perf_classify"]])
+def test_closed_pipe_is_quiet(folder, program):
+    (folder / "big.dat").write_text(ROWS.replace("\n\n", "\n") * 50_000)
+    command = [os.path.join(os.path.dirname(sys.executable), program[0]), *program[1:]]
+    child = subprocess.Popen([*command, "big.dat", "model", "/dev/stdout"], stdout=-1, stderr=-1)
+    child.stdout.readline()
+    child.stdout.close()
+    assert child.stderr.read() == b""
+    child.stderr.close()
+    assert child.wait(60) == 1
+
+
+def test_full_stdout_is_a_message():
+    with open("/dev/full", "wb") as full:
+        command = [sys.executable, "-m", "svmcut.cli.main", "classify", "test.dat", "model"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1
+    assert done.stderr == "svmcut classify: No space left on device\n"
+
+
+def test_closed_stdout_still_writes(folder):
+    result = subprocess.run(["sh", "-c", f"{sys.executable} -m svmcut.cli.main classify test.dat model >&-"])
+    assert result.returncode == 0
+    assert (folder / "svm_predictions").read_text() == SCORES
+
+
+@pytest.mark.parametrize(
+    "program, number, status",
+    [
+        (["svmcut", "classify"], signal.SIGINT, 130),
+        (["svmcut", "classify"], signal.SIGTERM, 143),
+        (["svm_perf_classify"], signal.SIGTERM, 1),
+    ],
+)
+def test_signals_leave_nothing_behind(folder, program, number, status):
+    command = [os.path.join(os.path.dirname(sys.executable), program[0]), *program[1:]]
+    before = sorted(os.listdir())
+    child = subprocess.Popen([*command, "-v", "0", "-", "model", "scores"], stdin=-1, stdout=-1, stderr=-1)
+    child.stdin.write(ROWS.encode() * 30_000)
+    child.stdin.flush()
+    deadline = time.monotonic() + 30
+    while sorted(os.listdir()) == before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    time.sleep(0.3)
+    child.send_signal(number)
+    assert child.wait(30) == status
+    assert child.stderr.read().strip() == b""
+    for stream in (child.stdin, child.stdout, child.stderr):
+        stream.close()
+    assert sorted(os.listdir()) == before
+
+
+def test_names_with_blanks_newlines_and_dashes(folder):
+    for name in ("a b", "a\nb", "-v", "x" * 255):
+        os.replace("test.dat", name)
+        result = run("svmcut", "classify", "--", name, "model", f"{name[:250]}.out")
+        assert (result.returncode, result.stderr) == (0, "")
+        assert (folder / f"{name[:250]}.out").read_text() == SCORES
+        os.replace(name, "test.dat")

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The group, its guard, and what starting costs."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from svmcut import __version__
+from svmcut.cli.guard import guard
+from svmcut.cli.main import COMMANDS, main
+from svmcut.errors import DataError, TrainingError, UsageError
+
+
+def modules_after(code):
+    program = f"import sys\n{code}\nprint('\\n'.join(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_help_imports_nothing_heavy():
+    loaded = modules_after("from svmcut.cli.main import main; main(['--help'])")
+    assert "click" in loaded
+    assert not loaded & {"numpy", "scipy", "osqp", "tqdm", "json"}
+
+
+def test_the_originals_import_neither_click_nor_scipy(tmp_path):
+    (tmp_path / "x").write_text("1 1:1\n")
+    call = f"svm_perf_classify(['{tmp_path}/x', '{tmp_path}/none'])"
+    loaded = modules_after(f"from svmcut.cli.originals import svm_perf_classify; {call}")
+    assert "numpy" in loaded
+    assert not loaded & {"click", "scipy", "osqp", "tqdm"}
+
+
+@pytest.mark.skipif(not hasattr(os, "wait4"), reason="CPU time of a child by wait4")
+def test_help_is_cheap():
+    def cpu():
+        command = [os.path.join(os.path.dirname(sys.executable), "svmcut"), "--help"]
+        child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        _, _, usage = os.wait4(child.pid, 0)
+        child.returncode = 0
+        return usage.ru_utime + usage.ru_stime
+
+    assert min(cpu() for _ in range(3)) <= 0.15
+
+
+@pytest.mark.parametrize("option", ["--help", "-?"])
+def test_help_lists_the_commands(option, capsys):
+    assert main([option]) == 0
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_with_examples(name, capsys):
+    assert main([name, "--help"]) == 0
+    assert "Examples:" in capsys.readouterr().out
+
+
+def test_version(capsys):
+    assert main(["--version"]) == 0
+    assert __version__ in capsys.readouterr().out
+
+
+def test_unknown_command(capsys):
+    assert main(["bogus"]) == 2
+    assert "bogus" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "error, status, message",
+    [
+        (DataError("x.dat", "bad", 3, 4), 1, "x.dat:3:4: bad\n"),
+        (TrainingError("no way"), 1, "prog: no way\n"),
+        (UsageError("not so"), 2, "prog: not so\n"),
+        (MemoryError(), 1, "prog: out of memory\n"),
+        (OSError(13, "Permission denied", "a"), 1, "prog: Permission denied: a\n"),
+        (KeyboardInterrupt(), 130, ""),
+    ],
+)
+def test_guard(error, status, message, monkeypatch, capsys):
+    monkeypatch.setattr("svmcut.cli.guard._silence_stdout", lambda: None)
+
+    def work():
+        raise error
+
+    assert guard(work, lambda: "prog") == status
+    assert capsys.readouterr().err == message
+    assert guard(work, lambda: "prog", statuses=(0, 1)) == 1
