@@ -160,7 +160,7 @@ _RANK_TEXTS = {
     "loss": "swapped-pairs (1, the default): pairs per query; swapped-fraction (2): their fraction per query; pairs: "
     "the fraction of all pairs.",
     "algorithm": "svm_rank's algorithm number 0-4; all lead to the same optimum.",
-    "epsilon": "Stop when primal - dual <= C * epsilon; with swapped-pairs, times the mean number of pairs. Default 0.001.",
+    "epsilon": "Stop when primal - dual <= C * epsilon (swapped-pairs: times the mean number of pairs). Default 0.001.",
 }
 RANK = tuple(
     option._replace(

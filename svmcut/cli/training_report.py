@@ -30,9 +30,8 @@ def properties_line(examples, bias: float, queries: int | None) -> str:
 
 def iteration_line(progress, objective, algorithm: int | None) -> str:
     """The original's line of one iteration; CEps is the violation the gap stands for."""
-    counts = (
-        f"(NumConst={progress.cuts}, SV={progress.support}, CEps={max(0.0, progress.gap / objective.c):.4f}, QPEps=0.0000)"
-    )
+    violation = max(0.0, progress.gap / objective.c)
+    counts = f"(NumConst={progress.cuts}, SV={progress.support}, CEps={violation:.4f}, QPEps=0.0000)"
     if algorithm in (0, 1):
         return f"Iter {progress.iteration} ({objective.structures} active): .*{counts}"
     return f"Iter {progress.iteration}: {':' if algorithm in (None, 9) else '.'}*{counts}"

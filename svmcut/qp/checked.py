@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """OSQP where it pays, the exact solver to check it and to take over.
 
-The exact solver starts from OSQP's answer, so an answer within the tolerance costs one gradient and any other is mended.
+The exact solver starts from OSQP's answer, so an answer within the tolerance costs one gradient and any other is
+mended.
 """
 
 from __future__ import annotations

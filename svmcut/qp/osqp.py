@@ -8,6 +8,8 @@ their largest entry; importing osqp (and scipy with it) costs 0.2 s and waits un
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 
@@ -28,7 +30,7 @@ def project_on_simplex(beta):
 class OsqpSimplexQp:
     """Maximises b.beta - (C/2) beta'H beta over the unit simplex with OSQP."""
 
-    SETTINGS: dict = dict(
+    SETTINGS: ClassVar[dict] = dict(
         eps_abs=1e-8, eps_rel=1e-8, max_iter=4000, polishing=True, polish_refine_iter=10, delta=1e-9,
         adaptive_rho=True, adaptive_rho_interval=50, warm_starting=True, verbose=False,
     )  # fmt: skip

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Every certified linear solver: optimum of the reference, honest certificate, dual that never falls, same bytes."""
 
+import itertools
+
 import numpy as np
 import pytest
 from reference import hinge
@@ -48,8 +50,8 @@ def test_reaches_the_reference_optimum_with_an_honest_certificate(name, C, bias)
 def test_dual_never_falls_and_primal_never_rises(name):
     history = run(SOLVERS[name](), *data(4), 5.0, StoppingRule(0, 1e-4))
     duals, primals = [p.dual for p in history], [p.primal for p in history]
-    assert all(b >= a for a, b in zip(duals, duals[1:]))
-    assert all(b <= a for a, b in zip(primals, primals[1:]))
+    assert all(b >= a for a, b in itertools.pairwise(duals))
+    assert all(b <= a for a, b in itertools.pairwise(primals))
     assert all(p.gap >= -1e-9 * p.primal for p in history)
 
 
