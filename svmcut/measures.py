@@ -92,6 +92,11 @@ class RankingMeasures:
     ndcg: dict[int, float]
     map: float
 
+    def as_dict(self) -> dict[str, float]:
+        """The measures by their names in reports."""
+        ndcg = {f"ndcg@{k}": value for k, value in self.ndcg.items()}
+        return {"swapped_pairs": self.swapped_pairs, "swapped_percent": self.swapped_percent, **ndcg, "map": self.map}
+
 
 def ranking_measures(
     y: NDArray, scores: NDArray, qid: NDArray, cutoffs: tuple[int, ...] = (1, 5, 10)

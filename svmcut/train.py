@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import importlib
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,10 +15,11 @@ from svmcut import units
 from svmcut.data import Examples
 from svmcut.errors import DataError, MemoryLimitError, TrainingError, UsageError
 from svmcut.kernels import Kernel
+from svmcut.machine import available_memory
 from svmcut.models import LinearModel
 from svmcut.risks import make_risk
 from svmcut.risks.squared import SquaredRisk
-from svmcut.solvers.protocol import Problem, Progress, StoppingRule
+from svmcut.solvers.protocol import Problem, Progress, Start, StoppingRule
 from svmcut.spaces.linear import LinearSpace
 
 # name -> module and class; a solver is imported when it is chosen
@@ -69,6 +69,7 @@ class Config:
     time_limit: float | None = None
     max_memory: float | None = None
     threads: int = 1
+    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,35 +173,14 @@ def check_memory(path: str, n_features: int, limit_mb: float | None) -> None:
         )
 
 
-def available_memory() -> float | None:
-    """Megabytes this process may still use: the system's, or less where a control group or a limit says so."""
-    import os
-    import resource
+class Trainer:
+    """Trains on one set of examples, for one C after the other; each solution starts from the last.
 
-    bounds = []
-    try:
-        bounds.append(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            bounds[0] = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
-    except (OSError, ValueError, StopIteration):
-        pass
-    for limit, used in (
-        ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
-        ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
-    ):
-        try:
-            with open(limit, encoding="ascii") as top, open(used, encoding="ascii") as now:
-                bounds.append(int(top.read()) - int(now.read()))
-        except (OSError, ValueError):
-            continue
-    soft = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if soft != resource.RLIM_INFINITY:
-        bounds.append(soft)
-    return min(bounds) / 1e6 if bounds else None
-
-
-def set_up(examples: Examples, config: Config) -> Objective:
-    """Binds the risk to the labels and converts C and epsilon.
+    Parameters
+    ----------
+    examples : Examples
+    config : Config
+        Its C is the first one.
 
     Raises
     ------
@@ -208,43 +188,133 @@ def set_up(examples: Examples, config: Config) -> Objective:
         For a combination of options no loss can honour.
     DataError, TrainingError
         For labels or queries the loss cannot use.
+    MemoryLimitError
     """
-    n = len(examples)
-    if (config.cost is None) == (config.example_cost is None):
-        raise UsageError("exactly one of -c (the original's C) and --example-cost is required")
-    if config.task == "rank":
-        return _set_up_rank(examples, config)
-    hinge = config.loss == "error-rate" and config.rescaling == "margin" and config.slack_norm == 1
-    if config.example_cost is not None and not hinge:
-        raise UsageError(
-            f"--example-cost weighs one example's loss, but loss '{config.loss}' with these options is no sum over "
-            "examples; give C with -c"
+
+    def __init__(self, examples: Examples, config: Config):
+        self.examples, self.config = examples, config
+        path = examples.source.path
+        X, self._columns = examples.X.compact()
+        check_memory(path, X.n_features, config.max_memory)
+        self._is_sum = config.task == "rank" or (
+            config.loss == "error-rate" and config.rescaling == "margin" and config.slack_norm == 1
         )
-    risk = make_risk(config.loss, p=config.p, rescaling=config.rescaling, slack_norm=config.slack_norm)
-    if config.slack_norm == 2:
-        risk = SquaredRisk(risk)
-    with _named(examples):
-        bound = risk.bind(examples.y, examples.qid, examples.cost, config.threads)
-    if not hinge:
-        return Objective(bound, config.cost, config.cost, 1.0, config.epsilon)
-    if config.cost is not None:
-        c, C = config.cost, units.example_cost_from_perf(config.cost, n)
-    else:
-        c, C = units.perf_cost_from_example(config.example_cost, n), config.example_cost
-    return Objective(bound, C, c, units.PERCENT / n, config.epsilon)
+        risk = make_risk(config.loss, p=config.p, rescaling=config.rescaling, slack_norm=config.slack_norm)
+        if config.slack_norm == 2:
+            risk = SquaredRisk(risk)
+        if config.task == "rank":
+            check_queries(examples)
+        try:
+            self.risk = risk.bind(examples.y, examples.qid, examples.cost, config.threads)
+        except TrainingError as error:
+            raise TrainingError(f"{path}: {error}") from None
+        self.space = LinearSpace(X, config.bias, config.threads)
+        self.warnings = rank_warnings(self.risk) if config.task == "rank" else label_warnings(examples)
+        self._began = time.perf_counter()
+        self._start: Start | None = None
+        self._last_C = 0.0
 
+    def objective(self, cost: float | None, example_cost: float | None) -> Objective:
+        """C and epsilon converted to the unit of the risk; exactly one of the costs is given.
 
-def _set_up_rank(examples: Examples, config: Config) -> Objective:
-    check_queries(examples)
-    with _named(examples):
-        bound = make_risk(config.loss).bind(examples.y, examples.qid, examples.cost, config.threads)
-    c = config.cost
-    if c is None:
-        c = units.mean_cost_from_sum(config.example_cost, bound.n_queries)
-    epsilon = config.epsilon
-    if config.loss == "swapped-pairs":
-        epsilon *= bound.n_pairs / bound.n_queries
-    return Objective(bound, c, c, 1.0, epsilon, bound.n_queries)
+        Raises
+        ------
+        UsageError
+            For both or none, or for an example's cost with a loss that is no sum over examples.
+        """
+        if (cost is None) == (example_cost is None):
+            raise UsageError("exactly one of -c (the original's C) and --example-cost is required")
+        if example_cost is not None and not self._is_sum:
+            raise UsageError(
+                f"--example-cost weighs one example's loss, but loss '{self.config.loss}' with these options is no "
+                "sum over examples; give C with -c"
+            )
+        epsilon, n = self.config.epsilon, len(self.examples)
+        if self.config.task == "rank":
+            queries = self.risk.n_queries
+            c = cost if cost is not None else units.mean_cost_from_sum(example_cost, queries)
+            if self.config.loss == "swapped-pairs":
+                epsilon *= self.risk.n_pairs / queries
+            return Objective(self.risk, c, c, 1.0, epsilon, queries)
+        if not self._is_sum:
+            return Objective(self.risk, cost, cost, 1.0, epsilon)
+        if cost is not None:
+            return Objective(self.risk, units.example_cost_from_perf(cost, n), cost, units.PERCENT / n, epsilon)
+        c = units.perf_cost_from_example(example_cost, n)
+        return Objective(self.risk, example_cost, c, units.PERCENT / n, epsilon)
+
+    def fit(
+        self,
+        cost: float | None,
+        example_cost: float | None,
+        observe: Callable[[Progress, Objective], None] | None = None,
+    ) -> Outcome:
+        """Trains to the stopping rule, a limit or an interrupt; the best model so far is returned in every case.
+
+        Parameters
+        ----------
+        cost, example_cost : float or None
+            As in Config, in place of the ones there.
+        observe : callable
+            Called with every Progress and the objective.
+
+        Raises
+        ------
+        UsageError, TrainingError
+        """
+        config, space = self.config, self.space
+        objective = self.objective(cost, example_cost)
+        rule = StoppingRule(objective.c * objective.epsilon, config.gap)
+        problem = Problem(objective.risk, space, objective.C, rule)
+        name = "cutting-plane" if config.solver == "auto" else config.solver
+        solver = make_solver(name)
+
+        began = time.perf_counter()
+        progress, stopped_by = None, None
+        try:
+            for progress in solver.steps(problem, self._scaled_start(objective.C)):
+                if observe is not None:
+                    observe(progress, objective)
+                late = config.time_limit is not None and time.perf_counter() - self._began >= config.time_limit
+                if late or (config.max_iterations is not None and progress.iteration >= config.max_iterations):
+                    stopped_by = "limit"
+                    break
+        except KeyboardInterrupt:
+            if progress is None:
+                raise
+            stopped_by = "interrupt"
+        if progress is None or not np.isfinite(progress.primal):
+            path = self.examples.source.path
+            raise TrainingError(f"{path}: training met values that are not finite; scale the features")
+        converged = rule.met(progress.primal, progress.dual)
+        w = progress.solution()
+        self._start, self._last_C = Start(solver.bundle, (w,)), objective.C
+        return Outcome(
+            model=self._model(w, progress.cuts),
+            objective=objective,
+            progress=progress,
+            solver=name,
+            converged=converged,
+            stopped_by=None if converged else stopped_by or "rounding",
+            seconds=time.perf_counter() - began,
+            longest_cut=solver.bundle.largest_norm,
+            norm=float(np.sqrt(space.dot(w, w))),
+            multipliers=objective.c * solver.bundle.beta[1:],
+            warnings=self.warnings,
+        )
+
+    def _scaled_start(self, C: float) -> Start | None:
+        """The last solution for a new C: w and the box dual scale alike, so both the point and its multiple count."""
+        if self._start is None:
+            return None
+        (w,) = self._start.points
+        return self._start._replace(points=(w, self.space.blend(C / self._last_C, w, 0.0, w)))
+
+    def _model(self, w, cuts: int) -> LinearModel:
+        weights, constant = self.space.split(w)
+        # the originals state one more than the number of their features, the constant one among them
+        highest = self.examples.X.n_features + (self.config.bias != 0) + 1
+        return LinearModel(weights, 0.0 - constant, self._columns, self.config.kernel, highest, cuts)
 
 
 def check_queries(examples: Examples) -> None:
@@ -266,15 +336,6 @@ def check_queries(examples: Examples) -> None:
         raise DataError(path, f"qid {qid[0]} is negative; expected 0 or more", line_of(0))
 
 
-@contextmanager
-def _named(examples: Examples) -> Iterator[None]:
-    """Puts the file's name before what a risk says of its labels."""
-    try:
-        yield
-    except TrainingError as error:
-        raise TrainingError(f"{examples.source.path}: {error}") from None
-
-
 def make_solver(name: str):
     """The solver of that name, imported now."""
     module, cls = SOLVERS[name]
@@ -293,48 +354,4 @@ def train(examples: Examples, config: Config, observe: Callable[[Progress, Objec
     ------
     UsageError, DataError, TrainingError, MemoryLimitError
     """
-    X, columns = examples.X.compact()
-    check_memory(examples.source.path, X.n_features, config.max_memory)
-    objective = set_up(examples, config)
-    warnings = label_warnings(examples) if config.task == "classification" else rank_warnings(objective.risk)
-    space = LinearSpace(X, config.bias, config.threads)
-    rule = StoppingRule(objective.c * objective.epsilon, config.gap)
-    problem = Problem(objective.risk, space, objective.C, rule)
-    name = "cutting-plane" if config.solver == "auto" else config.solver
-    solver = make_solver(name)
-
-    start = time.perf_counter()
-    progress, stopped_by = None, None
-    try:
-        for progress in solver.steps(problem):
-            if observe is not None:
-                observe(progress, objective)
-            late = config.time_limit is not None and time.perf_counter() - start >= config.time_limit
-            if late or (config.max_iterations is not None and progress.iteration >= config.max_iterations):
-                stopped_by = "limit"
-                break
-    except KeyboardInterrupt:
-        if progress is None:
-            raise
-        stopped_by = "interrupt"
-    if progress is None or not np.isfinite(progress.primal):
-        raise TrainingError(f"{examples.source.path}: training met values that are not finite; scale the features")
-    converged = rule.met(progress.primal, progress.dual)
-    w = progress.solution()
-    weights, constant = space.split(w)
-    # the originals state one more than the number of their features, the constant one among them
-    highest = examples.X.n_features + (config.bias != 0) + 1
-    model = LinearModel(weights, 0.0 - constant, columns, config.kernel, highest, progress.cuts)
-    return Outcome(
-        model=model,
-        objective=objective,
-        progress=progress,
-        solver=name,
-        converged=converged,
-        stopped_by=None if converged else stopped_by or "rounding",
-        seconds=time.perf_counter() - start,
-        longest_cut=solver.bundle.largest_norm,
-        norm=float(np.sqrt(space.dot(w, w))),
-        multipliers=objective.c * solver.bundle.beta[1:],
-        warnings=warnings,
-    )
+    return Trainer(examples, config).fit(config.cost, config.example_cost, observe)

@@ -31,8 +31,8 @@ def classify(example_file, model_file, predictions_file, verbosity, labels, repo
     standard input.
     """
     from svmcut.cli.guard import warn
-    from svmcut.cli.machine import usable_cpus
     from svmcut.cli.scoring import Scoring, run_scoring
+    from svmcut.machine import usable_cpus
 
     job = Scoring(
         example_file,

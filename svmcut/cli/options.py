@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
-from svmcut.cli.machine import usable_cpus
 from svmcut.errors import UsageError
+from svmcut.machine import usable_cpus
 
 LOSSES = {
     "zero-one": 0, "f1": 1, "error-rate": 2, "prbep": 3, "prec-at-k": 4, "rec-at-k": 5, "roc-area": 10,
@@ -20,6 +20,14 @@ RESCALINGS = {"slack": 1, "margin": 2}
 KERNELS = {"linear": 0, "polynomial": 1, "rbf": 2, "sigmoid": 3}
 SOLVERS = ("auto", "cutting-plane")
 RANK_LOSSES = {"swapped-pairs": 1, "swapped-fraction": 2, "pairs": None}
+#: Measures --select knows, and whether more is better.
+MEASURES = {
+    "error_rate": False, "accuracy": True, "precision": True, "recall": True, "f1": True, "prbep": True,
+    "roc_area": True, "average_precision": True,
+}  # fmt: skip
+RANK_MEASURES = {
+    "swapped_pairs": False, "swapped_percent": False, "ndcg@1": True, "ndcg@5": True, "ndcg@10": True, "map": True,
+}  # fmt: skip
 LARGEST_C = 1e12
 
 
@@ -64,6 +72,23 @@ def integer(low: int, high: int = 2**31 - 1) -> Kind:
     return Kind("INTEGER", parse)
 
 
+class Cost(NamedTuple):
+    """One value of C and its text as typed, which names the model file of a path."""
+
+    text: str
+    value: float
+
+
+def costs(low: float, high: float) -> Kind:
+    """One value of C in (low, high], or several, separated by commas."""
+    one = number(low, high, above=True)
+
+    def parse(text: str) -> tuple[Cost, ...]:
+        return tuple(Cost(part.strip(), one.parse(part)) for part in text.split(","))
+
+    return Kind("FLOAT[,FLOAT...]", parse)
+
+
 def one_of(table: Mapping[str, int | None] | tuple[str, ...]) -> Kind:
     """A name, or its number where the originals have one; the name is kept."""
     numbers = {}
@@ -100,10 +125,12 @@ class Option(NamedTuple):
 MAIN, STOP, KERNEL, RUN, COMPAT = "Objective", "Stopping", "Kernel", "Run", "Accepted as in svm_perf"
 
 LEARN = (
-    Option("cost", ("-c", "--cost"), number(0, LARGEST_C, above=True),
-           "C in svm_perf's unit: 1/2 w'w + C * loss in percent. This or --example-cost is required.", MAIN),
-    Option("example_cost", ("--example-cost",), number(0, LARGEST_C, above=True),
-           "C as the weight of one example's loss, as in LIBLINEAR, LIBSVM and svm_light.", MAIN),
+    Option("cost", ("-c", "--cost"), costs(0, LARGEST_C),
+           "C in svm_perf's unit: 1/2 w'w + C * loss in percent. This or --example-cost is required. Several values, "
+           "0.1,1,10, train a path: one model each, MODEL_FILE.0.1 and so on.", MAIN),
+    Option("example_cost", ("--example-cost",), costs(0, LARGEST_C),
+           "C as the weight of one example's loss, as in LIBLINEAR, LIBSVM and svm_light. Several values as with -c.",
+           MAIN),
     Option("loss", ("-l", "--loss"), one_of(LOSSES),
            "What to minimise: zero-one (0), f1 (1), error-rate (2), prbep (3), prec-at-k (4), rec-at-k (5), "
            "roc-area (10), average-precision (11). Default error-rate.", MAIN),
@@ -122,6 +149,9 @@ LEARN = (
     Option("max_iterations", ("--max-iterations",), integer(1),
            "Stop after so many iterations, write the best model so far and exit with 3.", STOP),
     Option("time_limit", ("--time-limit",), number(0, above=True), "The same after so many seconds.", STOP),
+    Option("validate", ("--validate",), PATH, "Measure every model on the examples of this file.", STOP),
+    Option("select", ("--select",), one_of(tuple(MEASURES)),
+           "Write the model that is best by this measure on --validate as MODEL_FILE too.", STOP),
     Option("kernel", ("-t", "--kernel"), one_of(KERNELS), "linear (0).", KERNEL),
     Option("degree", ("-d",), integer(0), "Degree of the polynomial kernel.", KERNEL),
     Option("gamma", ("-g",), ANY, "g of the rbf kernel exp(-g |x-z|^2).", KERNEL),
@@ -162,10 +192,11 @@ _RANK_TEXTS = {
     "algorithm": "svm_rank's algorithm number 0-4; all lead to the same optimum.",
     "epsilon": "Stop when primal - dual <= C * epsilon (swapped-pairs: times the mean number of pairs). Default 0.001.",
 }
+_RANK_KINDS = {"loss": one_of(RANK_LOSSES), "select": one_of(tuple(RANK_MEASURES))}
 RANK = tuple(
     option._replace(
         help=_RANK_TEXTS.get(option.field, option.help),
-        kind=one_of(RANK_LOSSES) if option.field == "loss" else option.kind,
+        kind=_RANK_KINDS.get(option.field, option.kind),
         section=option.section.replace("svm_perf", "svm_rank"),
     )
     for option in LEARN
@@ -182,8 +213,8 @@ class LearnOptions:
     model_file: str = "svm_struct_model"
     command: str = "learn"
     task: str = "classification"
-    cost: float | None = None
-    example_cost: float | None = None
+    cost: tuple[Cost, ...] | None = None
+    example_cost: tuple[Cost, ...] | None = None
     loss: str = "error-rate"
     rescaling: str = "margin"
     slack_norm: int = 1
@@ -194,6 +225,8 @@ class LearnOptions:
     gap: float | None = None
     max_iterations: int | None = None
     time_limit: float | None = None
+    validate: str | None = None
+    select: str | None = None
     kernel: str = "linear"
     degree: int = 3
     gamma: float = 1.0
@@ -225,8 +258,19 @@ class LearnOptions:
     shrink: int = 1
     basis_file: str | None = None
 
+    @property
+    def path(self) -> tuple[Cost, ...]:
+        """The values of C, in whichever unit they were given."""
+        return self.cost or self.example_cost or ()
+
     def as_dict(self) -> dict[str, Any]:
-        return {item.name: getattr(self, item.name) for item in fields(self)}
+        """The values for the report; a single C is a number."""
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        for name in ("cost", "example_cost"):
+            if values[name] is not None:
+                numbers = [cost.value for cost in values[name]]
+                values[name] = numbers[0] if len(numbers) == 1 else numbers
+        return values
 
 
 def check(options: LearnOptions) -> None:
@@ -241,6 +285,12 @@ def check(options: LearnOptions) -> None:
         raise UsageError("C is missing; give -c (the original's unit) or --example-cost (weight of one example)")
     if options.cost is not None and options.example_cost is not None:
         raise UsageError("-c and --example-cost exclude each other")
+    if len({cost.text for cost in options.path}) < len(options.path):
+        raise UsageError("the same C stands twice; each value of a path names a model file")
+    if options.select and not options.validate:
+        raise UsageError(f"--select {options.select} needs --validate FILE to measure the models on")
+    if options.alphas and len(options.path) > 1:
+        raise UsageError("-a writes the multipliers of one model; give a single C")
     algorithms = (0, 1, 2, 3, 4) if options.task == "rank" else (0, 1, 2, 3, 4, 9)
     if options.algorithm is not None and options.algorithm not in algorithms:
         known = ", ".join(map(str, algorithms))

@@ -226,12 +226,14 @@ def _learn(defaults: Mapping[str, Any], values: dict[str, Any], arguments: list[
     from svmcut.cli.training import run
 
     given = {name: value for name, value in values.items() if value is not None}
+    if len(given.get("cost", ())) > 1:
+        raise UsageError("option -c takes one number; 'svmcut learn' and 'svmcut rank' train for several")
     return run(LearnOptions(*arguments[:2], **{**defaults, **given}), original=True)
 
 
 def _classify(measures: str, values: dict[str, Any], arguments: list[str]) -> None:
-    from svmcut.cli.machine import usable_cpus
     from svmcut.cli.scoring import Scoring, run_scoring
+    from svmcut.machine import usable_cpus
 
     examples, model = arguments[:2]
     predictions = arguments[2] if len(arguments) > 2 else "svm_predictions"

@@ -20,8 +20,6 @@ from svmcut.predict import predict
 if TYPE_CHECKING:
     from svmcut.predict import Predictions
 
-_CUTOFFS = (1, 5, 10)
-
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
@@ -130,11 +128,9 @@ def _measure_classification(predicted: Predictions) -> tuple[tuple[str, str], di
 
 def _measure_ranking(predicted: Predictions) -> tuple[tuple[str, str], dict[str, Any], list[str]]:
     qid = np.zeros(len(predicted.y), np.int64) if predicted.qid is None else predicted.qid
-    measures = ranking_measures(predicted.y, predicted.scores, qid, _CUTOFFS)
+    measures = ranking_measures(predicted.y, predicted.scores, qid)
     loss = loss_lines(predicted.cpu_seconds, measures.swapped_percent / 100, measures.correct, measures.queries)
-    keys = {"swapped_pairs": measures.swapped_pairs, "swapped_percent": measures.swapped_percent}
-    keys |= {f"ndcg@{k}": value for k, value in measures.ndcg.items()} | {"map": measures.map}
-    return (loss, ranking_lines(measures)), keys, []
+    return (loss, ranking_lines(measures)), measures.as_dict(), []
 
 
 def _warn_of_scores(predicted: Predictions) -> list[str]:

@@ -1,14 +1,28 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One training run from read to written model, whichever command asked for it."""
+"""One training run from read to written models, whichever command asked for it."""
 
 from __future__ import annotations
 
 import contextlib
+import math
+import os
 import sys
 import time
+from typing import TYPE_CHECKING, Any
 
+from svmcut.cli import training_report as report
 from svmcut.cli.guard import warn
-from svmcut.cli.options import LearnOptions, check
+from svmcut.cli.options import MEASURES, RANK_MEASURES, Cost, LearnOptions, check
+from svmcut.cli.report import write_report
+from svmcut.errors import UsageError
+from svmcut.files.examples import read_examples
+from svmcut.files.models import write_model
+from svmcut.files.output import check_writable, write_atomically
+from svmcut.kernels import Kernel
+from svmcut.train import Config, Trainer
+
+if TYPE_CHECKING:
+    from svmcut.train import Outcome
 
 
 def run(options: LearnOptions, original: bool = False) -> int:
@@ -24,91 +38,148 @@ def run(options: LearnOptions, original: bool = False) -> int:
     int
         Exit status: 0 done, 3 stopped by a limit, 130 interrupted; the best model is written in each case.
     """
-    from svmcut.cli import training_report as report
-
     check(options)
-    from svmcut import train
-    from svmcut.cli.report import write_report
-    from svmcut.files.examples import read_examples
-    from svmcut.files.models import write_model
-    from svmcut.files.output import check_writable, write_atomically
-
-    for path in (options.model_file, options.report, options.trace, options.alphas):
+    targets = model_files(options)
+    for path in (*targets, options.report, options.trace, options.alphas, options.select and options.model_file):
         if path is not None:
             check_writable(path)
-    say = report.out if options.verbosity > 0 else (lambda text="", end="\n": None)
-    started, cpu_started = time.perf_counter(), time.process_time()
-
-    say("Reading training examples...", end="")
-    examples = read_examples(options.example_file, threads=options.threads, max_memory=options.max_memory)
-    say("done")
-    seconds = {"read": time.perf_counter() - started}
-    config = configure(options)
-    first = True
-
+    training = Training(options, original)
     with contextlib.ExitStack() as stack:
-        trace = stack.enter_context(write_atomically(options.trace)) if options.trace else None
-        bar = stack.enter_context(progress_bar(options.progress))
-
-        def observe(progress, objective):
-            nonlocal first
-            if first:
-                first = False
-                queries = objective.structures if options.task == "rank" else None
-                say(report.properties_line(examples, config.bias, queries))
-                if options.task == "rank" and options.loss == "swapped-pairs":
-                    say(
-                        "NOTE: Adjusted stopping criterion relative to maximum loss: "
-                        f"eps={max(objective.epsilon, 0.0):.6f}"
-                    )
-            say(report.iteration_line(progress, objective, options.algorithm))
-            if trace is not None:
-                trace.write((report.trace_line(progress) + "\n").encode())
-            if bar is not None:
-                bar.set_postfix_str(f"primal {progress.primal:.6g}, gap {progress.gap:.3g}", refresh=False)
-                bar.update()
-
-        outcome = train.train(examples, config, observe)
-    seconds["train"] = outcome.seconds
-    for line in report.final_lines(outcome, options.algorithm, options.slack_norm, time.process_time() - cpu_started):
-        say(line)
-    if options.algorithm == 4:
-        report.out(f"Final number of constraints in cache: {outcome.progress.cuts}")
-    if not original:
-        say(f"Solver: {outcome.solver}; {stop_reason(outcome)}")
-
-    writing = time.perf_counter()
-    say("Compacting linear model...done")
-    say("Writing learned model...", end="")
-    write_model(options.model_file, outcome.model)
-    if options.alphas:
-        with write_atomically(options.alphas) as output:
-            output.write("".join(f"{value:.17g}\n" for value in outcome.multipliers).encode())
-    say("done")
-    seconds["write"] = time.perf_counter() - writing
-    seconds["total"] = time.perf_counter() - started
-    if options.report:
-        document = report.learn_report(options, examples, outcome, seconds)
-        write_report(options.report, document)
-    if not original:
-        for warning in outcome.warnings:
-            warn(f"svmcut {options.command}", warning)
-    if outcome.stopped_by == "interrupt":
+        training.open(stack)
+        for cost, target in zip(options.path, targets, strict=True):
+            training.fit(cost, target)
+            if training.outcomes[-1].stopped_by in ("interrupt", "limit") and not options.max_iterations:
+                break
+    training.finish()
+    last = training.outcomes[-1]
+    if last.stopped_by == "interrupt":
         return 130
-    return 0 if outcome.converged else 3
+    return 0 if all(outcome.converged for outcome in training.outcomes) else 3
 
 
-def configure(options: LearnOptions):
-    """The options as train.train takes them."""
-    from svmcut.kernels import Kernel
-    from svmcut.train import Config
+def model_files(options: LearnOptions) -> list[str]:
+    """Where each model of the path goes: MODEL_FILE for one value of C, MODEL_FILE.C for several."""
+    if len(options.path) == 1:
+        return [options.model_file]
+    return [f"{options.model_file}.{cost.text}" for cost in options.path]
 
+
+class Training:
+    """The examples in memory, the models trained on them so far, and what is said of them.
+
+    Attributes
+    ----------
+    outcomes : list of Outcome
+    rows : list of dict
+        One entry of the report's path for each outcome.
+    """
+
+    def __init__(self, options: LearnOptions, original: bool):
+        self.options, self.original = options, original
+        self.outcomes: list[Outcome] = []
+        self.rows: list[dict[str, Any]] = []
+        self._say = report.out if options.verbosity > 0 else (lambda text="", end="\n": None)
+        self._began, self._cpu_began = time.perf_counter(), time.process_time()
+        self._say("Reading training examples...", end="")
+        self.examples = read_examples(options.example_file, threads=options.threads, max_memory=options.max_memory)
+        self._say("done")
+        self._seconds = {"read": time.perf_counter() - self._began, "train": 0.0, "write": 0.0}
+        self._config = configure(options)
+        self._trainer = Trainer(self.examples, self._config)
+        self._validation = None
+        if options.validate:
+            self._validation = read_examples(options.validate, threads=options.threads, max_memory=options.max_memory)
+            self._seconds["read"] = time.perf_counter() - self._began
+
+    def open(self, stack: contextlib.ExitStack) -> None:
+        """Opens the trace and the progress bar, and prints what is known of the examples."""
+        options, config = self.options, self._config
+        self._trace = stack.enter_context(write_atomically(options.trace)) if options.trace else None
+        self._bar = stack.enter_context(progress_bar(options.progress))
+        queries = self._trainer.risk.n_queries if options.task == "rank" else None
+        self._say(report.properties_line(self.examples, config.bias, queries))
+        if options.loss == "swapped-pairs":
+            epsilon = self._trainer.objective(1.0, None).epsilon
+            self._say(f"NOTE: Adjusted stopping criterion relative to maximum loss: eps={epsilon:.6f}")
+
+    def fit(self, cost: Cost, target: str) -> None:
+        """Trains for one C, prints the originals' lines and writes the model."""
+        options, path = self.options, len(self.options.path) > 1
+        if path:
+            self._say(f"C = {cost.text}")
+        costs = (cost.value, None) if options.cost else (None, cost.value)
+        outcome = self._trainer.fit(*costs, self._observe)
+        self._seconds["train"] += outcome.seconds
+        cpu_seconds = time.process_time() - self._cpu_began
+        for line in report.final_lines(outcome, options.algorithm, options.slack_norm, cpu_seconds):
+            self._say(line)
+        if options.algorithm == 4:
+            report.out(f"Final number of constraints in cache: {outcome.progress.cuts}")
+        if not self.original:
+            self._say(f"Solver: {outcome.solver}; {stop_reason(outcome)}")
+        writing = time.perf_counter()
+        self._say("Compacting linear model...done")
+        self._say("Writing learned model...", end="")
+        write_model(target, outcome.model)
+        if options.alphas:
+            with write_atomically(options.alphas) as output:
+                output.write("".join(f"{value:.17g}\n" for value in outcome.multipliers).encode())
+        self._say("done")
+        self._seconds["write"] += time.perf_counter() - writing
+        self.outcomes.append(outcome)
+        if path or options.validate:
+            self.rows.append(self._row(cost, target, outcome))
+
+    def finish(self) -> None:
+        """Selects, prints the table of a path, writes the report, gives the warnings."""
+        options = self.options
+        chosen = len(self.outcomes) - 1
+        if options.select:
+            sign = 1 if (MEASURES | RANK_MEASURES)[options.select] else -1
+            values = [sign * row["validation"][options.select] for row in self.rows]
+            chosen = max(range(len(values)), key=lambda k: -math.inf if math.isnan(values[k]) else values[k])
+            if len(options.path) > 1:
+                write_model(options.model_file, self.outcomes[chosen].model)
+        if self.rows:
+            self._say(report.path_table(self.rows, chosen if options.select else None), end="")
+        self._seconds["total"] = time.perf_counter() - self._began
+        if options.report:
+            document = report.learn_report(options, self.examples, self.outcomes[chosen], self._seconds)
+            if self.rows:
+                document["path"] = self.rows
+            write_report(options.report, document)
+        if not self.original:
+            for warning in self.outcomes[-1].warnings:
+                warn(f"svmcut {options.command}", warning)
+
+    def _observe(self, progress, objective) -> None:
+        self._say(report.iteration_line(progress, objective, self.options.algorithm))
+        if self._trace is not None:
+            self._trace.write((report.trace_line(progress, objective) + "\n").encode())
+        if self._bar is not None:
+            self._bar.set_postfix_str(f"primal {progress.primal:.6g}, gap {progress.gap:.3g}", refresh=False)
+            self._bar.update()
+
+    def _row(self, cost: Cost, target: str, outcome: Outcome) -> dict[str, Any]:
+        """What the table and the report say of one model: certificate, training error, every measure."""
+        progress = outcome.progress
+        row = {
+            "C": cost.value, "model": target, "solver": outcome.solver, "primal": progress.primal,
+            "dual": progress.dual, "gap": progress.gap, "converged": outcome.converged,
+            "iterations": progress.iteration, "seconds": outcome.seconds,
+            "training": report.measure(outcome.model, self.examples, self.options),
+        }  # fmt: skip
+        if self._validation is not None:
+            row["validation"] = report.measure(outcome.model, self._validation, self.options)
+        return row
+
+
+def configure(options: LearnOptions) -> Config:
+    """The options as train.Trainer takes them; C comes with every fit."""
     default_bias = 1.0 if options.task == "classification" and options.kernel == "linear" else 0.0
     return Config(
         task=options.task,
         loss=options.loss,
-        cost=options.cost,
-        example_cost=options.example_cost,
         p=options.p,
         rescaling="margin" if options.algorithm == 9 else options.rescaling,
         slack_norm=options.slack_norm,
@@ -118,16 +189,35 @@ def configure(options: LearnOptions):
         kernel=Kernel(options.kernel, options.degree, options.gamma, options.s, options.r, options.u),
         solver=options.solver,
         max_iterations=options.max_iterations,
-        time_limit=options.time_limit,
+        time_limit=time_limit(options),
         max_memory=options.max_memory,
         threads=options.threads,
+        seed=options.seed,
     )
 
 
-def stop_reason(outcome) -> str:
+def time_limit(options: LearnOptions) -> float | None:
+    """Seconds training may take: --time-limit, or what is left until SVMCUT_DEADLINE (Unix time) where that is less.
+
+    Raises
+    ------
+    UsageError
+        When the variable holds no number.
+    """
+    deadline = os.environ.get("SVMCUT_DEADLINE")
+    if not deadline:
+        return options.time_limit
+    try:
+        left = max(0.0, float(deadline) - time.time())
+    except ValueError:
+        raise UsageError(f"SVMCUT_DEADLINE is {deadline!r}; expected a Unix time in seconds") from None
+    return left if options.time_limit is None else min(left, options.time_limit)
+
+
+def stop_reason(outcome: Outcome) -> str:
     """Why training ended, with the gap that was reached."""
     gap = f"gap {outcome.progress.gap:.6g} of primal {outcome.progress.primal:.6g}"
-    if outcome.converged:
+    if outcome.stopped_by is None:
         return f"converged, {gap}"
     reasons = {
         "limit": "stopped by a limit",
@@ -141,7 +231,7 @@ def stop_reason(outcome) -> str:
 def progress_bar(wanted: bool | None):
     """A tqdm bar on stderr where it is wanted, by default on a terminal; None otherwise."""
     if wanted is None:
-        wanted = sys.stderr.isatty()
+        wanted = sys.stderr is not None and sys.stderr.isatty()
     if not wanted:
         yield None
         return

@@ -72,15 +72,51 @@ def final_lines(outcome, algorithm: int | None, slack_norm: int, cpu_seconds: fl
     return [line for line in lines if line is not None]
 
 
-def trace_line(progress) -> str:
+def trace_line(progress, objective) -> str:
     """One JSON line of the trace."""
     return json.dumps(
         {
-            "iteration": progress.iteration, "passes": progress.passes, "primal": progress.primal,
+            "C": objective.C, "iteration": progress.iteration, "passes": progress.passes, "primal": progress.primal,
             "dual": progress.dual, "gap": progress.gap, "cuts": progress.cuts, "support": progress.support,
             "seconds": round(progress.seconds, 6),
         }
     )  # fmt: skip
+
+
+def measure(model, examples, options) -> dict[str, Any]:
+    """Every measure of a model on examples, keys as in the report of classify."""
+    from svmcut.measures import classification_measures, ranking_measures
+
+    scores = model.scores(examples.X, options.threads)
+    if options.task == "rank":
+        qid = np.zeros(len(scores), np.int64) if examples.qid is None else examples.qid
+        return ranking_measures(examples.y, scores, qid).as_dict()
+    return dict(classification_measures(examples.y, scores))
+
+
+_COLUMNS = {
+    "error_rate": "error", "precision": "prec", "recall": "recall", "f1": "F1", "prbep": "PRBEP", "roc_area": "ROC",
+    "average_precision": "AP", "swapped_percent": "swapped", "ndcg@1": "NDCG@1", "ndcg@5": "NDCG@5",
+    "ndcg@10": "NDCG@10", "map": "MAP",
+}  # fmt: skip
+
+
+def path_table(rows: list[dict[str, Any]], chosen: int | None) -> str:
+    """One line a model of a path: objective, training error, and the measures on a validation file if there is one."""
+    error = "error_rate" if "error_rate" in rows[0]["training"] else "swapped_percent"
+    keys = [key for key in _COLUMNS if key in rows[0].get("validation", ())]
+    head = ["C", "objective", "gap", "train " + _COLUMNS[error], *(_COLUMNS[key] for key in keys)]
+    table = [head]
+    for row in rows:
+        cells = [f"{row['C']:g}", f"{row['primal']:.6g}", f"{row['gap']:.3g}", f"{row['training'][error]:.2f}"]
+        cells += [f"{row['validation'][key]:.4f}" if key in ("map",) or "@" in key else f"{row['validation'][key]:.2f}"
+                  for key in keys]  # fmt: skip
+        table.append(cells)
+    widths = [max(len(line[k]) for line in table) for k in range(len(head))]
+    lines = ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in table]
+    if chosen is not None:
+        lines[1 + chosen] += "  <- selected"
+    return "\n".join(lines) + "\n"
 
 
 def peak_memory_mb() -> float:

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What this process may use of the machine."""
+
+from __future__ import annotations
+
+import os
+import resource
+
+
+def usable_cpus() -> int:
+    """CPUs by affinity and by the quota of the control group, at least 1."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    cpus = len(affinity(0)) if affinity else os.cpu_count() or 1
+    try:
+        with open("/sys/fs/cgroup/cpu.max", encoding="ascii") as file:
+            quota, period = file.read().split()
+        if quota != "max":
+            cpus = min(cpus, -(-int(quota) // int(period)))
+    except (OSError, ValueError, ZeroDivisionError):
+        pass
+    return max(cpus, 1)
+
+
+def available_memory() -> float | None:
+    """Megabytes this process may still use: the system's, or less where a control group or a limit says so."""
+    bounds = []
+    try:
+        bounds.append(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            bounds[0] = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
+    except (OSError, ValueError, StopIteration):
+        pass
+    for limit, used in (
+        ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+        ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
+    ):
+        try:
+            with open(limit, encoding="ascii") as top, open(used, encoding="ascii") as now:
+                bounds.append(int(top.read()) - int(now.read()))
+        except (OSError, ValueError):
+            continue
+    soft = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if soft != resource.RLIM_INFINITY:
+        bounds.append(soft)
+    return min(bounds) / 1e6 if bounds else None
