@@ -15,6 +15,7 @@ from svmcut._version import __version__
 
 
 def out(text: str = "", end: str = "\n") -> None:
+    """Writes to standard output at once, so that a pipe sees each iteration as it ends."""
     sys.stdout.write(text + end)
     sys.stdout.flush()
 

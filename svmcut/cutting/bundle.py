@@ -33,6 +33,8 @@ class BundleSolution(NamedTuple):
 
 
 class SimplexQp(Protocol):
+    """Maximises b.beta - C/2 beta'H beta on the unit simplex."""
+
     def solve(self, H, b, C: float, beta0, tol: float): ...
 
 

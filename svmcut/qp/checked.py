@@ -14,6 +14,7 @@ from svmcut.qp.osqp import OsqpSimplexQp
 
 
 def objective(H, b, C: float, beta) -> float:
+    """b.beta - C/2 beta'H beta, the lower bound divided by C."""
     return float(b @ beta - 0.5 * C * (beta @ (H @ beta)))
 
 
