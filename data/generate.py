@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Writes the sets svmcut makes itself: text, unbalanced and ranking, each .train and .test.
+
+Only random(), the four operations and square roots are used, so the bytes are the same with every Python and machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import bisect
+import itertools
+import math
+from pathlib import Path
+from random import Random
+
+
+def normal(random: Random) -> float:
+    """Nearly normal: twelve uniform numbers less six (mean 0, variance 1)."""
+    return sum(random.random() for _ in range(12)) - 6.0
+
+
+def pairs(values: dict[int, float]) -> str:
+    texts = ((index, format(values[index], ".4g")) for index in sorted(values))
+    return " ".join(f"{index}:{text}" for index, text in texts if float(text) != 0)
+
+
+def text(random: Random, sizes):
+    """Short documents over 2,000 words with Zipf frequencies and three topics a class; 4 % of the labels are wrong.
+
+    Values are square roots of counts, rows have length 1.
+    """
+    words = 2000
+    cumulated = list(itertools.accumulate(1.0 / (rank + 8.0) for rank in range(words)))
+    ids = list(range(1, words + 1))
+    ids.sort(key=lambda _: random.random())
+    topics = {sign: [[int(random.random() * words) for _ in range(60)] for _ in range(3)] for sign in (-1, 1)}
+    for size in sizes:
+        part = []
+        for _ in range(size):
+            sign = 1 if random.random() < 0.45 else -1
+            topic = topics[sign][int(random.random() * 3)]
+            share = 0.15 + 0.3 * random.random()
+            counts: dict[int, int] = {}
+            for _ in range(14 + int(random.random() * 22)):
+                if random.random() < share:
+                    rank = topic[int(random.random() * len(topic))]
+                else:
+                    rank = bisect.bisect(cumulated, random.random() * cumulated[-1] * 0.999999)
+                counts[ids[rank]] = counts.get(ids[rank], 0) + 1
+            length = math.sqrt(sum(counts.values()))
+            label = -sign if random.random() < 0.04 else sign
+            part.append(f"{label:+d} {pairs({index: math.sqrt(n) / length for index, n in counts.items()})}\n")
+        yield part
+
+
+def unbalanced(random: Random, sizes):
+    """One positive in twenty-five; positives are shifted in six of twelve features and overlap the rest."""
+    for size in sizes:
+        part = []
+        for _ in range(size):
+            positive = random.random() < 0.04
+            values = {j: normal(random) / 2 + (0.55 if positive and j <= 6 else 0.0) for j in range(1, 13)}
+            part.append(f"{1 if positive else -1:+d} {pairs(values)}\n")
+        yield part
+
+
+def ranking(random: Random, sizes):
+    """Queries of 6 to 20 documents with grades 0 to 4; each query shifts its features, so only differences tell."""
+    weights = [normal(random) for _ in range(10)]
+    query = 0
+    for size in sizes:
+        part = []
+        for _ in range(size):
+            query += 1
+            shift = [normal(random) for _ in weights]
+            for _ in range(6 + int(random.random() * 15)):
+                own = [normal(random) for _ in weights]
+                useful = sum(w * x for w, x in zip(weights, own)) / 3 + 0.5 * normal(random)
+                grade = sum(useful > limit for limit in (0.0, 0.6, 1.2, 1.8))
+                values = {j: (x + s) / 4 for j, (x, s) in enumerate(zip(own, shift), 1)}
+                part.append(f"{grade} qid:{query} {pairs(values)}\n")
+        yield part
+
+
+SETS = ((text, (900, 600)), (unbalanced, (1500, 1000)), (ranking, (60, 40)))
+
+
+def generate(folder: Path) -> list[Path]:
+    """Writes six files into ``folder`` and returns their paths."""
+    written = []
+    for seed, (make, sizes) in enumerate(SETS, 1):
+        for part, rows in zip(("train", "test"), make(Random(seed), sizes)):
+            path = folder / f"{make.__name__}.{part}"
+            path.write_text("".join(rows), encoding="ascii", newline="\n")
+            written.append(path)
+    return written
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", nargs="?", type=Path, default=Path(__file__).parent)
+    for path in generate(parser.parse_args().folder):
+        print(path)

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What holds for the tree as a whole: floors, sizes, docstrings, help texts, what start-up imports."""
+
+import ast
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCES = sorted(
+    path
+    for folder in ("svmcut", "csrc", "tests", "benchmarks", "examples", "data", "docs")
+    for path in (ROOT / folder).rglob("*")
+    if path.suffix in (".py", ".pyx", ".cc", ".h", ".sh", ".md")
+)
+MODULES = sorted((ROOT / "svmcut").rglob("*.py"))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def run(code, *arguments, **options):
+    """Standard output of a script in a fresh interpreter."""
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, **options)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_file_imports_only_from_floors_below():
+    program = Path(sys.executable).parent / "lint-imports"
+    assert program.exists(), "import-linter is part of the test extra"
+    done = subprocess.run([str(program), "--no-cache"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_no_file_over_400_lines():
+    assert SOURCES
+    lengths = {str(path.relative_to(ROOT)): len(path.read_bytes().splitlines()) for path in SOURCES}
+    assert {name: length for name, length in lengths.items() if length > 400} == {}
+
+
+def test_every_package_is_installed():
+    """An editable installation works without this list; a wheel does not."""
+    found = {str(path.parent.relative_to(ROOT)).replace(os.sep, ".") for path in MODULES if path.name == "__init__.py"}
+    assert found == set(PROJECT["tool"]["setuptools"]["packages"])
+
+
+def undocumented(path):
+    """Names of public functions and classes of a module's top level that have no docstring."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    if not ast.get_docstring(tree) and tree.body:
+        yield f"{path.relative_to(ROOT)}"
+    for node in tree.body:
+        named = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        if named and not node.name.startswith("_") and not ast.get_docstring(node):
+            yield f"{path.relative_to(ROOT)}:{node.lineno}: {node.name}"
+
+
+def test_every_public_function_and_class_has_a_docstring():
+    assert [name for path in MODULES for name in undocumented(path)] == []
+
+
+def test_every_option_has_help():
+    import click
+
+    from svmcut.cli.main import COMMANDS, svmcut
+    from svmcut.cli.options import LEARN
+
+    assert [option.field for option in LEARN if not option.help.strip()] == []
+    context = click.Context(svmcut)
+    for name in COMMANDS:
+        command = svmcut.get_command(context, name)
+        assert command.help, name
+        options = [item for item in command.params if isinstance(item, click.Option) and item.opts[0] != "-y"]
+        assert [item.opts for item in options if not item.help] == [], name
+
+
+def test_help_imports_nothing_heavy():
+    code = """
+import sys
+from svmcut.cli.main import main
+assert main(["--help"]) == 0
+print(sorted({"numpy", "scipy", "osqp", "tqdm"} & set(sys.modules)))
+"""
+    assert run(code).splitlines()[-1] == "[]"
+
+
+def test_classifying_ten_rows_imports_neither_scipy_nor_osqp_nor_click(tmp_path):
+    from svmcut.cli.main import main
+
+    rows = (ROOT / "data" / "wine.train").read_text().splitlines(keepends=True)
+    (tmp_path / "ten").write_text("".join(rows[::12][:10]))
+    model = str(tmp_path / "model")
+    assert main(["learn", "-c", "1", "-v", "0", str(tmp_path / "ten"), model]) == 0
+    code = """
+import json, sys
+from svmcut.cli.originals import svm_perf_classify
+assert svm_perf_classify(sys.argv[1:]) == 0
+print(json.dumps(sorted({"scipy", "osqp", "click", "tqdm"} & set(sys.modules))))
+"""
+    out = run(code, str(tmp_path / "ten"), model, str(tmp_path / "scores"))
+    assert json.loads(out.splitlines()[-1]) == []
+    assert len((tmp_path / "scores").read_text().splitlines()) == 10
+
+
+@pytest.mark.skipif(shutil.which("git") is None or not (ROOT / ".git").exists(), reason="not a clone")
+def test_nothing_large_is_committed():
+    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    sizes = {name: (ROOT / name).stat().st_size for name in names.split("\0") if name and (ROOT / name).exists()}
+    assert {name: size for name, size in sizes.items() if size > 300_000} == {}
