@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The scripts of examples/ run as they stand, on the sets in data/."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPTS = sorted(path for path in (ROOT / "examples").iterdir() if path.suffix in (".sh", ".slurm"))
+
+
+def run(name, folder, *arguments, **environment):
+    """Standard output of a script run in ``folder`` with the installed programs first on PATH."""
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("SLURM_")}
+    done = subprocess.run(
+        [str(ROOT / "examples" / name), *map(str, arguments)],
+        cwd=folder, env=clean | {"PATH": path} | environment, capture_output=True, text=True, timeout=100,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout
+
+
+def sets(name):
+    return ROOT / "data" / f"{name}.train", ROOT / "data" / f"{name}.test"
+
+
+def test_every_script_is_commented_executable_and_run_here():
+    here = Path(__file__).read_text(encoding="utf-8")
+    for script in SCRIPTS:
+        lines = script.read_text(encoding="utf-8").splitlines()
+        assert lines[0] == "#!/bin/sh"
+        assert lines[1].startswith("# ")
+        assert lines[2].startswith("# ")
+        assert os.access(script, os.X_OK)
+        assert f'run("{script.name}"' in here
+
+
+def test_text_classification(tmp_path):
+    out = run("text_classification.sh", tmp_path, *sets("text"))
+    report = json.loads((tmp_path / "text.json").read_text())
+    assert f"Accuracy : {report['accuracy']:5.2f}" in out
+    assert report["error_rate"] < 15
+    assert len((tmp_path / "text.scores").read_text().splitlines()) == report["examples"] == 600
+
+
+def test_defaults_are_the_sets_of_the_project(tmp_path):
+    (tmp_path / "data").symlink_to(ROOT / "data")
+    assert "Accuracy" in run("drop_in.sh", tmp_path)
+
+
+def test_grid_over_c(tmp_path):
+    out = run("grid_over_c.sh", tmp_path, *sets("text"))
+    tried = [(float(error), c) for c, error in re.findall(r"C = (\S+): (\S+) % errors", out)]
+    assert len(tried) == 6
+    assert f"with C = {min(tried, key=lambda pair: pair[0])[1]}\n" in out
+    assert os.listdir(tmp_path) == ["grid.model"]
+
+
+def test_unbalanced(tmp_path):
+    out = run("unbalanced.sh", tmp_path, *sets("unbalanced"))
+    assert len(out.splitlines()) == 9
+    f1 = {loss: json.loads((tmp_path / f"unbalanced.{loss}.json").read_text())["f1"] for loss in ("error-rate", "f1")}
+    assert f1["f1"] > f1["error-rate"]
+
+
+@pytest.mark.parametrize(("environment", "c"), [({}, "0.3"), ({"SLURM_ARRAY_TASK_ID": "1"}, "0.03")])
+def test_job_array(tmp_path, environment, c):
+    out = run("job_array.slurm", tmp_path, *sets("text"), **environment)
+    assert "Accuracy" in out
+    assert json.loads((tmp_path / f"grid.{c}.learn.json").read_text())["options"]["example_cost"] == float(c)
+    assert sorted(os.listdir(tmp_path)) == [
+        f"grid.{c}.{end}" for end in ("classify.json", "learn.json", "model", "scores")
+    ]
+
+
+def test_drop_in(tmp_path):
+    out = run("drop_in.sh", tmp_path, *sets("breast_cancer"))
+    assert re.search(r"xi=\d+\.\d{5}\n", out)
+    assert re.search(r"\d+ of 189 are predicted positive\n", out)
