@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Writes docs/commands.md and man/svmcut.1 from the help texts of the programs (make docs)."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import os
+import re
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+WIDTH = 100
+
+HEAD = """\
+# Commands
+
+Every option of every program, as its help prints it. This page is written by `make docs`; edit the help texts instead.
+"""
+
+EXIT_STATUS = (
+    ("0", "Done."),
+    ("1", "Bad data, a bad model, failed training, or a path that is missing or cannot be read or written."),
+    ("2", "Wrong usage."),
+    ("3", "Stopped by a limit or by rounding before the gap was reached; the best model is written, the gap stated."),
+    ("130", "Interrupted; the best model so far is written. Before the first iteration nothing is."),
+    ("143", "Stopped by SIGTERM; nothing is written."),
+)
+
+
+def subcommands():
+    """Name, click command and context of svmcut and of each of its commands."""
+    import click
+
+    from svmcut.cli.main import COMMANDS, svmcut
+
+    def context(command, name, parent=None):
+        settings = command.context_settings | {"terminal_width": WIDTH, "max_content_width": WIDTH}
+        return click.Context(command, info_name=name, parent=parent, **settings)
+
+    top = context(svmcut, "svmcut")
+    yield "svmcut", svmcut, top
+    for name in COMMANDS:
+        command = svmcut.get_command(top, name)
+        yield f"svmcut {name}", command, context(command, name, top)
+
+
+def originals():
+    """Name and help text of each program that bears an original's name."""
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
+    for name, target in scripts.items():
+        if name == "svmcut":
+            continue
+        module, function = target.split(":")
+        text = io.StringIO()
+        with contextlib.redirect_stdout(text):
+            getattr(importlib.import_module(module), function)(["-?"])
+        yield name, text.getvalue()
+
+
+def commands_page() -> str:
+    """docs/commands.md."""
+    parts = [HEAD]
+    texts = [(name, context.get_help()) for name, _, context in subcommands()] + list(originals())
+    for name, text in texts:
+        clean = "\n".join(line.rstrip() for line in text.strip().splitlines())
+        parts.append(f"\n## {name}\n\n```text\n{clean}\n```\n")
+    parts.append("\n## Exit statuses of svmcut\n\n| status | meaning |\n|---|---|\n")
+    parts += [f"| {status} | {meaning} |\n" for status, meaning in EXIT_STATUS]
+    parts.append("\nThe programs with the originals' names end with 0 or 1 only.\n")
+    return "".join(parts)
+
+
+def roff(text: str) -> str:
+    """Plain text in roff; a line may not begin with a dot or a quote."""
+    text = text.replace("\\", "\\e").replace("-", "\\-")
+    return re.sub(r"^([.'])", r"\\&\1", text, flags=re.MULTILINE)
+
+
+def man_page() -> str:
+    """man/svmcut.1."""
+    import click
+
+    from svmcut._version import __version__
+
+    lines = [f'.TH SVMCUT 1 "" "svmcut {__version__}" "User Commands"', ".SH NAME"]
+    lines.append(r"svmcut \- support vector machines by cutting planes")
+    lines.append(".SH SYNOPSIS")
+    found = list(subcommands())
+    for _, _, context in found[1:]:
+        usage = context.command.get_usage(context).removeprefix("Usage: ")
+        lines += [".B " + roff(" ".join(usage.split())), ".br"]
+    for name, command, context in found[1:]:
+        lines += [
+            f".SH {name.upper()}",
+            *(f"{roff(' '.join(part.split()))}\n.PP" for part in command.help.split("\n\n")),
+        ]
+        for parameter in command.params:
+            record = parameter.get_help_record(context) if isinstance(parameter, click.Option) else None
+            if record:
+                lines += [".TP", f".B {roff(record[0])}", roff(" ".join(record[1].split()))]
+    lines.append(".SH EXIT STATUS")
+    for status, meaning in EXIT_STATUS:
+        lines += [".TP", f".B {status}", roff(meaning)]
+    lines += [".SH ENVIRONMENT", ".TP", ".B SVMCUT_DEBUG", "With 1, errors show their traceback."]
+    return "\n".join(lines) + "\n"
+
+
+PAGES = {"docs/commands.md": commands_page, "man/svmcut.1": man_page}
+
+if __name__ == "__main__":
+    os.chdir(ROOT)
+    for name, make in PAGES.items():
+        Path(name).write_text(make(), encoding="utf-8", newline="\n")
+        print(name)
