@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""1/2 |w|^2 + C sum of hinge losses, of anybody's linear model, by one evaluator in double precision.
+
+The bias is the weight of a constant feature of value 1 and counts in |w|^2.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+
+class Evaluator:
+    """The objective on one example file, whose values are read in double precision."""
+
+    def __init__(self, path: Path):
+        from sklearn.datasets import load_svmlight_file
+
+        self.X, y = load_svmlight_file(str(path), dtype=np.float64)
+        self.signs = np.where(y > 0, 1.0, -1.0)
+
+    def __call__(self, weights: np.ndarray, bias: float, C: float) -> float:
+        """Weights may be shorter or longer than the file's features."""
+        w = np.zeros(self.X.shape[1])
+        count = min(len(w), len(weights))
+        w[:count] = weights[:count]
+        losses = np.maximum(0.0, 1.0 - self.signs * (self.X @ w + bias))
+        return 0.5 * (float(weights @ weights) + bias * bias) + C * float(losses.sum())
+
+
+def read_svm_light(path: Path) -> tuple[np.ndarray, float]:
+    """Weights and bias of a linear model in the layout of SVM-light V6.20: one support vector, threshold subtracted."""
+    lines = path.read_text(encoding="ascii").splitlines()
+    if int(lines[1].split()[0]) != 0 or len(lines) != 12:
+        raise ValueError(f"{path}: not one linear support vector")
+    factor, *pairs = lines[11].split("#")[0].split()
+    found = [(int(index), float(value)) for index, value in (pair.split(":") for pair in pairs)]
+    weights = np.zeros(max((index for index, _ in found), default=0))
+    for index, value in found:
+        weights[index - 1] = float(factor) * value
+    return weights, -float(lines[10].split()[0])
+
+
+def read_liblinear(path: Path) -> tuple[np.ndarray, float]:
+    """Weights and bias of a two-class LIBLINEAR model; the sign is that of the label above 0."""
+    lines = path.read_text(encoding="ascii").splitlines()
+    start = lines.index("w")
+    header = dict(line.split(" ", 1) for line in lines[:start])
+    values = np.array([float(line) for line in lines[start + 1 :]])
+    if float(header["label"].split()[0]) <= 0:
+        values = -values
+    return (values[:-1], float(values[-1])) if float(header["bias"]) > 0 else (values, 0.0)
+
+
+def read_numpy(path: Path) -> tuple[np.ndarray, float]:
+    """Weights with the bias last, from a .npy file."""
+    values = np.load(path)
+    return values[:-1], float(values[-1])

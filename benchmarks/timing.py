@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whole processes timed fairly: pinned to CPUs, alternating, a warm-up round, medians, ratios round by round."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+
+class Measurement(NamedTuple):
+    """One process: seconds by the clock, CPU seconds (user and system)."""
+
+    wall: float
+    cpu: float
+
+
+class ProcessFailed(Exception):
+    """A process ended with a status that was not expected, or took too long."""
+
+
+def first_cpus(count: int) -> set[int]:
+    """The first CPUs this process may use."""
+    usable = sorted(os.sched_getaffinity(0))
+    if count > len(usable):
+        raise ValueError(f"{count} threads asked for, {len(usable)} CPUs usable")
+    return set(usable[:count])
+
+
+def time_process(
+    command: Sequence[str], *, threads: int = 1, timeout: float | None = None, statuses: Sequence[int] = (0,)
+) -> Measurement:
+    """Runs a command on the first ``threads`` CPUs; its output goes to a temporary file.
+
+    Raises
+    ------
+    ProcessFailed
+        With the last line of what the process wrote.
+    """
+    cpus = first_cpus(threads)
+    environment = os.environ | {"OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads)}
+    with tempfile.TemporaryFile() as output:
+        began = time.perf_counter()
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment,
+            preexec_fn=lambda: os.sched_setaffinity(0, cpus),
+        )  # fmt: skip
+        status, usage = _wait(process, timeout)
+        wall = time.perf_counter() - began
+        if status not in statuses:
+            output.seek(0)
+            tail = output.read().decode(errors="replace").strip()[-300:].splitlines() or ["no message"]
+            raise ProcessFailed(f"{command[0]} ended with status {status}: {tail[-1]}")
+    return Measurement(wall, usage.ru_utime + usage.ru_stime)
+
+
+def _wait(process: subprocess.Popen, timeout: float | None):
+    """Status and resource usage of this one child; a timer kills it where it takes too long."""
+    timer = threading.Timer(timeout, process.kill) if timeout else None
+    if timer:
+        timer.start()
+    try:
+        _, status, usage = os.wait4(process.pid, 0)
+    finally:
+        if timer:
+            timer.cancel()
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, usage
+
+
+def alternate(
+    jobs: Mapping[str, Callable[[], Measurement]], rounds: int, *, warm_up: int = 1
+) -> tuple[dict[str, list[Measurement]], dict[str, str]]:
+    """Every job once, then every job again; every other round goes backwards.
+
+    Returns
+    -------
+    measurements : dict of str to list
+        One list a job, in the order of the rounds; without the warm-up.
+    failures : dict of str to str
+        Jobs that failed, and why; they have no measurements.
+    """
+    measurements: dict[str, list[Measurement]] = {name: [] for name in jobs}
+    failures: dict[str, str] = {}
+    for turn in range(warm_up + rounds):
+        for name in list(jobs) if turn % 2 == 0 else list(reversed(jobs)):
+            if name in failures:
+                continue
+            try:
+                measurement = jobs[name]()
+            except ProcessFailed as error:
+                failures[name] = str(error)
+                del measurements[name]
+                continue
+            if turn >= warm_up:
+                measurements[name].append(measurement)
+    return measurements, failures
+
+
+def medians(measurements: Sequence[Measurement]) -> Measurement:
+    """The median of each column."""
+    return Measurement(*(statistics.median(column) for column in zip(*measurements)))
+
+
+def median_ratio(of: Sequence[Measurement], to: Sequence[Measurement]) -> float:
+    """Median over the rounds of wall time / wall time of the same round."""
+    return statistics.median(a.wall / b.wall for a, b in zip(of, to))
