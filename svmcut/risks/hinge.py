@@ -44,6 +44,12 @@ class BoundHinge:
         """
         return sparse.hinge_line(self.signs, s, e, wd, dd, C, self._threads)
 
+    def sampler(self):
+        """The violated examples, to draw from; see HingeSampler."""
+        from svmcut.risks.sampling import HingeSampler
+
+        return HingeSampler(self.signs)
+
 
 class HingeRisk:
     """Sum of hinge losses; labels above 0 are positive, all others negative (svm_perf's rule)."""

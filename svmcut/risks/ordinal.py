@@ -147,3 +147,9 @@ class BoundOrdinal:
             weight = float(self._weight[0]) if self.n_queries else 0.0
             return Linearization(weight * float(value.sum()), coef, weight * int(cut_pairs.sum()))
         return Linearization(float((self._weight * value).sum()), coef, float((self._weight * cut_pairs).sum()))
+
+    def sampler(self):
+        """The violated pairs, to draw from; see PairSampler."""
+        from svmcut.risks.pair_sampling import PairSampler
+
+        return PairSampler(self, self._start, self._grade, self._weight)

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Cuts of the ordinal risks from a sample of their violated pairs.
+
+    R(s) = sum over queries q and pairs y_i > y_j of q of weight_q max(0, 1 - (s_i - s_j))
+    I    = pairs with s_j + 1 > s_i;   a pair is drawn with probability weight_q / W,  W = sum over I of weight_q
+    cut    offset W,  coefficients W/r sum over the draws of (e_j - e_i): unbiased, at most 2 r points
+
+No list of pairs is formed: rows are put in one order by query, then by s and s + 1, in which the partners of a row are
+the ends of runs, one run a grade.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from svmcut.risks.sampling import Draw, merged
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.risks.ordinal import BoundOrdinal
+
+#: Grades a query may have; time and memory grow with them.
+MOST_GRADES = 100
+
+
+class PairSampler:
+    """Violated pairs of an ordinal risk.
+
+    Parameters
+    ----------
+    risk : BoundOrdinal
+    start : (Q + 1,) int64
+        First row of every query and, last, n.
+    grade : (n,) int32
+        0-based grades of the labels, query by query.
+    weight : (Q,) float64
+
+    Raises
+    ------
+    ValueError
+        For more than MOST_GRADES grades.
+    """
+
+    def __init__(self, risk: BoundOrdinal, start: NDArray, grade: NDArray, weight: NDArray):
+        self.grades = int(grade.max(initial=0)) + 1
+        if self.grades > MOST_GRADES:
+            raise ValueError(f"{self.grades} grades; sampled pairs are for at most {MOST_GRADES}")
+        self.risk, self.start, self.grade, self.weight = risk, start, np.asarray(grade), weight
+        self.query = np.repeat(np.arange(len(start) - 1), np.diff(start))
+
+    def violations(self, s: NDArray) -> PairViolations:
+        return PairViolations(self, np.asarray(s, np.float64))
+
+
+class PairViolations:
+    """The pairs with s_j + 1 > s_i at one vector of scores; O(n log n + n R) time, R grades."""
+
+    def __init__(self, sampler: PairSampler, s: NDArray):
+        self._sampler, self._s = sampler, s
+        self._exact = sampler.risk.linearize(s)
+        self.value = self._exact.value
+        n, grade, query = len(s), sampler.grade, sampler.query
+        t = s + 1
+        # s_i before or at s_j + 1 = t_j: at equal values t stands first, so that the partners of i stand behind it
+        order = np.lexsort((np.repeat([1, 0], n), np.concatenate([s, t]), np.concatenate([query, query])))
+        is_t, row = order >= n, order % n
+        place = np.empty(n, np.int64)
+        place[row[~is_t]] = np.flatnonzero(~is_t)
+        ends = 2 * sampler.start[1:] - 1
+        self._runs, self._last = [], np.zeros((sampler.grades, len(ends)), np.int64)
+        self._behind = np.zeros((sampler.grades, n), np.int64)
+        for g in range(sampler.grades):
+            of_grade = is_t & (grade[row] == g)
+            count = np.cumsum(of_grade)
+            self._runs.append(row[of_grade])
+            self._last[g] = count[ends] if n else 0
+            self._behind[g] = np.where(grade > g, self._last[g][query] - count[place], 0)
+        self._partners = self._behind.sum(0)
+        self.size = int(self._partners.sum())
+        self._cumulative = np.cumsum(self._partners * sampler.weight[query])
+
+    def everything(self) -> Draw:
+        points = np.flatnonzero(self._exact.coef)
+        return Draw(points, self._exact.coef[points], self._exact.offset, self.value)
+
+    def sample(self, rng: np.random.Generator, r: int, harder: bool = False) -> Draw:
+        count = 2 * r if harder else r
+        total = self._cumulative[-1]
+        i = np.searchsorted(self._cumulative, rng.random(count) * total, side="right")
+        i = np.minimum(i, np.flatnonzero(self._partners)[-1])
+        rest = rng.integers(self._partners[i])
+        reach = np.cumsum(self._behind[:, i], axis=0)
+        g = (reach <= rest).sum(0)
+        rest -= np.where(g > 0, reach[np.maximum(g - 1, 0), np.arange(count)], 0)
+        last = self._last[g, self._sampler.query[i]]
+        j = np.empty(count, np.int64)
+        for grade in np.unique(g):
+            here = g == grade
+            j[here] = self._runs[grade][last[here] - 1 - rest[here]]
+        if harder:
+            hard = np.argsort(self._s[i] - self._s[j], kind="stable")[:r]
+            i, j = i[hard], j[hard]
+        return self._cut(i, j)
+
+    def worst(self, r: int) -> Draw:
+        best, pair = -np.inf, (0, 0)
+        for g in range(self._sampler.grades):
+            rows = np.flatnonzero(self._behind[g])
+            if len(rows):
+                partner = self._runs[g][self._last[g, self._sampler.query[rows]] - 1]
+                loss = 1 - self._s[rows] + self._s[partner]
+                k = int(np.argmax(loss))
+                if loss[k] > best:
+                    best, pair = loss[k], (int(rows[k]), int(partner[k]))
+        return self._cut(np.full(r, pair[0]), np.full(r, pair[1]))
+
+    def _cut(self, i: NDArray, j: NDArray) -> Draw:
+        total = float(self._cumulative[-1])
+        weight = total / len(i)
+        value = weight * float((1 - self._s[i] + self._s[j]).sum())
+        return merged(np.concatenate([i, j]), np.repeat([-weight, weight], len(i)), total, value)

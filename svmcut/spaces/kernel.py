@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The feature space of a kernel: functions  f = sum_i coef_i K(x_i, .)  over the training points.
+
+An element keeps its scores K coef beside its coefficients, so that a score pass is free, a dot product reads the scores
+of one element at the points of the other, and a kernel value is needed in one place only: the adjoint.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_CHUNK = 256
+
+
+class Expansion:
+    """One element f of the space.
+
+    Attributes
+    ----------
+    points : (m,) int64
+        Rows of the training set, increasing, each once.
+    coef : (m,) float64
+        Their coefficients.
+    scores : (n,) float64 or float32
+        f at every row of the training set.
+    """
+
+    __slots__ = ("coef", "points", "scores")
+
+    def __init__(self, points: NDArray, coef: NDArray, scores: NDArray):
+        self.points, self.coef, self.scores = points, coef, scores
+
+    def __iadd__(self, other: Expansion) -> Expansion:
+        dense = self.coefficients()
+        dense[other.points] += other.coef
+        self.points = np.flatnonzero(dense)
+        self.coef = dense[self.points]
+        self.scores += other.scores
+        return self
+
+    def coefficients(self) -> NDArray[np.float64]:
+        """(n,) coefficients of all rows."""
+        dense = np.zeros(len(self.scores))
+        dense[self.points] = self.coef
+        return dense
+
+
+class KernelSpace:
+    """Functions over the rows of a kernel.
+
+    Parameters
+    ----------
+    rows : KernelRows
+        Kernel values of the training rows.
+    memory : float
+        Megabytes the full Gram matrix may take: as float64 where it fits, as float32 where that fits, else it is not
+        stored and every adjoint evaluates the rows it needs.
+    dtype : type
+        Of the scores of adjoints; float32 halves the memory of many cuts over many rows.
+
+    Attributes
+    ----------
+    dim : int
+        n.
+    gram : (n, n) array or None
+        Filled when the first adjoint needs it.
+    """
+
+    def __init__(self, rows, memory: float = 0.0, dtype: type = np.float64):
+        self.rows, self.dim, self._dtype = rows, rows.n, dtype
+        self.gram: NDArray | None = None
+        self._stored = next((kind for kind in (np.float64, np.float32)
+                             if np.dtype(kind).itemsize * rows.n**2 <= memory * 1e6), None)  # fmt: skip
+
+    def zero(self) -> Expansion:
+        return Expansion(np.zeros(0, np.int64), np.zeros(0), np.zeros(self.dim))
+
+    def scores(self, w: Expansion) -> NDArray:
+        """(n,) f at the training rows, known already; not to be changed."""
+        return w.scores
+
+    def adjoint(self, coef: NDArray) -> Expansion:
+        """sum_i coef_i K(x_i, .); rows with coefficient 0 are not read, O(n) kernel values for each of the others."""
+        points = np.flatnonzero(coef)
+        return self.expansion(points, np.asarray(coef, np.float64)[points])
+
+    def expansion(self, points: NDArray, coef: NDArray) -> Expansion:
+        """The element with these coefficients at these rows (increasing, each once)."""
+        if self._stored is not None and self.gram is None:
+            self._fill()
+        if self.gram is None:
+            scores = self.rows.accumulate(points, coef)
+        elif len(points) == self.dim and self.gram.dtype == np.float64:
+            scores = coef @ self.gram
+        else:
+            scores = np.zeros(self.dim)
+            for start in range(0, len(points), _CHUNK):
+                piece = slice(start, start + _CHUNK)
+                scores += coef[piece] @ self.gram[points[piece]].astype(np.float64, copy=False)
+        return Expansion(points, coef, np.asarray(scores, self._dtype))
+
+    def dot(self, a: Expansion, b: Expansion) -> float:
+        """coef_a' K coef_b, by look-up at the points of the element that has fewer."""
+        if len(b.points) > len(a.points):
+            a, b = b, a
+        return float(b.coef @ a.scores[b.points])
+
+    def combine(self, weights, elements) -> Expansion:
+        """sum_k weights[k] elements[k]"""
+        coef, scores = np.zeros(self.dim), np.zeros(self.dim)
+        for weight, element in zip(weights, elements, strict=True):
+            coef[element.points] += weight * element.coef
+            scores += weight * element.scores
+        points = np.flatnonzero(coef)
+        return Expansion(points, coef[points], scores)
+
+    def blend(self, p: float, a: Expansion, q: float, b: Expansion) -> Expansion:
+        """p a + q b"""
+        return self.combine((p, q), (a, b))
+
+    def _fill(self) -> None:
+        n = self.dim
+        self.gram = np.empty((n, n), self._stored)
+        for start in range(0, n, _CHUNK):
+            stop = min(start + _CHUNK, n)
+            self.gram[start:stop] = self.rows.block(np.arange(start, stop))
+        # one value for both halves, whatever the kernel rows round; a certificate needs H symmetric
+        for start in range(0, n, _CHUNK):
+            stop = min(start + _CHUNK, n)
+            self.gram[start:stop, start:] = self.gram[start:, start:stop].T

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The span of a few points in the feature space of a kernel: a linear machine on k dense features.
+
+    basis z_1..z_k, K_ZZ = L L',  features F(x) = L^-1 K(Z, x),  f = w.F(x) = sum_j alpha_j K(z_j, x),  alpha = L^-T w
+
+|w|^2 is the norm of f in the feature space, so that 1/2 |w|^2 + C R(F w) is the full objective of f. What is lost is the
+part of the optimum outside the span.
+
+References
+----------
+S. Fine and K. Scheinberg, JMLR 2, 2001, Figure 2: incomplete Cholesky factorisation with symmetric pivoting.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.data import Csr
+    from svmcut.kernels import Kernel
+
+#: A point depends on the basis when its squared rest outside the span is at most this part of the largest K(x, x).
+PIVOT = 1e-6
+_CHUNK = 1024
+#: Kernel values up to which features are computed in float64 throughout.
+_EXACT = 50_000_000
+
+
+def even_rows(n: int, k: int) -> NDArray[np.int64]:
+    """Rows floor(i n / k), i = 0..k-1, each once: svm_perf's ``--t 1``."""
+    return np.unique(np.arange(k) * n // k) if n else np.zeros(0, np.int64)
+
+
+def pivoted_rows(rows, candidates: NDArray, k: int, tol: float = PIVOT) -> NDArray[np.int64]:
+    """At most k of the candidates by incomplete Cholesky factorisation with symmetric pivoting.
+
+    Parameters
+    ----------
+    rows : KernelRows
+    candidates : (m,) int64
+    k : int
+    tol : float
+        Ends when no candidate has a larger squared rest outside the span of those chosen, in units of the largest
+        diagonal value.
+
+    Returns
+    -------
+    (at most k,) int64
+        Rows in the order of choice; the earlier candidate of two with equal rests.
+
+    Notes
+    -----
+    O(m k^2) time, m k float64 of memory, m k kernel values.
+    """
+    rest = np.asarray(rows.diagonal(), np.float64)[candidates]
+    k, least = min(k, len(candidates)), tol * float(np.max(rest, initial=0.0))
+    factor = np.zeros((k, len(candidates)))
+    chosen: list[int] = []
+    for t in range(k):
+        p = int(np.argmax(rest))
+        if not rest[p] > least:
+            break
+        column = rows.block_between(candidates[p : p + 1], candidates)[0].astype(np.float64)
+        column -= factor[:t, p] @ factor[:t]
+        column *= 1 / np.sqrt(rest[p])
+        factor[t] = column
+        rest -= column * column
+        chosen.append(p)
+        rest[chosen] = -1.0
+    return np.asarray(candidates)[chosen].astype(np.int64)
+
+
+def kernel_matrix(kernel: Kernel, X: Csr, Z: Csr, threads: int = 1) -> NDArray[np.float64]:
+    """(n, k) float64 K(x_i, z_j); one pass over X for every row of Z."""
+    out, one = np.empty((X.n_rows, Z.n_rows)), np.ones(1)
+    for j in range(Z.n_rows):
+        out[:, j] = kernel.expansion(X, Z.rows(j, j + 1), one, 0.0, threads)
+    return out
+
+
+def independent(gram: NDArray, tol: float = PIVOT) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Rows of a Gram matrix that do not depend on earlier ones, and the inverse of their Cholesky factor.
+
+    Parameters
+    ----------
+    gram : (m, m) float64
+        Symmetric.
+    tol : float
+        Smallest squared rest outside the span of the rows kept so far, in units of the largest diagonal value.
+
+    Returns
+    -------
+    kept : (k,) int64
+    inverse : (k, k) float64
+        Lower; gram[kept, kept]^-1 = inverse' inverse.
+
+    Notes
+    -----
+    O(m k^2).
+    """
+    m = len(gram)
+    least = tol * float(np.max(np.diagonal(gram), initial=0.0))
+    inverse, kept = np.zeros((m, m)), []
+    for i in range(m):
+        k = len(kept)
+        row = inverse[:k, :k] @ gram[i, kept]
+        rest = gram[i, i] - row @ row
+        if rest > least:
+            inverse[k, k] = 1 / np.sqrt(rest)
+            inverse[k, :k] = -inverse[k, k] * (row @ inverse[:k, :k])
+            kept.append(i)
+    return np.array(kept, np.int64), inverse[: len(kept), : len(kept)]
+
+
+class Basis:
+    """Points that span the subspace.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    Z : Csr
+        (m, d) points; those that depend on earlier ones are left out.
+    threads : int
+
+    Attributes
+    ----------
+    Z : Csr
+        (k, d) points kept.
+    kept : (k,) int64
+        Their places among those given.
+    to_alpha : (k, k) float64
+        L^-T: alpha = to_alpha w.
+    """
+
+    def __init__(self, kernel: Kernel, Z: Csr, threads: int = 1):
+        gram = kernel_matrix(kernel, Z, Z, threads)
+        self.kernel, self._threads = kernel, threads
+        self.kept, inverse = independent((gram + gram.T) / 2)
+        self.Z = Z.take(self.kept)
+        self.to_alpha = np.ascontiguousarray(inverse.T)
+
+    def __len__(self) -> int:
+        return len(self.kept)
+
+    def features(self, X: Csr, rows=None, memory: float = np.inf) -> NDArray:
+        """(n, k) features of the rows, float64, or float32 where float64 takes more than `memory` megabytes.
+
+        Parameters
+        ----------
+        X : Csr
+        rows : KernelRows or None
+            Fast float32 kernel values of X, for large sets; None computes all in float64.
+        memory : float
+        """
+        n, k = X.n_rows, len(self)
+        dtype = np.float64 if 8 * n * k <= memory * 1e6 else np.float32
+        if rows is None or n * k <= _EXACT:
+            return (kernel_matrix(self.kernel, X, self.Z, self._threads) @ self.to_alpha).astype(dtype, copy=False)
+        F = np.ascontiguousarray(rows.against(self.Z).T) if dtype is np.float32 else rows.against(self.Z).T.astype(dtype)
+        for start in range(0, n, _CHUNK):
+            piece = slice(start, start + _CHUNK)
+            F[piece] = F[piece].astype(np.float64, copy=False) @ self.to_alpha
+        return F
+
+
+class Traced:
+    """Weights of the features with the coefficients of the rows they come from: w = F' coef.
+
+    Attributes
+    ----------
+    w : (k,) float64
+    coef : (n,) float64 or None
+        None where they are not traced. They name an element of the full space, whose part in the span w is.
+    """
+
+    __slots__ = ("coef", "w")
+
+    def __init__(self, w: NDArray, coef: NDArray | None):
+        self.w, self.coef = w, coef
+
+    def __iadd__(self, other: Traced) -> Traced:
+        self.w = self.w + other.w
+        self.coef = self.coef + other.coef if self.coef is not None and other.coef is not None else None
+        return self
+
+    def coefficients(self) -> NDArray[np.float64] | None:
+        """(n,) coefficients of the rows."""
+        return self.coef
+
+
+class Subspace:
+    """Dense features of n rows as a space for the solvers of linear machines.
+
+    Parameters
+    ----------
+    F : (n, k) float64 or float32
+        C-contiguous.
+    trace : bool
+        Whether elements carry their coefficients, from which a dual bound of the full problem is made; costs 8 n bytes
+        a cut.
+    """
+
+    def __init__(self, F: NDArray, trace: bool = False):
+        self.F, self._trace = F, trace
+        self.n, self.dim = F.shape
+        self._step = self.n if F.dtype == np.float64 else _CHUNK
+
+    def zero(self) -> Traced:
+        return Traced(np.zeros(self.dim), np.zeros(self.n) if self._trace else None)
+
+    def scores(self, element: Traced) -> NDArray[np.float64]:
+        """F w, float64 products and sums; O(n k)."""
+        s = np.empty(self.n)
+        for start in range(0, self.n, self._step or 1):
+            piece = slice(start, start + self._step)
+            s[piece] = self.F[piece].astype(np.float64, copy=False) @ element.w
+        return s
+
+    def adjoint(self, coef: NDArray) -> Traced:
+        """F' coef; rows with coefficient 0 are not read where they are the most."""
+        coef = np.asarray(coef, np.float64)
+        w = np.zeros(self.dim)
+        used = np.flatnonzero(coef)
+        if 4 * len(used) < self.n:
+            for start in range(0, len(used), _CHUNK):
+                part = used[start : start + _CHUNK]
+                w += coef[part] @ self.F[part].astype(np.float64, copy=False)
+        else:
+            for start in range(0, self.n, self._step or 1):
+                piece = slice(start, start + self._step)
+                w += coef[piece] @ self.F[piece].astype(np.float64, copy=False)
+        return Traced(w, coef.copy() if self._trace else None)
+
+    def dot(self, a: Traced, b: Traced) -> float:
+        return float(a.w @ b.w)
+
+    def combine(self, weights, elements) -> Traced:
+        """sum_k weights[k] elements[k]"""
+        out = self.zero()
+        for weight, element in zip(weights, elements, strict=True):
+            out.w += weight * element.w
+            if out.coef is not None:
+                out.coef += weight * element.coef
+        return out
+
+    def blend(self, p: float, a: Traced, q: float, b: Traced) -> Traced:
+        """p a + q b"""
+        return self.combine((p, q), (a, b))
