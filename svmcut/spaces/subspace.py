@@ -3,8 +3,8 @@
 
     basis z_1..z_k, K_ZZ = L L',  features F(x) = L^-1 K(Z, x),  f = w.F(x) = sum_j alpha_j K(z_j, x),  alpha = L^-T w
 
-|w|^2 is the norm of f in the feature space, so that 1/2 |w|^2 + C R(F w) is the full objective of f. What is lost is the
-part of the optimum outside the span.
+|w|^2 is the norm of f in the feature space, so that 1/2 |w|^2 + C R(F w) is the full objective of f. What is lost is
+the part of the optimum outside the span.
 
 References
 ----------
@@ -160,7 +160,7 @@ class Basis:
         dtype = np.float64 if 8 * n * k <= memory * 1e6 else np.float32
         if rows is None or n * k <= _EXACT:
             return (kernel_matrix(self.kernel, X, self.Z, self._threads) @ self.to_alpha).astype(dtype, copy=False)
-        F = np.ascontiguousarray(rows.against(self.Z).T) if dtype is np.float32 else rows.against(self.Z).T.astype(dtype)
+        F = np.ascontiguousarray(rows.against(self.Z).T, dtype)
         for start in range(0, n, _CHUNK):
             piece = slice(start, start + _CHUNK)
             F[piece] = F[piece].astype(np.float64, copy=False) @ self.to_alpha

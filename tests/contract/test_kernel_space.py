@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The space of a kernel: products of its explicit feature map, and the optimum a linear machine finds for every loss."""
+"""The space of a kernel: products of its explicit feature map, and the optimum of the linear machine for every loss."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,10 @@ def half(rng, n):
     return coef
 
 
-@pytest.mark.parametrize("kernel", [Kernel("linear"), Kernel("polynomial", 2, scale=0.7, offset=0.3)], ids=lambda k: k.name)
+EXPLICIT = [Kernel("linear"), Kernel("polynomial", 2, scale=0.7, offset=0.3)]
+
+
+@pytest.mark.parametrize("kernel", EXPLICIT, ids=lambda kernel: kernel.name)
 def test_elements_are_vectors_of_the_feature_map(rng, kernel):
     X, both = spaces(rng, kernel, memory=(0.0, 0.0129, 1.0))
     Phi = feature_map(kernel, X.to_dense())
@@ -68,12 +71,12 @@ def test_scores_and_adjoint_belong_together(rng, name):
 
 
 def test_a_stored_gram_matrix_is_evaluated_once_and_only_when_needed(rng):
-    X, (space,) = spaces(rng, Kernel("rbf"), memory=(1.0,))
+    _, (space,) = spaces(rng, Kernel("rbf"), memory=(1.0,))
     assert space.rows.evaluations == 0
     for _ in range(5):
         space.adjoint(half(rng, 40))
     assert space.rows.evaluations == 1600
-    X, (space,) = spaces(rng, Kernel("rbf"), memory=(0.001,))
+    _, (space,) = spaces(rng, Kernel("rbf"), memory=(0.001,))
     space.adjoint(np.r_[np.ones(3), np.zeros(37)])
     assert space.gram is None
     assert space.rows.evaluations == 3 * 40
@@ -93,8 +96,7 @@ def test_the_linear_kernel_finds_the_optimum_of_the_linear_machine(rng, name):
     value = risk.linearize(np.zeros(40)).value
     results = []
     for space in (LinearSpace(X), *both):
-        for progress in CuttingPlane().steps(Problem(risk, space, 5 / value, StoppingRule(0, 1e-4))):
-            pass
+        *_, progress = CuttingPlane().steps(Problem(risk, space, 5 / value, StoppingRule(0, 1e-4)))
         assert progress.gap <= 1e-4 * progress.primal
         results.append((progress.dual, progress.primal))
     for lower, upper in results[1:]:

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sampled cuts: cost, determinism, distance to the exact optimum, and no claim that is not kept."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from reference import hinge
+from reference.kernel_rows import SlowKernelRows, gram
+
+from svmcut.data import Csr
+from svmcut.kernels import Kernel
+from svmcut.risks import make_risk
+from svmcut.solvers.constant_cuts import ConstantCuts, SampleSpace
+from svmcut.solvers.cutting_plane import CuttingPlane
+from svmcut.solvers.protocol import Problem, StoppingRule
+from svmcut.solvers.sampled_cuts import SampledCuts
+from svmcut.spaces.kernel import KernelSpace
+
+
+def checkers(n, seed=1, noise=0.05):
+    rng = np.random.default_rng(seed)
+    u = 4 * rng.random((n, 2))
+    y = np.where((np.floor(u).sum(1) % 2 == 0) ^ (rng.random(n) < noise), 1.0, -1.0)
+    return (u - 2).astype(np.float32), y
+
+
+KERNEL = Kernel("rbf", gamma=2.0)
+
+
+def sampled(X, y, r, seed=0, loss="error-rate", C=1.0, epsilon=0.01, **options):
+    rows = SlowKernelRows(Csr.from_dense(X), KERNEL)
+    risk = make_risk(loss).bind(y)
+    rule = StoppingRule(C * risk.linearize(np.zeros(len(y))).value * epsilon)
+    solver = SampledCuts(risk.sampler(), r, seed, **options)
+    return rows, solver, list(solver.steps(Problem(risk, KernelSpace(rows, 0, np.float32), C, rule)))
+
+
+def constant(X, y, r, seed=0, C=1.0, epsilon=0.02, patience=3):
+    rows = SlowKernelRows(Csr.from_dense(X), KERNEL)
+    risk = make_risk("error-rate").bind(y)
+    solver = ConstantCuts(risk.sampler(), r, patience, seed)
+    return rows, solver, list(solver.steps(Problem(risk, SampleSpace(rows), C, StoppingRule(C * len(y) * epsilon))))
+
+
+def objective(X, y, w, C, risk):
+    K = gram(KERNEL, X, X)
+    coef = np.zeros(len(y))
+    coef[w.points] = w.coef
+    return 0.5 * coef @ K @ coef + C * risk.linearize(K @ coef).value
+
+
+def optimum(X, y, C):
+    """Minimum of the hinge problem by dual coordinate ascent on a square root of the kernel matrix."""
+    values, vectors = np.linalg.eigh(gram(KERNEL, X, X))
+    return hinge.optimum(vectors * np.sqrt(np.maximum(values, 0)), y, C, tol=1e-6)[1]
+
+
+def test_the_exact_cut_is_taken_where_the_sample_covers_the_violations():
+    """With r = n nothing is sampled: the algorithm is the exact one, and its model a true lower bound."""
+    X, y = checkers(120)
+    _, _, history = sampled(X, y, 120, epsilon=1e-3)
+    minimum = optimum(X, y, 1.0)
+    assert minimum - 1e-3 <= history[-1].primal <= minimum + history[-1].gap + 1e-3
+    assert history[-1].gap <= 1e-3 * 120
+
+
+@pytest.mark.parametrize("loss", ["error-rate", "roc-area"])
+def test_larger_samples_come_nearer_the_optimum(loss):
+    X, y = checkers(300)
+    risk = make_risk(loss).bind(y)
+    C = 1.0 if loss == "error-rate" else 2.0
+    exact = KernelSpace(SlowKernelRows(Csr.from_dense(X), KERNEL), 10)
+    *_, last = CuttingPlane().steps(Problem(risk, exact, C, StoppingRule(0, 1e-3)))
+    excess = []
+    for r in (10, 60):
+        ends = [sampled(X, y, r, seed, loss, C, 0.02)[2][-1].solution() for seed in range(3)]
+        values = [objective(X, y, end, C, risk) for end in ends]
+        excess.append(np.mean(values) - last.dual)
+    assert excess[0] > excess[1] > 0
+    assert excess[1] < 0.25 * last.dual
+
+
+def test_the_stated_primal_is_the_objective_and_the_violation_meets_the_rule():
+    X, y = checkers(250)
+    rows, solver, history = sampled(X, y, 40)
+    last = history[-1]
+    risk = make_risk("error-rate").bind(y)
+    assert last.primal == pytest.approx(objective(X, y, last.solution(), 1.0, risk), rel=1e-5)
+    assert math.isnan(last.dual)
+    assert solver.violation <= 0.01 * 250
+    assert all(b.primal <= a.primal for a, b in itertools.pairwise(history))
+    cuts = rows.evaluations / 250
+    assert cuts <= 40 * (len(history) - 1)
+
+
+def test_the_dual_of_the_model_rises_with_every_cut():
+    """Each cut is violated by more than epsilon, so that the maximum of the small QP rises."""
+    X, y = checkers(150)
+    rows = SlowKernelRows(Csr.from_dense(X), KERNEL)
+    risk = make_risk("error-rate").bind(y)
+    solver = SampledCuts(risk.sampler(), 30, 0, max_idle=10**9)
+    lower, epsilon = [], 150 * 0.02
+    for _ in solver.steps(Problem(risk, KernelSpace(rows, 0, np.float32), 1.0, StoppingRule(epsilon))):
+        lower.append(solver.bundle.solve(1.0, 1e-6).lower)
+    R = 150  # |a| <= n |phi|
+    rise = min(epsilon / 2, epsilon**2 / (2 * R * R))
+    assert all(b - a >= 0.9 * rise for a, b in itertools.pairwise(lower))
+
+
+def test_cuts_stay_within_their_memory():
+    X, y = checkers(200)
+    _, solver, _ = sampled(X, y, 10, memory=4e-6 * 200 * 5, epsilon=1e-3)
+    assert solver.full
+    assert len(solver.bundle) <= 6
+
+
+@pytest.mark.parametrize("train", [sampled, constant])
+def test_same_seed_same_answer(train):
+    X, y = checkers(200)
+    runs = [train(X, y, 30, seed)[2][-1].solution() for seed in (7, 7, 8)]
+    assert runs[0].coef.tobytes() == runs[1].coef.tobytes()
+    assert runs[0].coef.tobytes() != runs[2].coef.tobytes()
+
+
+def test_constant_cuts_cost_the_same_for_any_number_of_rows():
+    """A round costs the sample against itself and the points of the cuts there are, whatever n."""
+    for n in (200, 1600):
+        rows, _, history = constant(*checkers(n), 50)
+        assert rows.evaluations <= sum(50 * 50 * (progress.cuts + 1) for progress in history)
+
+
+def test_constant_cuts_approach_the_optimum():
+    X, y = checkers(300)
+    risk = make_risk("error-rate").bind(y)
+    minimum = optimum(X, y, 1.0)
+    means = []
+    for r in (20, 200):
+        ends = [constant(X, y, r, seed)[2][-1].solution() for seed in range(3)]
+        means.append(np.mean([objective(X, y, end, 1.0, risk) for end in ends]))
+    small, large = means
+    assert minimum < large < small
+    assert large < 1.25 * minimum
