@@ -182,6 +182,31 @@ typedef struct {
 int svmcut_kernel_scores(const svmcut_csr* rows, const svmcut_csr* support, const double* alpha,
                          const svmcut_kernel* kernel, double b, int threads, double* out);
 
+/* ---- kernel_rows.cc: rows of kernel values in float32 --------------------------------------------------------------- */
+
+/* Points laid out for kernel rows; the arrays of X must outlive them. Null when there is no memory. */
+typedef struct svmcut_kernel_rows svmcut_kernel_rows;
+svmcut_kernel_rows* svmcut_kernel_rows_new(const svmcut_csr* X, const svmcut_kernel* kernel, int instructions);
+void svmcut_kernel_rows_delete(svmcut_kernel_rows* rows);
+
+/* 0 tiles and products, 1 tiles and differences, 2 lists by feature. */
+int svmcut_kernel_rows_layout(const svmcut_kernel_rows* rows);
+
+/* out[p] = K(x_p, x_p) */
+void svmcut_kernel_rows_diagonal(const svmcut_kernel_rows* rows, double* out);
+
+/* out[q * n + p] = K(queries[which[q]], x_p) for q below count; which null: 0 to count - 1. The rbf kernel counts columns
+ * the points do not have in the distance, the others pass over them. */
+int svmcut_kernel_rows_evaluate(const svmcut_kernel_rows* rows, const svmcut_csr* queries, const int64_t* which,
+                                int64_t count, float* out, int threads);
+
+/* out[p] += sum_q coef[q] K(queries[which[q]], x_p): float32 values, summed in float64 in the order of q. */
+int svmcut_kernel_rows_accumulate(const svmcut_kernel_rows* rows, const svmcut_csr* queries, const int64_t* which,
+                                  int64_t count, const double* coef, double* out, int threads);
+
+/* out[i] = exp(x[i]) for x[i] <= 0: relative error below 1.2e-7 where x >= -87.336, 0 below. */
+void svmcut_kernel_exp(const float* x, int64_t n, float* out, int instructions);
+
 /* ---- ordinal.cc contingency.cc averageprecision.cc: most violated constraints -------------------------------------- */
 
 /* Bytes of workspace for the functions below; n rows in all (queries, or positives plus negatives), n < 2^31. */

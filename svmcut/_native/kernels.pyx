@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/kernels.cc
-"""Kernel evaluations; see csrc/svmcut.h, section kernels.cc."""
+# distutils: sources = csrc/kernels.cc csrc/kernel_rows.cc
+"""Kernel evaluations; see csrc/svmcut.h, sections kernels.cc and kernel_rows.cc."""
 
 import numpy as np
 
@@ -22,6 +22,16 @@ cdef extern from "svmcut.h" nogil:
         double offset
     int svmcut_kernel_scores(const svmcut_csr*, const svmcut_csr*, const double*, const svmcut_kernel*, double, int,
                              double*)
+    ctypedef struct svmcut_kernel_rows:
+        pass
+    svmcut_kernel_rows* svmcut_kernel_rows_new(const svmcut_csr*, const svmcut_kernel*, int)
+    void svmcut_kernel_rows_delete(svmcut_kernel_rows*)
+    int svmcut_kernel_rows_layout(const svmcut_kernel_rows*)
+    void svmcut_kernel_rows_diagonal(const svmcut_kernel_rows*, double*)
+    int svmcut_kernel_rows_evaluate(const svmcut_kernel_rows*, const svmcut_csr*, const int64_t*, int64_t, float*, int)
+    int svmcut_kernel_rows_accumulate(const svmcut_kernel_rows*, const svmcut_csr*, const int64_t*, int64_t,
+                                      const double*, double*, int)
+    void svmcut_kernel_exp(const float*, int64_t, float*, int)
 
 
 cdef class _Rows:
@@ -43,18 +53,191 @@ cdef class _Rows:
         self.csr.n_features = X.n_features
 
 
+cdef svmcut_kernel _kernel(kernel) except *:
+    cdef svmcut_kernel K
+    K.type, K.degree = kernel.number, kernel.degree
+    K.gamma, K.scale, K.offset = kernel.gamma, kernel.scale, kernel.offset
+    return K
+
+
 def kernel_scores(X, support, const double[::1] alpha, kernel, double b, int threads, double[::1] out):
     """out[i] = sum_k alpha[k] K(support_k, X_i) - b; X and support are Csr, kernel a Kernel."""
     cdef _Rows rows = _Rows(X), vectors = _Rows(support)
-    cdef svmcut_kernel K
+    cdef svmcut_kernel K = _kernel(kernel)
     cdef int status
     if alpha.shape[0] != vectors.csr.n_rows or out.shape[0] != rows.csr.n_rows:
         raise ValueError("alpha or out does not fit the rows")
-    K.type, K.degree = kernel.number, kernel.degree
-    K.gamma, K.scale, K.offset = kernel.gamma, kernel.scale, kernel.offset
     cdef const double* alpha_start = &alpha[0] if alpha.shape[0] else NULL
     cdef double* out_start = &out[0] if out.shape[0] else NULL
     with nogil:
         status = svmcut_kernel_scores(&rows.csr, &vectors.csr, alpha_start, &K, b, threads, out_start)
     if status != SVMCUT_OK:
         raise MemoryError("no memory for the products with the support vectors")
+
+
+INSTRUCTIONS = {"fastest": 0, "portable": 1, "avx2": 2}
+LAYOUTS = ("products", "differences", "columns")
+
+
+cdef class KernelRows:
+    """Rows of K(x_i, .) in float32 over the points of a set, laid out once.
+
+    Parameters
+    ----------
+    X : Csr
+        (n, d) points; their arrays are shared and must not change.
+    kernel : Kernel
+    threads : int
+        Results have the same bytes for any number.
+    instructions : {"fastest", "portable", "avx2"}
+        What the machine lacks falls back.
+
+    Attributes
+    ----------
+    n : int
+    evaluations : int
+        Kernel values computed so far.
+    layout : str
+        "products" and "differences" hold all features of 64 points together, 4 n d bytes; "columns", for text, the
+        points of every feature, 8 nnz bytes.
+
+    Raises
+    ------
+    MemoryError
+
+    Notes
+    -----
+    exp has a relative error below 1.2e-7. With "products", chosen while gamma |x|^2 allows it, the exponent of the rbf
+    kernel is exact to 4e-6; the other layouts have no cancellation. K(x, z) and K(z, x) have the same bytes.
+    """
+
+    cdef readonly int64_t n, evaluations
+    cdef readonly object X, kernel
+    cdef public int threads
+    cdef _Rows _rows
+    cdef svmcut_kernel_rows* _points
+
+    def __cinit__(self, X, kernel, int threads=1, instructions="fastest"):
+        self.X, self.kernel, self.threads = X, kernel, threads
+        self._rows = _Rows(X)
+        self.n = self._rows.csr.n_rows
+        cdef svmcut_kernel K = _kernel(kernel)
+        cdef int code = INSTRUCTIONS[instructions]
+        with nogil:
+            self._points = svmcut_kernel_rows_new(&self._rows.csr, &K, code)
+        if self._points == NULL:
+            raise MemoryError(f"no memory for kernel rows over {self.n} points of {X.n_features} features")
+
+    def __dealloc__(self):
+        if self._points != NULL:
+            svmcut_kernel_rows_delete(self._points)
+
+    @property
+    def layout(self):
+        return LAYOUTS[svmcut_kernel_rows_layout(self._points)]
+
+    @property
+    def diagonal(self):
+        """(n,) float64 K(x_i, x_i)."""
+        cdef double[::1] out = np.empty(self.n)
+        if self.n:
+            svmcut_kernel_rows_diagonal(self._points, &out[0])
+        return np.asarray(out)
+
+    cdef _evaluate(self, _Rows queries, const int64_t[::1] which, int64_t count, out):
+        cdef float[:, ::1] values = np.empty((count, self.n), np.float32) if out is None else out
+        cdef const int64_t* start = &which[0] if which is not None and count else NULL
+        cdef int status
+        if values.shape[0] != count or values.shape[1] != self.n:
+            raise ValueError(f"out has shape {out.shape}; expected ({count}, {self.n})")
+        if count and self.n:
+            with nogil:
+                status = svmcut_kernel_rows_evaluate(self._points, &queries.csr, start, count, &values[0, 0],
+                                                     self.threads)
+            if status != SVMCUT_OK:
+                raise MemoryError(f"no memory for {count} kernel queries")
+            self.evaluations += count * self.n
+        return np.asarray(values)
+
+    cdef const int64_t[::1] _which(self, rows):
+        which = np.ascontiguousarray(rows, np.int64)
+        if which.ndim != 1 or (len(which) and not (which.min() >= 0 and which.max() < self.n)):
+            raise IndexError(f"rows must be numbers from 0 to {self.n - 1}")
+        return which
+
+    def block(self, rows, out=None):
+        """K(x_r, .) of the points named.
+
+        Parameters
+        ----------
+        rows : (q,) int64
+        out : (q, n) float32, contiguous, or None
+
+        Returns
+        -------
+        (q, n) float32
+        """
+        cdef const int64_t[::1] which = self._which(rows)
+        return self._evaluate(self._rows, which, which.shape[0], out)
+
+    def block_between(self, rows, columns):
+        """(q, m) float32 K(x_r, x_c); the columns are laid out anew, O(their nonzeros + m d)."""
+        cdef const int64_t[::1] which = self._which(rows)
+        columns = np.asarray(self._which(columns))
+        cdef KernelRows part = KernelRows(self.X.take(columns), self.kernel, self.threads)
+        values = part._evaluate(self._rows, which, which.shape[0], None)
+        self.evaluations += part.evaluations
+        return values
+
+    def against(self, Z, out=None):
+        """(m, n) float32 K(z, .) of foreign rows; features the points do not have count in the rbf distance only."""
+        cdef _Rows queries = _Rows(Z)
+        return self._evaluate(queries, None, queries.csr.n_rows, out)
+
+    def accumulate(self, rows, coef, out=None):
+        """sum_q coef_q K(x_rows[q], .) without the block of values.
+
+        Parameters
+        ----------
+        rows : (q,) int64
+        coef : (q,) float64
+        out : (n,) float64 or None
+            Added to where given.
+
+        Returns
+        -------
+        (n,) float64
+            float32 values, summed in float64 in the order of the rows.
+        """
+        cdef const int64_t[::1] which = self._which(rows)
+        return self._accumulate(self._rows, which, which.shape[0], coef, out)
+
+    def accumulate_foreign(self, Z, coef, out=None):
+        """(n,) float64 sum_q coef_q K(z_q, .) over foreign rows."""
+        cdef _Rows queries = _Rows(Z)
+        return self._accumulate(queries, None, queries.csr.n_rows, coef, out)
+
+    cdef _accumulate(self, _Rows queries, const int64_t[::1] which, int64_t count, coef, out):
+        cdef const double[::1] weights = np.ascontiguousarray(coef, np.float64)
+        cdef double[::1] sums = np.zeros(self.n) if out is None else out
+        cdef const int64_t* start = &which[0] if which is not None and count else NULL
+        cdef int status
+        if weights.shape[0] != count or sums.shape[0] != self.n:
+            raise ValueError("coef or out does not fit the rows")
+        if count and self.n:
+            with nogil:
+                status = svmcut_kernel_rows_accumulate(self._points, &queries.csr, start, count, &weights[0], &sums[0],
+                                                       self.threads)
+            if status != SVMCUT_OK:
+                raise MemoryError(f"no memory for {count} kernel queries")
+            self.evaluations += count * self.n
+        return np.asarray(sums)
+
+
+def exp_float32(const float[::1] x, float[::1] out, instructions="fastest"):
+    """out = exp(x) for x <= 0; see svmcut_kernel_exp."""
+    cdef int code = INSTRUCTIONS[instructions]
+    if x.shape[0] != out.shape[0]:
+        raise ValueError("x and out differ in length")
+    if x.shape[0]:
+        svmcut_kernel_exp(&x[0], x.shape[0], &out[0], code)

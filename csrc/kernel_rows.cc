@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Kernel rows in float32 between queries and points laid out once; see kernel_points.h for the layouts. Which one serves
+ * is decided from the counts of the features and, for the rbf kernel, from the error float32 products would make.
+ */
+#include "svmcut.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <new>
+
+#include "kernel_points.h"
+#include "parallel.h"
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define SVMCUT_VECTOR_CODE 1
+#pragma GCC diagnostic ignored "-Wpsabi"
+#endif
+
+#define SVMCUT_LANES portable
+#define SVMCUT_LANE_BYTES 16
+#include "kernel_lanes.h"
+#undef SVMCUT_LANES
+#undef SVMCUT_LANE_BYTES
+
+#ifdef SVMCUT_VECTOR_CODE
+#pragma GCC push_options
+#pragma GCC target("avx2,fma")
+#define SVMCUT_LANES avx2
+#define SVMCUT_LANE_BYTES 32
+#include "kernel_lanes.h"
+#undef SVMCUT_LANES
+#undef SVMCUT_LANE_BYTES
+#pragma GCC pop_options
+
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")
+#define SVMCUT_LANES avx512
+#define SVMCUT_LANE_BYTES 64
+#include "kernel_lanes.h"
+#undef SVMCUT_LANES
+#undef SVMCUT_LANE_BYTES
+#pragma GCC pop_options
+#endif
+
+namespace svmcut {
+
+const KernelCode& kernel_code(int instructions) {
+#ifdef SVMCUT_VECTOR_CODE
+    __builtin_cpu_init();
+    const bool two = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    const bool five = two && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    if (instructions == SVMCUT_FASTEST && five) return avx512::code;
+    if (instructions != SVMCUT_PORTABLE && two) return avx2::code;
+#endif
+    return portable::code;
+}
+
+namespace {
+
+constexpr int64_t kTilesPerPiece = 16, kColumnTilesPerPiece = 256, kQueriesAtOnce = 48;
+/* Below so many evaluations a thread costs more than it saves. */
+constexpr int64_t kWorthThreads = 1 << 18;
+/* float32 products are used while gamma |x - z|^2 stays this exact. */
+constexpr double kExponentError = 4e-6;
+
+double squared_norm(const svmcut_csr& X, int64_t row) {
+    double sum = 0;
+    for (int64_t e = X.indptr[row]; e < X.indptr[row + 1]; ++e) sum += static_cast<double>(X.data[e]) * X.data[e];
+    return sum;
+}
+
+/* Lists by feature touch `shared` pairs a row at about four cycles each, tiles n / 16 lines a feature at about two. */
+bool columns_pay(const svmcut_csr& X, const int64_t* count) {
+    const auto nnz = static_cast<double>(X.indptr[X.n_rows] - X.indptr[0]);
+    double shared = 0;
+    for (int64_t j = 0; j < X.n_features; ++j) shared += static_cast<double>(count[j]) * static_cast<double>(count[j]);
+    const double dense_bytes = 4.0 * static_cast<double>(X.n_rows) * static_cast<double>(X.n_features);
+    if (dense_bytes > 1e9 && dense_bytes > 32 * nnz) return true;
+    return shared * 4 < nnz * static_cast<double>(X.n_rows) / 16 * 2 && dense_bytes > 1e6;
+}
+
+}  // namespace
+
+bool Points::build(const svmcut_csr& rows, const svmcut_kernel& K, const int64_t* order) {
+    X = rows;
+    kernel = K;
+    n = X.n_rows;
+    d = X.n_features;
+    tiles = (n + kTile - 1) / kTile;
+    squared = lines<double>(n);
+    start = lines<int64_t>(d + 1);
+    if (!squared || !start) return false;
+    double largest = 0;
+    for (int64_t p = 0; p < n; ++p) {
+        squared[p] = squared_norm(X, order ? order[p] : p);
+        largest = std::max(largest, squared[p]);
+    }
+    std::fill_n(start.get(), d + 1, 0);
+    for (int64_t e = X.indptr[0]; e < X.indptr[n]; ++e) ++start[X.indices[e]];
+    if (columns_pay(X, start.get())) {
+        layout = Layout::kColumns;
+    } else {
+        const double error = 4 * K.gamma * largest * 0x1p-24;
+        const bool rbf = K.type == SVMCUT_KERNEL_RBF;
+        layout = rbf && (d <= 4 || !(error <= kExponentError)) ? Layout::kDifferences : Layout::kProducts;
+    }
+    if (layout == Layout::kColumns) {
+        point = lines<int32_t>(X.indptr[n] - X.indptr[0]);
+        value = lines<float>(X.indptr[n] - X.indptr[0]);
+        if (!point || !value) return false;
+        for (int64_t j = 0, sum = 0; j <= d; ++j) {
+            sum += start[j];
+            start[j] = sum;
+        }
+        /* Filled from the back, start[j] comes to rest at the first entry of feature j, points in order. */
+        for (int64_t p = n - 1; p >= 0; --p) {
+            const int64_t row = order ? order[p] : p;
+            for (int64_t e = X.indptr[row]; e < X.indptr[row + 1]; ++e) {
+                const int64_t at = --start[X.indices[e]];
+                point[at] = static_cast<int32_t>(p);
+                value[at] = X.data[e];
+            }
+        }
+        return true;
+    }
+    start.reset();
+    if (!tile) tile = lines<float>(tiles * kTile * d);
+    if (!norm) norm = lines<float>(tiles * kTile);
+    if (!tile || !norm) return false;
+    std::fill_n(tile.get(), tiles * kTile * d, 0.0f);
+    std::fill_n(norm.get(), tiles * kTile, 0.0f);
+    for (int64_t p = 0; p < n; ++p) {
+        const int64_t row = order ? order[p] : p;
+        float* column = tile.get() + p / kTile * kTile * d + p % kTile;
+        for (int64_t e = X.indptr[row]; e < X.indptr[row + 1]; ++e) column[X.indices[e] * kTile] = X.data[e];
+        norm[p] = static_cast<float>(squared[p]);
+    }
+    return true;
+}
+
+double Points::diagonal(int64_t p) const {
+    const double norm = squared[p];
+    switch (kernel.type) {
+        case SVMCUT_KERNEL_POLYNOMIAL: return std::pow(kernel.scale * norm + kernel.offset, kernel.degree);
+        case SVMCUT_KERNEL_RBF: return 1.0;
+        case SVMCUT_KERNEL_SIGMOID: return std::tanh(kernel.scale * norm + kernel.offset);
+        default: return norm;
+    }
+}
+
+bool Queries::build(const Points& P, const svmcut_csr& X, const int64_t* rows, int64_t count) {
+    query.reset(new (std::nothrow) Query[static_cast<size_t>(std::max<int64_t>(count, 1))]);
+    if (!query) return false;
+    int64_t entries = 0;
+    for (int64_t k = 0; k < count; ++k) {
+        const int64_t row = rows ? rows[k] : k, begin = X.indptr[row];
+        Query& q = query[k];
+        q = {X.data + begin, X.indices + begin, X.indptr[row + 1] - begin, nullptr, squared_norm(X, row), 0.0};
+        while (q.count && q.columns[q.count - 1] >= P.d) {
+            --q.count;
+            q.outside += static_cast<double>(q.values[q.count]) * q.values[q.count];
+        }
+        entries += q.count;
+    }
+    if (P.layout == Layout::kColumns) return true;
+    const double full = (count < 6 ? 0.8 : 0.5) * static_cast<double>(P.d) * static_cast<double>(count);
+    if (P.layout == Layout::kProducts && static_cast<double>(entries) < full) return true;
+    dense = lines<float>(count * P.d);
+    if (!dense) return false;
+    std::fill_n(dense.get(), count * P.d, 0.0f);
+    for (int64_t k = 0; k < count; ++k) {
+        float* row = dense.get() + k * P.d;
+        for (int64_t e = 0; e < query[k].count; ++e) row[query[k].columns[e]] = query[k].values[e];
+        query[k].dense = row;
+    }
+    return true;
+}
+
+}  // namespace svmcut
+
+using svmcut::kTile;
+using svmcut::kTilesPerPiece;
+using svmcut::kColumnTilesPerPiece;
+using svmcut::kQueriesAtOnce;
+using svmcut::kWorthThreads;
+
+struct svmcut_kernel_rows {
+    svmcut::Points points;
+    const svmcut::KernelCode* code;
+};
+
+extern "C" svmcut_kernel_rows* svmcut_kernel_rows_new(const svmcut_csr* X, const svmcut_kernel* kernel,
+                                                      int instructions) {
+    std::unique_ptr<svmcut_kernel_rows> rows(new (std::nothrow) svmcut_kernel_rows);
+    if (!rows || !rows->points.build(*X, *kernel, nullptr)) return nullptr;
+    rows->code = &svmcut::kernel_code(instructions);
+    return rows.release();
+}
+
+extern "C" void svmcut_kernel_rows_delete(svmcut_kernel_rows* rows) { delete rows; }
+
+extern "C" int svmcut_kernel_rows_layout(const svmcut_kernel_rows* rows) {
+    return static_cast<int>(rows->points.layout);
+}
+
+extern "C" void svmcut_kernel_rows_diagonal(const svmcut_kernel_rows* rows, double* out) {
+    for (int64_t p = 0; p < rows->points.n; ++p) out[p] = rows->points.diagonal(p);
+}
+
+/* Calls work(first tile, last tile, room for sums) on fixed runs of tiles. */
+template <class Work>
+static int over_tiles(const svmcut::Points& P, int64_t queries, int threads, Work&& work) {
+    const bool columns = P.layout == svmcut::Layout::kColumns;
+    const int64_t run = columns ? kColumnTilesPerPiece : kTilesPerPiece;
+    if (queries * P.n < kWorthThreads) threads = 1;
+    std::atomic<bool> starved{false};
+    svmcut::for_pieces((P.tiles + run - 1) / run, threads, [&](int64_t piece) {
+        const int64_t first = piece * run, last = std::min(first + run, P.tiles);
+        svmcut::Lines<double> sums;
+        if (columns && !(sums = svmcut::lines<double>(run * kTile))) {
+            starved = true;
+            return;
+        }
+        work(first, last, sums.get());
+    });
+    return starved ? SVMCUT_NO_MEMORY : SVMCUT_OK;
+}
+
+extern "C" int svmcut_kernel_rows_evaluate(const svmcut_kernel_rows* rows, const svmcut_csr* queries,
+                                           const int64_t* which, int64_t count, float* out, int threads) {
+    const svmcut::Points& P = rows->points;
+    svmcut::Queries block;
+    if (count == 0 || P.n == 0) return SVMCUT_OK;
+    if (!block.build(P, *queries, which, count)) return SVMCUT_NO_MEMORY;
+    return over_tiles(P, count, threads, [&](int64_t first, int64_t last, double* sums) {
+        rows->code->evaluate(P, block.query.get(), count, first, last, out + first * kTile, P.n, sums);
+    });
+}
+
+extern "C" int svmcut_kernel_rows_accumulate(const svmcut_kernel_rows* rows, const svmcut_csr* queries,
+                                             const int64_t* which, int64_t count, const double* coef, double* out,
+                                             int threads) {
+    const svmcut::Points& P = rows->points;
+    svmcut::Queries block;
+    if (count == 0 || P.n == 0) return SVMCUT_OK;
+    if (!block.build(P, *queries, which, count)) return SVMCUT_NO_MEMORY;
+    const bool columns = P.layout == svmcut::Layout::kColumns;
+    const int64_t run = columns ? kColumnTilesPerPiece : 1, together = columns ? 1 : kQueriesAtOnce;
+    std::atomic<bool> starved{false};
+    const int status = over_tiles(P, count, threads, [&](int64_t first, int64_t last, double* sums) {
+        const auto values = svmcut::lines<float>(run * kTile * together);
+        if (!values) {
+            starved = true;
+            return;
+        }
+        for (int64_t t = first; t < last; t += run) {
+            const int64_t stop = std::min(t + run, last), points = std::min(stop * kTile, P.n) - t * kTile;
+            for (int64_t k = 0; k < count; k += together) {
+                const int64_t here = std::min(together, count - k);
+                rows->code->evaluate(P, block.query.get() + k, here, t, stop, values.get(), run * kTile, sums);
+                rows->code->weigh(values.get(), run * kTile, coef + k, here, points, out + t * kTile);
+            }
+        }
+    });
+    return starved ? SVMCUT_NO_MEMORY : status;
+}
+
+extern "C" void svmcut_kernel_exp(const float* x, int64_t n, float* out, int instructions) {
+    svmcut::kernel_code(instructions).exp(x, n, out);
+}
