@@ -14,9 +14,10 @@ import numpy as np
 from svmcut import units
 from svmcut.data import Examples
 from svmcut.errors import DataError, MemoryLimitError, TrainingError, UsageError
+from svmcut.kernel_options import KernelOptions
 from svmcut.kernels import Kernel
 from svmcut.machine import available_memory
-from svmcut.models import LinearModel
+from svmcut.models import LinearModel, Model
 from svmcut.risks import make_risk
 from svmcut.risks.squared import SquaredRisk
 from svmcut.solvers.protocol import Problem, Progress, Start, StoppingRule
@@ -51,6 +52,8 @@ class Config:
         Linear; its other parameters go into the model file.
     max_iterations, time_limit : int, float or None
         End training with the best model so far; seconds.
+    reduced : KernelOptions
+        How training with a kernel is made cheaper.
     """
 
     task: str = "classification"
@@ -70,6 +73,7 @@ class Config:
     max_memory: float | None = None
     threads: int = 1
     seed: int = 0
+    reduced: KernelOptions = field(default_factory=KernelOptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +109,7 @@ class Outcome:
 
     Attributes
     ----------
-    model : LinearModel
+    model : Model
     objective : Objective
     progress : Progress
         The last one; primal, dual and gap certify the model.
@@ -122,9 +126,15 @@ class Outcome:
     multipliers : (cuts,) float64
         Of the final cuts, for C in the unit of the original.
     warnings : list of str
+    certificate : (float, float) or None
+        Primal of the model and a dual bound (nan for none) of the full problem, where the solver's own are those of
+        another: the span of a basis, sampled cuts, kernel values in float32.
+    kernel_evaluations : int or None
+    details : dict
+        What else the report says of this solver.
     """
 
-    model: LinearModel
+    model: Model
     objective: Objective
     progress: Progress
     solver: str
@@ -135,6 +145,21 @@ class Outcome:
     norm: float
     multipliers: Any
     warnings: list[str] = field(default_factory=list)
+    certificate: tuple[float, float] | None = None
+    kernel_evaluations: int | None = None
+    details: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def primal(self) -> float:
+        return self.certificate[0] if self.certificate else self.progress.primal
+
+    @property
+    def dual(self) -> float:
+        return self.certificate[1] if self.certificate else self.progress.dual
+
+    @property
+    def gap(self) -> float:
+        return self.primal - self.dual
 
 
 def label_warnings(examples: Examples) -> list[str]:
@@ -193,9 +218,8 @@ class Trainer:
 
     def __init__(self, examples: Examples, config: Config):
         self.examples, self.config = examples, config
-        path = examples.source.path
-        X, self._columns = examples.X.compact()
-        check_memory(path, X.n_features, config.max_memory)
+        self.X, self._columns = examples.X.compact()
+        check_memory(examples.source.path, self.X.n_features, config.max_memory)
         self._is_sum = config.task == "rank" or (
             config.loss == "error-rate" and config.rescaling == "margin" and config.slack_norm == 1
         )
@@ -207,12 +231,15 @@ class Trainer:
         try:
             self.risk = risk.bind(examples.y, examples.qid, examples.cost, config.threads)
         except TrainingError as error:
-            raise TrainingError(f"{path}: {error}") from None
-        self.space = LinearSpace(X, config.bias, config.threads)
+            raise TrainingError(f"{examples.source.path}: {error}") from None
+        self.space = self._make_space()
         self.warnings = rank_warnings(self.risk) if config.task == "rank" else label_warnings(examples)
         self._began = time.perf_counter()
         self._start: Start | None = None
         self._last_C = 0.0
+
+    def _make_space(self):
+        return LinearSpace(self.X, self.config.bias, self.config.threads)
 
     def objective(self, cost: float | None, example_cost: float | None) -> Objective:
         """C and epsilon converted to the unit of the risk; exactly one of the costs is given.
@@ -264,29 +291,12 @@ class Trainer:
         """
         config, space = self.config, self.space
         objective = self.objective(cost, example_cost)
-        rule = StoppingRule(objective.c * objective.epsilon, config.gap)
-        problem = Problem(objective.risk, space, objective.C, rule)
+        problem = Problem(objective.risk, space, objective.C, self._rule(objective))
         name = "cutting-plane" if config.solver == "auto" else config.solver
         solver = make_solver(name)
-
         began = time.perf_counter()
-        progress, stopped_by = None, None
-        try:
-            for progress in solver.steps(problem, self._scaled_start(objective.C)):
-                if observe is not None:
-                    observe(progress, objective)
-                late = config.time_limit is not None and time.perf_counter() - self._began >= config.time_limit
-                if late or (config.max_iterations is not None and progress.iteration >= config.max_iterations):
-                    stopped_by = "limit"
-                    break
-        except KeyboardInterrupt:
-            if progress is None:
-                raise
-            stopped_by = "interrupt"
-        if progress is None or not np.isfinite(progress.primal):
-            path = self.examples.source.path
-            raise TrainingError(f"{path}: training met values that are not finite; scale the features")
-        converged = rule.met(progress.primal, progress.dual)
+        progress, stopped_by = self._run(solver, problem, objective, observe, self._scaled_start(objective.C))
+        converged = problem.stop.met(progress.primal, progress.dual)
         w = progress.solution()
         self._start, self._last_C = Start(solver.bundle, (w,)), objective.C
         return Outcome(
@@ -302,6 +312,30 @@ class Trainer:
             multipliers=objective.c * solver.bundle.beta[1:],
             warnings=self.warnings,
         )
+
+    def _rule(self, objective: Objective) -> StoppingRule:
+        return StoppingRule(objective.c * objective.epsilon, self.config.gap)
+
+    def _run(self, solver, problem: Problem, objective: Objective, observe, start: Start | None = None):
+        """The last Progress, and "limit" or "interrupt" where one of them ended the run."""
+        config = self.config
+        progress, stopped_by = None, None
+        try:
+            for progress in solver.steps(problem, start):
+                if observe is not None:
+                    observe(progress, objective)
+                late = config.time_limit is not None and time.perf_counter() - self._began >= config.time_limit
+                if late or (config.max_iterations is not None and progress.iteration >= config.max_iterations):
+                    stopped_by = "limit"
+                    break
+        except KeyboardInterrupt:
+            if progress is None:
+                raise
+            stopped_by = "interrupt"
+        if progress is None or not np.isfinite(progress.primal):
+            path = self.examples.source.path
+            raise TrainingError(f"{path}: training met values that are not finite; scale the features")
+        return progress, stopped_by
 
     def _scaled_start(self, C: float) -> Start | None:
         """The last solution for a new C: w and the box dual scale alike, so both the point and its multiple count."""
@@ -342,6 +376,15 @@ def make_solver(name: str):
     return getattr(importlib.import_module(module), cls)()
 
 
+def make_trainer(examples: Examples, config: Config) -> Trainer:
+    """The trainer for the kernel of the configuration; what it raises is what Trainer raises."""
+    if config.kernel.is_linear:
+        return Trainer(examples, config)
+    from svmcut.kernel_train import KernelTrainer
+
+    return KernelTrainer(examples, config)
+
+
 def train(examples: Examples, config: Config, observe: Callable[[Progress, Objective], None] | None = None) -> Outcome:
     """Trains to the stopping rule, a limit or an interrupt; the best model so far is returned in every case.
 
@@ -354,4 +397,4 @@ def train(examples: Examples, config: Config, observe: Callable[[Progress, Objec
     ------
     UsageError, DataError, TrainingError, MemoryLimitError
     """
-    return Trainer(examples, config).fit(config.cost, config.example_cost, observe)
+    return make_trainer(examples, config).fit(config.cost, config.example_cost, observe)

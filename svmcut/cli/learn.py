@@ -32,6 +32,17 @@ def table_options(table):
     return decorate
 
 
+def switches(command):
+    """A decorator that adds the options that are on or off."""
+    for names, text in (
+        ("--progress/--no-progress", "Progress bar on stderr; by default on a terminal."),
+        ("--polish/--no-polish", "After sampled cuts, exact training in the span of their points. Default on."),
+        ("--certify/--no-certify", "With a kernel, compute a dual bound and the gap; by default below 50,000 rows."),
+    ):
+        command = click.option(names, default=None, help=text)(command)
+    return command
+
+
 EPILOG = """\b
 Examples:
   svmcut learn -c 20 train.dat model            svm_perf's unit of C
@@ -47,7 +58,7 @@ Examples:
     context_settings={"help_option_names": ["-?", "--help"], "max_content_width": 110},
 )
 @table_options(LEARN)
-@click.option("--progress/--no-progress", default=None, help="Progress bar on stderr; by default on a terminal.")
+@switches
 @click.argument("example_file", metavar="EXAMPLE_FILE")
 @click.argument("model_file", metavar="[MODEL_FILE]", default="svm_struct_model")
 def learn(**values):

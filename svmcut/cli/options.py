@@ -18,8 +18,11 @@ LOSSES = {
 }  # fmt: skip
 RESCALINGS = {"slack": 1, "margin": 2}
 KERNELS = {"linear": 0, "polynomial": 1, "rbf": 2, "sigmoid": 3}
-SOLVERS = ("auto", "cutting-plane")
 RANK_LOSSES = {"swapped-pairs": 1, "swapped-fraction": 2, "pairs": None}
+SOLVERS = ("auto", "cutting-plane", "subspace", "sampled-cuts", "constant-cuts")
+SAMPLED_LOSSES = ("error-rate", "roc-area", *RANK_LOSSES)
+#: Solvers that need a kernel, and the losses they train for (None for all).
+KERNEL_SOLVERS = {"subspace": None, "sampled-cuts": SAMPLED_LOSSES, "constant-cuts": ("error-rate",)}
 #: Measures --select knows, and whether more is better.
 MEASURES = {
     "error_rate": False, "accuracy": True, "precision": True, "recall": True, "f1": True, "prbep": True,
@@ -139,7 +142,8 @@ LEARN = (
     Option("rescaling", ("-o", "--rescaling"), one_of(RESCALINGS), "margin (2) or slack (1) rescaling.", MAIN),
     Option("slack_norm", ("-p",), integer(1, 2), "1 for C xi, 2 for C xi^2.", MAIN),
     Option("bias", ("--b", "--bias"), ANY, "Value of the regularised constant feature; 0 for none.", MAIN),
-    Option("solver", ("--solver",), one_of(SOLVERS), "auto or cutting-plane.", MAIN),
+    Option("solver", ("--solver",), one_of(SOLVERS),
+           "auto or cutting-plane; with a kernel also subspace, sampled-cuts or constant-cuts.", MAIN),
     Option("algorithm", ("-w",), integer(0, 9),
            "svm_perf's algorithm number 0-4 or 9; all lead to the same optimum.", MAIN),
     Option("epsilon", ("-e", "--epsilon"), number(0, above=True),
@@ -152,12 +156,22 @@ LEARN = (
     Option("validate", ("--validate",), PATH, "Measure every model on the examples of this file.", STOP),
     Option("select", ("--select",), one_of(tuple(MEASURES)),
            "Write the model that is best by this measure on --validate as MODEL_FILE too.", STOP),
-    Option("kernel", ("-t", "--kernel"), one_of(KERNELS), "linear (0).", KERNEL),
+    Option("kernel", ("-t", "--kernel"), one_of(KERNELS),
+           "linear (0), polynomial (1), rbf (2) or sigmoid (3).", KERNEL),
     Option("degree", ("-d",), integer(0), "Degree of the polynomial kernel.", KERNEL),
     Option("gamma", ("-g",), ANY, "g of the rbf kernel exp(-g |x-z|^2).", KERNEL),
     Option("s", ("-s",), ANY, "s of the polynomial and sigmoid kernels.", KERNEL),
     Option("r", ("-r",), ANY, "r of the polynomial and sigmoid kernels.", KERNEL),
     Option("u", ("-u",), TEXT, "Text stored with the model.", KERNEL),
+    Option("basis_size", ("--k", "--basis"), integer(1),
+           "Most basis vectors of subspace training and of the polish. Default 500.", KERNEL),
+    Option("basis_method", ("--t",), integer(0, 2),
+           "Subspace of a basis chosen in advance: 1 evenly spaced rows, 2 incomplete Cholesky; needs --i 0.", KERNEL),
+    Option("basis_file", ("--f",), PATH, "File of basis vectors for --t.", KERNEL),
+    Option("sample_size", ("--sample-size",), integer(1),
+           "Examples drawn for a cut of sampled-cuts and constant-cuts. Default 400.", KERNEL),
+    Option("patience", ("--patience",), integer(1),
+           "Samples in a row without violation that end constant-cuts. Default 5.", KERNEL),
     Option("threads", ("--threads",), integer(1, 4096), "Threads; the model's bytes do not depend on it.", RUN),
     Option("seed", ("--seed",), integer(0), "Seed of whatever is drawn at random.", RUN),
     Option("max_memory", ("--max-memory",), number(0, above=True), "Refuse work that needs more megabytes.", RUN),
@@ -174,12 +188,9 @@ LEARN = (
     Option("cache_size", ("-m", "--cache-size"), number(0, above=True), "Kernel cache in MB.", COMPAT),
     Option("shrink_after", ("-h",), integer(1), "Iterations before shrinking.", COMPAT),
     Option("qp_iterations", ("-#",), integer(0), "QP iterations without progress.", COMPAT),
-    Option("basis_method", ("--t",), integer(0, 2), "How a kernel basis is chosen in advance.", COMPAT),
     Option("preimage", ("--i",), integer(0, 9), "Preimage method of -w 9 with a kernel.", COMPAT),
-    Option("basis_size", ("--k", "--basis"), integer(1), "Basis vectors of subspace training.", COMPAT),
     Option("recompute", ("--r",), integer(0), "Recomputations of the reduced set.", COMPAT),
     Option("shrink", ("--s",), integer(0, 1), "Shrinking in -w 9.", COMPAT),
-    Option("basis_file", ("--f",), PATH, "File of basis vectors.", COMPAT),
 )  # fmt: skip
 
 
@@ -254,6 +265,10 @@ class LearnOptions:
     basis_method: int = 0
     preimage: int = 2
     basis_size: int = 500
+    sample_size: int = 400
+    patience: int = 5
+    polish: bool = True
+    certify: bool | None = None
     recompute: int = 0
     shrink: int = 1
     basis_file: str | None = None
@@ -303,10 +318,53 @@ def check(options: LearnOptions) -> None:
         raise UsageError(f"-n {options.qp_new} exceeds -q {options.qp_size}")
     if options.slack_norm == 2 and options.algorithm not in (0, 1, None):
         raise UsageError("-p 2 (squared slack) goes with -w 0 or 1")
-    if options.kernel != "linear":
-        raise UsageError(f"training with the {options.kernel} kernel is not in this version; use -t 0")
-    if options.solver not in ("auto", "cutting-plane") and (options.task == "rank" or options.loss != "error-rate"):
-        raise UsageError(f"solver '{options.solver}' trains for error-rate only; use --solver cutting-plane")
+    check_kernel(options)
     from svmcut.risks import make_risk
 
     make_risk(options.loss, p=options.p, rescaling=options.rescaling, slack_norm=options.slack_norm)
+
+
+def check_kernel(options: LearnOptions) -> None:
+    """Refusals that concern kernels; of --t, --i and -w as svm_perf refuses them.
+
+    Raises
+    ------
+    UsageError
+    """
+    solver, linear = options.solver, options.kernel == "linear"
+    if options.preimage not in (0, 1, 2, 4, 9):
+        raise UsageError(f"--i {options.preimage} is unknown; expected 0, 1, 2 or 4")
+    if linear:
+        if solver in KERNEL_SOLVERS:
+            raise UsageError(f"solver '{solver}' is for kernels; give -t 1, 2 or 3")
+        if options.basis_method:
+            raise UsageError("--t chooses a basis for a kernel; give -t 1, 2 or 3")
+        return
+    if options.bias:
+        raise UsageError("a kernel goes without the constant feature; give --b 0")
+    losses = KERNEL_SOLVERS.get(solver)
+    if losses and (options.loss not in losses or options.rescaling == "slack"
+                   or options.slack_norm == 2):  # fmt: skip
+        known = ", ".join(losses)
+        raise UsageError(f"solver '{solver}' trains for {known} only; use --solver cutting-plane or subspace")
+    if options.basis_method and options.algorithm == 9:
+        raise UsageError("--t chooses the basis in advance and does not go with -w 9; use -w 3")
+    if options.basis_method and options.preimage:
+        raise UsageError(f"--t {options.basis_method} needs --i 0")
+    if options.basis_method and solver not in ("auto", "subspace"):
+        raise UsageError(f"--t chooses a basis for solver 'subspace', not for '{solver}'")
+    if options.basis_file and not options.basis_method:
+        raise UsageError("--f names the basis for --t 1 or 2")
+    if options.algorithm == 9 and options.preimage == 0:
+        raise UsageError("-w 9 with a kernel trains on a basis of its own and needs --i 1, 2 or 4; use -w 3 with --i 0")
+    if options.algorithm == 9 and options.preimage in (2, 4) and options.kernel != "rbf":
+        raise UsageError(f"--i {options.preimage} is for the rbf kernel; use --i 1 with the {options.kernel} kernel")
+
+
+def kernel_solver(options: LearnOptions) -> str:
+    """The solver that -w, --t and --solver name together, for a kernel."""
+    if options.solver != "auto":
+        return options.solver
+    if options.basis_method or options.algorithm == 9:
+        return "subspace"
+    return "auto" if options.algorithm is None else "cutting-plane"

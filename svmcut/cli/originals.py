@@ -195,7 +195,7 @@ def svm_perf_learn(argv: list[str] | None = None) -> int:
     from svmcut.cli.options import LEARN
 
     summary = "Trains a support vector machine for a performance measure."
-    grammar = _learn_grammar("svm_perf_learn", summary, LEARN, {"algorithm": 9})
+    grammar = _learn_grammar("svm_perf_learn", summary, LEARN, {"algorithm": 9, "bias": 1.0})
     return run_original(grammar, lambda *parsed: _learn({}, *parsed), argv)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import click
 
-from svmcut.cli.learn import table_options
+from svmcut.cli.learn import switches, table_options
 from svmcut.cli.options import RANK, RANK_DEFAULTS, LearnOptions
 
 EPILOG = """\b
@@ -18,7 +18,7 @@ Examples:
 
 @click.command(epilog=EPILOG, context_settings={"help_option_names": ["-?", "--help"], "max_content_width": 110})
 @table_options(RANK)
-@click.option("--progress/--no-progress", default=None, help="Progress bar on stderr; by default on a terminal.")
+@switches
 @click.argument("example_file", metavar="EXAMPLE_FILE")
 @click.argument("model_file", metavar="[MODEL_FILE]", default="svm_struct_model")
 def rank(**values):

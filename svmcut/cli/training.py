@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from svmcut.cli import training_report as report
 from svmcut.cli.guard import warn
-from svmcut.cli.options import MEASURES, RANK_MEASURES, Cost, LearnOptions, check
+from svmcut.cli.options import MEASURES, RANK_MEASURES, Cost, LearnOptions, check, kernel_solver
 from svmcut.cli.report import write_report
 from svmcut.errors import UsageError
 from svmcut.files.examples import read_examples
 from svmcut.files.models import write_model
 from svmcut.files.output import check_writable, write_atomically
+from svmcut.kernel_options import KernelOptions
 from svmcut.kernels import Kernel
-from svmcut.train import Config, Trainer
+from svmcut.train import Config, make_trainer
 
 if TYPE_CHECKING:
     from svmcut.train import Outcome
@@ -85,7 +86,7 @@ class Training:
         self._say("done")
         self._seconds = {"read": time.perf_counter() - self._began, "train": 0.0, "write": 0.0}
         self._config = configure(options)
-        self._trainer = Trainer(self.examples, self._config)
+        self._trainer = make_trainer(self.examples, self._config)
         self._validation = None
         if options.validate:
             self._validation = read_examples(options.validate, threads=options.threads, max_memory=options.max_memory)
@@ -118,7 +119,8 @@ class Training:
         if not self.original:
             self._say(f"Solver: {outcome.solver}; {stop_reason(outcome)}")
         writing = time.perf_counter()
-        self._say("Compacting linear model...done")
+        if options.kernel == "linear" or options.basis_method:
+            self._say("Compacting linear model...done")
         self._say("Writing learned model...", end="")
         write_model(target, outcome.model)
         if options.alphas:
@@ -164,8 +166,8 @@ class Training:
         """What the table and the report say of one model: certificate, training error, every measure."""
         progress = outcome.progress
         row = {
-            "C": cost.value, "model": target, "solver": outcome.solver, "primal": progress.primal,
-            "dual": progress.dual, "gap": progress.gap, "converged": outcome.converged,
+            "C": cost.value, "model": target, "solver": outcome.solver, "primal": outcome.primal,
+            "dual": outcome.dual, "gap": outcome.gap, "converged": outcome.converged,
             "iterations": progress.iteration, "seconds": outcome.seconds,
             "training": report.measure(outcome.model, self.examples, self.options),
         }  # fmt: skip
@@ -187,13 +189,17 @@ def configure(options: LearnOptions) -> Config:
         gap=options.gap,
         bias=default_bias if options.bias is None else options.bias,
         kernel=Kernel(options.kernel, options.degree, options.gamma, options.s, options.r, options.u),
-        solver=options.solver,
+        solver=options.solver if options.kernel == "linear" else kernel_solver(options),
         max_iterations=options.max_iterations,
         time_limit=time_limit(options),
         max_memory=options.max_memory,
         threads=options.threads,
         seed=options.seed,
-    )
+        reduced=KernelOptions(
+            options.sample_size, options.patience, options.basis_size, options.basis_method, options.basis_file,
+            options.polish, options.certify,
+        ),
+    )  # fmt: skip
 
 
 def time_limit(options: LearnOptions) -> float | None:

@@ -41,7 +41,8 @@ def iteration_line(progress, objective, algorithm: int | None) -> str:
 def final_lines(outcome, algorithm: int | None, slack_norm: int, cpu_seconds: float) -> list[str]:
     """The originals' summary, in their units; |w| includes the weight of the constant feature."""
     progress, objective = outcome.progress, outcome.objective
-    n_slack, joint = algorithm in (0, 1), algorithm in (2, 3, 4)
+    n_slack = algorithm in (0, 1)
+    joint = algorithm in (2, 3, 4) or (algorithm == 9 and not outcome.model.kernel.is_linear)
     slack, risk = progress.slack * objective.unit, progress.risk * objective.unit
     norm, norm_text, bounded = outcome.norm, "Norm of weight vector", ""
     if slack_norm == 2:
@@ -52,9 +53,10 @@ def final_lines(outcome, algorithm: int | None, slack_norm: int, cpu_seconds: fl
     if not n_slack:
         slack_text = "Value of slack variable (on working set): xi"
     structures = objective.structures
+    gap = 0.0 if progress.gap < 0 else progress.gap  # nan where a solver has no bound
     lines = [
-        f"Final epsilon on KKT-Conditions: {max(0.0, progress.gap / objective.c):.5f}",
-        f"Upper bound on duality gap: {max(0.0, progress.gap):.5f}",
+        f"Final epsilon on KKT-Conditions: {gap / objective.c:.5f}",
+        f"Upper bound on duality gap: {gap:.5f}",
         f"Dual objective value: dval={progress.dual:.5f}",
         None if n_slack else f"Primal objective value: pval={progress.primal:.5f}",
         f"Total number of constraints in final working set: {progress.cuts} (of {progress.iteration - 1})",
@@ -139,16 +141,17 @@ def learn_report(options, examples, outcome, seconds: dict[str, float]) -> dict[
         "examples": len(examples),
         "features": examples.X.n_features,
         "nonzeros": examples.X.nnz,
-        "primal": progress.primal,
-        "dual": progress.dual,
-        "gap": progress.gap,
-        "relative_gap": progress.gap / progress.primal if progress.primal > 0 else 0.0,
+        "primal": outcome.primal,
+        "dual": outcome.dual,
+        "gap": outcome.gap,
+        "relative_gap": 0.0 if outcome.primal <= 0 else outcome.gap / outcome.primal,
         "converged": outcome.converged,
         "stopped_by": outcome.stopped_by,
         "iterations": progress.iteration,
         "cuts": progress.cuts,
-        "support_vectors": None,
-        "kernel_evaluations": None,
+        "support_vectors": outcome.model.support.n_rows if options.kernel != "linear" else None,
+        "kernel_evaluations": outcome.kernel_evaluations,
+        **outcome.details,
         "threads": options.threads,
         "seed": options.seed,
         "seconds": seconds,

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 #: A point depends on the basis when its squared rest outside the span is at most this part of the largest K(x, x).
 PIVOT = 1e-6
 _CHUNK = 1024
-#: Kernel values up to which features are computed in float64 throughout.
-_EXACT = 50_000_000
 
 
 def even_rows(n: int, k: int) -> NDArray[np.int64]:
@@ -35,13 +33,13 @@ def even_rows(n: int, k: int) -> NDArray[np.int64]:
     return np.unique(np.arange(k) * n // k) if n else np.zeros(0, np.int64)
 
 
-def pivoted_rows(rows, candidates: NDArray, k: int, tol: float = PIVOT) -> NDArray[np.int64]:
+def pivoted_rows(rows, k: int, tol: float = PIVOT) -> NDArray[np.int64]:
     """At most k of the candidates by incomplete Cholesky factorisation with symmetric pivoting.
 
     Parameters
     ----------
     rows : KernelRows
-    candidates : (m,) int64
+        Of the m candidates.
     k : int
     tol : float
         Ends when no candidate has a larger squared rest outside the span of those chosen, in units of the largest
@@ -50,28 +48,28 @@ def pivoted_rows(rows, candidates: NDArray, k: int, tol: float = PIVOT) -> NDArr
     Returns
     -------
     (at most k,) int64
-        Rows in the order of choice; the earlier candidate of two with equal rests.
+        Places in the order of choice; the earlier of two candidates with equal rests.
 
     Notes
     -----
     O(m k^2) time, m k float64 of memory, m k kernel values.
     """
-    rest = np.asarray(rows.diagonal(), np.float64)[candidates]
-    k, least = min(k, len(candidates)), tol * float(np.max(rest, initial=0.0))
-    factor = np.zeros((k, len(candidates)))
+    rest = np.array(rows.diagonal, np.float64)
+    k, least = min(k, rows.n), tol * float(np.max(rest, initial=0.0))
+    factor = np.zeros((k, rows.n))
     chosen: list[int] = []
     for t in range(k):
         p = int(np.argmax(rest))
         if not rest[p] > least:
             break
-        column = rows.block_between(candidates[p : p + 1], candidates)[0].astype(np.float64)
+        column = rows.block(np.array([p]))[0].astype(np.float64)
         column -= factor[:t, p] @ factor[:t]
         column *= 1 / np.sqrt(rest[p])
         factor[t] = column
         rest -= column * column
         chosen.append(p)
         rest[chosen] = -1.0
-    return np.asarray(candidates)[chosen].astype(np.int64)
+    return np.array(chosen, np.int64)
 
 
 def kernel_matrix(kernel: Kernel, X: Csr, Z: Csr, threads: int = 1) -> NDArray[np.float64]:
@@ -153,12 +151,12 @@ class Basis:
         ----------
         X : Csr
         rows : KernelRows or None
-            Fast float32 kernel values of X, for large sets; None computes all in float64.
+            Float32 kernel values of X, many times faster; None computes them in float64.
         memory : float
         """
         n, k = X.n_rows, len(self)
         dtype = np.float64 if 8 * n * k <= memory * 1e6 else np.float32
-        if rows is None or n * k <= _EXACT:
+        if rows is None:
             return (kernel_matrix(self.kernel, X, self.Z, self._threads) @ self.to_alpha).astype(dtype, copy=False)
         F = np.ascontiguousarray(rows.against(self.Z).T, dtype)
         for start in range(0, n, _CHUNK):

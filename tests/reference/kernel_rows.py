@@ -26,6 +26,7 @@ class SlowKernelRows:
         self._K = gram(kernel, self._X, self._X)
         self.n, self.evaluations = len(self._K), 0
 
+    @property
     def diagonal(self):
         return np.diagonal(self._K).copy()
 
