@@ -90,7 +90,9 @@ class KernelTrainer(Trainer):
             from svmcut.solvers.sampled_cuts import SampledCuts
 
             space = KernelSpace(self._rows, 0.0, np.float32)
-            solver = SampledCuts(sampler, reduced.sample_size, config.seed, memory=self._memory() / 2)
+            solver = SampledCuts(
+                sampler, reduced.sample_size, config.seed, memory=self._memory() / 2, trace=self._certifies()
+            )
         else:
             from svmcut.solvers.constant_cuts import ConstantCuts, SampleSpace
 
@@ -113,20 +115,22 @@ class KernelTrainer(Trainer):
                 outcome.warnings = [*self.warnings, f"the sampled cuts alone reached {cuts['primal']:.6g}, less than "
                                     f"the polish in the span of {len(self._basis)} points; raise --basis"]  # fmt: skip
         else:
-            outcome = self._bare(w, objective, progress, solver.bundle)
+            outcome = self._bare(w, objective, progress, solver)
             outcome.converged = stopped_by is None and not full
             outcome.stopped_by = None if outcome.converged else stopped_by or "limit"
         outcome.details["sampled"] = cuts
         return outcome
 
-    def _bare(self, w, objective: Objective, progress: Progress, bundle) -> Outcome:
-        """The function of the sampled cuts; for the hinge with a bound from its own coefficients, clipped."""
-        self._basis, C = None, objective.C
+    def _bare(self, w, objective: Objective, progress: Progress, solver) -> Outcome:
+        """The function of the sampled cuts, with a bound from the exact cuts or, for the hinge, its clipped self."""
+        self._basis, C, bundle = None, objective.C, solver.bundle
         model = self._kernel_model(w, progress.cuts)
         primal, dual = progress.primal, math.nan
         if self._certifies():
             primal = self._primal(model, objective)
-        if self._certifies() and self.config.loss == "error-rate":
+        if self._certifies() and self.solver == "sampled-cuts":
+            dual = self._dual(*solver.dual_point(C, len(self.examples)))
+        elif self._certifies():
             box = np.zeros(len(self.examples))
             box[w.points] = np.clip(w.coef * self.risk.signs[w.points], 0.0, C)
             dual = self._dual(float(box.sum()), box * self.risk.signs, C / max(float(box.max()), 1e-300))

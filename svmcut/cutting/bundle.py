@@ -65,6 +65,10 @@ class CutBundle:
         """Number of cuts, without the flat plane."""
         return len(self._elements) - 1
 
+    def elements(self) -> list:
+        """Normals of the cuts, without the flat plane's."""
+        return self._elements[1:]
+
     @property
     def support(self) -> int:
         """Number of cuts with a positive multiplier."""

@@ -52,24 +52,30 @@ class SampleSpace:
     def __init__(self, rows):
         self._rows = rows
         self._sample = self._union = np.zeros(0, np.int64)
-        self._block = np.zeros((0, 0))
+        self._block = np.zeros((0, 0), np.float32)
+        self._last: Points | None = None
+        self._pull = np.zeros(0)
 
     def look(self, sample: NDArray, elements: list[Points]) -> None:
         """Evaluates the sample (increasing, each once) against the points of all elements and against itself."""
         parts = [element.points for element in elements]
         self._sample, self._union = sample, np.unique(np.concatenate([sample, *parts]))
         self._block = self._rows.block_between(sample, self._union)
+        self._last = None
 
     def scores(self, element: Points) -> NDArray[np.float64]:
-        """The element at the sample."""
-        dense = np.zeros(len(self._union))
+        """The element at the sample; float32 products, as exact as the kernel values."""
+        dense = np.zeros(len(self._union), np.float32)
         dense[np.searchsorted(self._union, element.points)] = element.coef
-        return self._block @ dense
+        return (self._block @ dense).astype(np.float64)
 
     def dot(self, a: Points, b: Points) -> float:
-        """b must stand on points of the sample."""
-        rows, columns = np.searchsorted(self._sample, b.points), np.searchsorted(self._union, a.points)
-        return float(b.coef @ self._block[rows[:, None], columns].astype(np.float64) @ a.coef)
+        """b must stand on points of the sample; its scores at all points are kept for the next product."""
+        if b is not self._last:
+            weights = np.zeros(len(self._sample), np.float32)
+            weights[np.searchsorted(self._sample, b.points)] = b.coef
+            self._last, self._pull = b, (weights @ self._block).astype(np.float64)
+        return float(a.coef @ self._pull[np.searchsorted(self._union, a.points)])
 
     def combine(self, weights, elements) -> Points:
         if not len(elements):
@@ -90,10 +96,6 @@ class SampledBundle(CutBundle):
         squared = max(0.0, float(C * C * (self.beta @ pull)))
         slack = max(0.0, float(np.max(self._b[:k] - C * pull)))
         return BundleSolution(w, C * float(self._b[:k] @ self.beta) - 0.5 * squared, slack, squared)
-
-    def elements(self) -> list:
-        """Normals of the cuts, without the flat plane's."""
-        return self._elements[1:]
 
 
 class ConstantCuts:

@@ -5,7 +5,8 @@
     lower model  as in cutting planes, over cuts of r draws from the violated terms I
     update       f = -C sum_t beta_t a_t;  its scores at all rows by look-up in the rows stored with the cuts
     stop         the exact violation: R(f) <= slack of the lower model + epsilon
-    certificate  none: the model of sampled cuts is no lower bound, it has been seen above the minimum
+    certificate  none: the model of sampled cuts is no lower bound, it has been seen above the minimum; the exact cuts
+                 they stand for give one with the same multipliers, for the kernel values of one evaluation
 
 Yu and Joachims, Training structural SVMs with kernels using sampled cuts, KDD 2008: Algorithm 3. A cut costs n r kernel
 values. Inactive cuts go after 20 rounds, as in the paper's experiments.
@@ -27,9 +28,22 @@ import numpy as np
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.qp.checked import CheckedSimplexQp
 from svmcut.solvers.protocol import Problem, Progress
+from svmcut.spaces.kernel import Expansion
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from svmcut.risks.sampling import Draw, Sampler, Violations
+
+
+class SampledElement(Expansion):
+    """The normal of a sampled cut, with the exact cut it stands for."""
+
+    __slots__ = ("exact",)
+
+    def __init__(self, sampled: Expansion, exact: Draw):
+        super().__init__(sampled.points, sampled.coef, sampled.scores)
+        self.exact = exact
 
 
 class SampledCuts:
@@ -48,6 +62,8 @@ class SampledCuts:
         Megabytes the rows stored with the cuts may take.
     redraws : int
         Samples tried before they are taken from the harder half.
+    trace : bool
+        Keeps the exact cuts, which cost no kernel values, so that `dual_point` can answer.
 
     Attributes
     ----------
@@ -61,10 +77,11 @@ class SampledCuts:
     name = "sampled-cuts"
 
     def __init__(
-        self, sampler: Sampler, r: int, seed: int, max_idle: int = 20, memory: float = math.inf, redraws: int = 50
-    ):
+        self, sampler: Sampler, r: int, seed: int, max_idle: int = 20, memory: float = math.inf, redraws: int = 50,
+        trace: bool = False,
+    ):  # fmt: skip
         self._sampler, self._r, self._seed = sampler, r, seed
-        self._max_idle, self._memory, self._redraws = max_idle, memory, redraws
+        self._max_idle, self._memory, self._redraws, self._trace = max_idle, memory, redraws, trace
 
     def steps(self, problem: Problem, start=None) -> Iterator[Progress]:
         """Yields after every cut; ends when no exact cut is violated by more than the stopping rule allows.
@@ -91,7 +108,10 @@ class SampledCuts:
             if C * self.violation <= target:
                 return
             cut = self._draw(rng, violated, slack + target / C)
-            bundle.add(Cut(space.expansion(cut.points, cut.coef), cut.offset, cut.value))
+            element = space.expansion(cut.points, cut.coef)
+            if self._trace:
+                element = SampledElement(element, violated.everything())
+            bundle.add(Cut(element, cut.offset, cut.value))
             model = bundle.solve(C, 0.1 * target / C)
             w, squared, slack = model.w, model.squared_norm, model.slack
             bundle.prune(self._max_idle)
@@ -101,6 +121,14 @@ class SampledCuts:
                 if self.full:
                     return
             iteration += 1
+
+    def dual_point(self, C: float, n: int) -> tuple[float, NDArray[np.float64]]:
+        """The exact cuts with their samples' multipliers, (offset, coef): C R(s) >= offset - coef.s for every s."""
+        offset, coef = 0.0, np.zeros(n)
+        for beta, element in zip(self.bundle.beta[1:], self.bundle.elements(), strict=True):
+            offset += C * beta * element.exact.offset
+            coef[element.exact.points] -= C * beta * element.exact.coef
+        return offset, coef
 
     def _stored(self, n: int) -> float:
         return 4e-6 * n * len(self.bundle)
