@@ -42,13 +42,17 @@ class Config:
     p : float
         k of the losses at k, as a fraction of the positives.
     epsilon : float
-        Stop at gap <= c epsilon, with c in the unit of cost.
+        Stop at gap <= c epsilon, with c in the unit of cost; smo: tolerance of the KKT conditions, None for 0.001.
     gap : float or None
         Stop at this relative gap instead of epsilon.
     bias : float
         Value of the constant feature, 0 for none.
+    free_bias : bool or None
+        Whether kernel trainers have an unregularised bias; None for the solver's custom.
+    cache_mb : float
+        Megabytes of kernel rows kept.
     kernel : Kernel
-        Linear; its other parameters go into the model file.
+        All its parameters go into the model file.
     max_iterations, time_limit : int, float or None
         End training with the best model so far; seconds.
     """
@@ -60,9 +64,11 @@ class Config:
     p: float = 0.0
     rescaling: str = "margin"
     slack_norm: int = 1
-    epsilon: float = 0.1
+    epsilon: float | None = 0.1
     gap: float | None = None
     bias: float = 1.0
+    free_bias: bool | None = None
+    cache_mb: float = 40.0
     kernel: Kernel = field(default_factory=Kernel)
     solver: str = "auto"
     max_iterations: int | None = None

@@ -18,7 +18,8 @@ LOSSES = {
 }  # fmt: skip
 RESCALINGS = {"slack": 1, "margin": 2}
 KERNELS = {"linear": 0, "polynomial": 1, "rbf": 2, "sigmoid": 3}
-SOLVERS = ("auto", "cutting-plane")
+SOLVERS = ("auto", "cutting-plane", "smo")
+KERNEL_SOLVERS = ("smo",)
 RANK_LOSSES = {"swapped-pairs": 1, "swapped-fraction": 2, "pairs": None}
 #: Measures --select knows, and whether more is better.
 MEASURES = {
@@ -139,11 +140,12 @@ LEARN = (
     Option("rescaling", ("-o", "--rescaling"), one_of(RESCALINGS), "margin (2) or slack (1) rescaling.", MAIN),
     Option("slack_norm", ("-p",), integer(1, 2), "1 for C xi, 2 for C xi^2.", MAIN),
     Option("bias", ("--b", "--bias"), ANY, "Value of the regularised constant feature; 0 for none.", MAIN),
-    Option("solver", ("--solver",), one_of(SOLVERS), "auto or cutting-plane.", MAIN),
+    Option("solver", ("--solver",), one_of(SOLVERS), "auto, cutting-plane, or smo (with a kernel, what auto chooses too).", MAIN),
     Option("algorithm", ("-w",), integer(0, 9),
            "svm_perf's algorithm number 0-4 or 9; all lead to the same optimum.", MAIN),
     Option("epsilon", ("-e", "--epsilon"), number(0, above=True),
-           "Stop when primal - dual <= C * epsilon (percent points of the loss).", STOP),
+           "Stop when primal - dual <= C * epsilon (percent points of the loss), default 0.1. With a kernel: tolerance of the "
+           "KKT conditions, default 0.001.", STOP),
     Option("gap", ("--gap",), number(0, 1, above=True),
            "Stop when (primal - dual) / primal is at most this, instead of --epsilon.", STOP),
     Option("max_iterations", ("--max-iterations",), integer(1),
@@ -152,7 +154,8 @@ LEARN = (
     Option("validate", ("--validate",), PATH, "Measure every model on the examples of this file.", STOP),
     Option("select", ("--select",), one_of(tuple(MEASURES)),
            "Write the model that is best by this measure on --validate as MODEL_FILE too.", STOP),
-    Option("kernel", ("-t", "--kernel"), one_of(KERNELS), "linear (0).", KERNEL),
+    Option("kernel", ("-t", "--kernel"), one_of(KERNELS),
+           "linear (0) x.z, polynomial (1) (s x.z + r)^d, rbf (2), sigmoid (3) tanh(s x.z + r).", KERNEL),
     Option("degree", ("-d",), integer(0), "Degree of the polynomial kernel.", KERNEL),
     Option("gamma", ("-g",), ANY, "g of the rbf kernel exp(-g |x-z|^2).", KERNEL),
     Option("s", ("-s",), ANY, "s of the polynomial and sigmoid kernels.", KERNEL),
@@ -171,7 +174,7 @@ LEARN = (
     Option("refresh", ("-b",), number(0, 100, above=True), "Percent of examples refreshed (-w 4).", COMPAT),
     Option("qp_new", ("-n",), integer(0), "New variables per QP iteration.", COMPAT),
     Option("qp_size", ("-q",), integer(2), "Variables per QP iteration.", COMPAT),
-    Option("cache_size", ("-m", "--cache-size"), number(0, above=True), "Kernel cache in MB.", COMPAT),
+    Option("cache_size", ("-m", "--cache-size"), number(0, above=True), "Kernel rows kept, in MB.", KERNEL),
     Option("shrink_after", ("-h",), integer(1), "Iterations before shrinking.", COMPAT),
     Option("qp_iterations", ("-#",), integer(0), "QP iterations without progress.", COMPAT),
     Option("basis_method", ("--t",), integer(0, 2), "How a kernel basis is chosen in advance.", COMPAT),
@@ -219,9 +222,10 @@ class LearnOptions:
     rescaling: str = "margin"
     slack_norm: int = 1
     bias: float | None = None
+    free_bias: bool | None = None
     solver: str = "auto"
     algorithm: int | None = None
-    epsilon: float = 0.1
+    epsilon: float | None = None
     gap: float | None = None
     max_iterations: int | None = None
     time_limit: float | None = None
@@ -259,6 +263,11 @@ class LearnOptions:
     basis_file: str | None = None
 
     @property
+    def has_kernel(self) -> bool:
+        """Whether a kernel trainer serves the run."""
+        return self.kernel != "linear" or self.solver in KERNEL_SOLVERS
+
+    @property
     def path(self) -> tuple[Cost, ...]:
         """The values of C, in whichever unit they were given."""
         return self.cost or self.example_cost or ()
@@ -270,6 +279,8 @@ class LearnOptions:
             if values[name] is not None:
                 numbers = [cost.value for cost in values[name]]
                 values[name] = numbers[0] if len(numbers) == 1 else numbers
+        if self.epsilon is None:
+            values["epsilon"] = 0.001 if self.has_kernel else 0.1
         return values
 
 
@@ -303,10 +314,29 @@ def check(options: LearnOptions) -> None:
         raise UsageError(f"-n {options.qp_new} exceeds -q {options.qp_size}")
     if options.slack_norm == 2 and options.algorithm not in (0, 1, None):
         raise UsageError("-p 2 (squared slack) goes with -w 0 or 1")
-    if options.kernel != "linear":
-        raise UsageError(f"training with the {options.kernel} kernel is not in this version; use -t 0")
     if options.solver not in ("auto", "cutting-plane") and (options.task == "rank" or options.loss != "error-rate"):
         raise UsageError(f"solver '{options.solver}' trains for error-rate only; use --solver cutting-plane")
+    if options.has_kernel:
+        _check_kernel(options)
+    elif options.free_bias:
+        raise UsageError("--free-bias needs a solver with an unregularised bias; add --solver smo")
     from svmcut.risks import make_risk
 
     make_risk(options.loss, p=options.p, rescaling=options.rescaling, slack_norm=options.slack_norm)
+
+
+def _check_kernel(options: LearnOptions) -> None:
+    """Refusals of runs with a kernel."""
+    what = f"the {options.kernel} kernel" if options.kernel != "linear" else f"solver '{options.solver}'"
+    if options.task == "rank":
+        raise UsageError(f"ranking with {what} is not in this version; use -t 0")
+    if options.solver == "cutting-plane":
+        raise UsageError(f"training with {what} by cutting planes is not in this version; use --solver smo")
+    if options.loss != "error-rate" or options.slack_norm == 2:
+        asked = f"loss '{options.loss}'" if options.loss != "error-rate" else "-p 2"
+        raise UsageError(f"{what} trains for error-rate with -p 1 only, but {asked} was asked for; use -t 0")
+    if options.bias:
+        raise UsageError(
+            f"{what} takes no constant feature, but --b {options.bias:g} asks for one; give --b 0 (and --solver smo "
+            "for an unregularised bias)"
+        )

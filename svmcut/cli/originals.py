@@ -228,6 +228,8 @@ def _learn(defaults: Mapping[str, Any], values: dict[str, Any], arguments: list[
     given = {name: value for name, value in values.items() if value is not None}
     if len(given.get("cost", ())) > 1:
         raise UsageError("option -c takes one number; 'svmcut learn' and 'svmcut rank' train for several")
+    if given.get("kernel", "linear") != "linear" and not defaults:
+        given.setdefault("bias", 1.0)  # svm_perf_learn's default, which it refuses with a kernel
     return run(LearnOptions(*arguments[:2], **{**defaults, **given}), original=True)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from svmcut.cli import training_report as report
 from svmcut.cli.guard import warn
-from svmcut.cli.options import MEASURES, RANK_MEASURES, Cost, LearnOptions, check
+from svmcut.cli.options import KERNEL_SOLVERS, MEASURES, RANK_MEASURES, Cost, LearnOptions, check
 from svmcut.cli.report import write_report
 from svmcut.errors import UsageError
 from svmcut.files.examples import read_examples
@@ -85,7 +85,7 @@ class Training:
         self._say("done")
         self._seconds = {"read": time.perf_counter() - self._began, "train": 0.0, "write": 0.0}
         self._config = configure(options)
-        self._trainer = Trainer(self.examples, self._config)
+        self._trainer = make_trainer(self.examples, self._config)
         self._validation = None
         if options.validate:
             self._validation = read_examples(options.validate, threads=options.threads, max_memory=options.max_memory)
@@ -118,7 +118,8 @@ class Training:
         if not self.original:
             self._say(f"Solver: {outcome.solver}; {stop_reason(outcome)}")
         writing = time.perf_counter()
-        self._say("Compacting linear model...done")
+        if not options.has_kernel:
+            self._say("Compacting linear model...done")
         self._say("Writing learned model...", end="")
         write_model(target, outcome.model)
         if options.alphas:
@@ -174,18 +175,30 @@ class Training:
         return row
 
 
+def make_trainer(examples, config: Config):
+    """The trainer of the configuration; kernels are imported where they are used."""
+    if config.kernel.is_linear and config.solver not in KERNEL_SOLVERS:
+        return Trainer(examples, config)
+    from svmcut.kernel_train import KernelTrainer
+
+    return KernelTrainer(examples, config)
+
+
 def configure(options: LearnOptions) -> Config:
     """The options as train.Trainer takes them; C comes with every fit."""
-    default_bias = 1.0 if options.task == "classification" and options.kernel == "linear" else 0.0
+    default_bias = 1.0 if options.task == "classification" and not options.has_kernel else 0.0
+    epsilon = 0.1 if options.epsilon is None and not options.has_kernel else options.epsilon
     return Config(
         task=options.task,
         loss=options.loss,
         p=options.p,
         rescaling="margin" if options.algorithm == 9 else options.rescaling,
         slack_norm=options.slack_norm,
-        epsilon=options.epsilon,
+        epsilon=epsilon,
         gap=options.gap,
         bias=default_bias if options.bias is None else options.bias,
+        free_bias=options.free_bias,
+        cache_mb=options.cache_size,
         kernel=Kernel(options.kernel, options.degree, options.gamma, options.s, options.r, options.u),
         solver=options.solver,
         max_iterations=options.max_iterations,

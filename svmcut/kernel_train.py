@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Training with kernels: the same interface as train.Trainer, models that are sums over support vectors."""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from svmcut import units
+from svmcut.data import Examples
+from svmcut.errors import MemoryLimitError, TrainingError, UsageError
+from svmcut.models import KernelModel
+from svmcut.solvers.protocol import Progress
+from svmcut.solvers.smo import KernelProblem
+from svmcut.train import Config, Objective, Outcome, label_warnings
+
+# name -> module and class
+KERNEL_SOLVERS = {"smo": ("svmcut.solvers.smo", "Smo")}
+#: LIBSVM's tolerance of the KKT conditions.
+KKT_TOLERANCE = 1e-3
+
+
+class KernelTrainer:
+    """Trains a kernel machine for one C after the other; each solution starts from the last.
+
+    Parameters
+    ----------
+    examples : Examples
+    config : Config
+        epsilon is the tolerance of the KKT conditions, KKT_TOLERANCE where it is None.
+
+    Notes
+    -----
+    "auto" is smo without bias, the objective of svm_perf; smo by name has an unregularised bias unless free_bias is
+    False, the objective of LIBSVM and svm_light.
+    """
+
+    risk = None
+
+    def __init__(self, examples: Examples, config: Config):
+        self.examples, self.config = examples, config
+        self._X, self._columns = examples.X.compact()
+        self._y = np.where(examples.y > 0, 1.0, -1.0)
+        self.warnings = label_warnings(examples)
+        self._name = "smo" if config.solver == "auto" else config.solver
+        free_bias = config.solver != "auto" if config.free_bias is None else config.free_bias
+        module, cls = KERNEL_SOLVERS[self._name]
+        self._solver = getattr(importlib.import_module(module), cls)(
+            free_bias, config.cache_mb, config.threads, config.max_iterations
+        )
+        self._began = time.perf_counter()
+
+    def objective(self, cost: float | None, example_cost: float | None) -> Objective:
+        """C as the weight of one example's loss, and in svm_perf's unit; exactly one of the two is given.
+
+        Raises
+        ------
+        UsageError
+        """
+        if (cost is None) == (example_cost is None):
+            raise UsageError("exactly one of -c (the original's C) and --example-cost is required")
+        n, epsilon = len(self.examples), self.config.epsilon
+        epsilon = KKT_TOLERANCE if epsilon is None else epsilon
+        if example_cost is None:
+            example_cost = units.example_cost_from_perf(cost, n)
+        else:
+            cost = units.perf_cost_from_example(example_cost, n)
+        return Objective(None, example_cost, cost, units.PERCENT / n, epsilon)
+
+    def fit(
+        self,
+        cost: float | None,
+        example_cost: float | None,
+        observe: Callable[[Progress, Objective], None] | None = None,
+    ) -> Outcome:
+        """Trains to the stopping rule, a limit or an interrupt; primal and dual are those of the model in every case.
+
+        Raises
+        ------
+        UsageError, TrainingError, MemoryLimitError
+        """
+        config, solver, path = self.config, self._solver, self.examples.source.path
+        objective = self.objective(cost, example_cost)
+        problem = KernelProblem(self._X, self._y, config.kernel, objective.C, objective.epsilon, config.gap)
+        began = time.perf_counter()
+        progress, stopped_by, converged = None, None, False
+        try:
+            try:
+                for progress in solver.steps(problem):
+                    if observe is not None:
+                        observe(progress, objective)
+                    late = config.time_limit is not None and time.perf_counter() - self._began >= config.time_limit
+                    if late or (config.max_iterations is not None and progress.iteration >= config.max_iterations):
+                        stopped_by = "limit"
+                        break
+            except KeyboardInterrupt:
+                if progress is None:
+                    raise
+                stopped_by = "interrupt"
+            if stopped_by is not None:
+                progress = solver.settle()
+        except MemoryError as error:
+            raise MemoryLimitError(f"{path}: {error}") from None
+        if not np.isfinite(progress.primal):
+            raise TrainingError(f"{path}: kernel values are not finite; scale the features")
+        if config.gap is not None:
+            converged = progress.gap <= config.gap * progress.primal
+        else:
+            converged = solver.violation() <= objective.epsilon
+        expansion = progress.solution()
+        return Outcome(
+            model=self._model(expansion),
+            objective=objective,
+            progress=progress,
+            solver=self._name,
+            converged=converged,
+            stopped_by=None if converged else stopped_by or "rounding",
+            seconds=time.perf_counter() - began,
+            longest_cut=0.0,
+            norm=float(np.sqrt(max(0.0, 2 * (progress.primal - objective.C * progress.risk)))),
+            multipliers=expansion.beta,
+            warnings=self.warnings,
+        )
+
+    def _model(self, expansion) -> KernelModel:
+        rows = np.flatnonzero(expansion.beta)
+        return KernelModel(
+            self.config.kernel, self._X.take(rows), expansion.beta[rows], 0.0 - expansion.b, self._columns,
+            self.examples.X.n_features, len(self.examples),
+        )  # fmt: skip
