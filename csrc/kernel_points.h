@@ -46,9 +46,9 @@ struct Points {
     Lines<int32_t> point;  /* (nnz): increasing within a feature */
     Lines<float> value;    /* (nnz) */
 
-    /* Point p is row order[p] of X, or row p where order is null. The arrays of X must outlive the points. False when
-     * there is no memory. */
-    bool build(const svmcut_csr& rows, const svmcut_kernel& K, const int64_t* order);
+    /* Point p is row order[p] of X, p below count, or row p of all where order is null. The arrays of X must outlive the
+     * points. wanted: a Layout, or -1 for the one that suits. False when there is no memory. */
+    bool build(const svmcut_csr& rows, const svmcut_kernel& K, const int64_t* order, int64_t count, int wanted = -1);
     double diagonal(int64_t p) const;
 };
 
@@ -81,6 +81,10 @@ struct KernelCode {
     void (*exp)(const float* x, int64_t n, float* out);
 };
 const KernelCode& kernel_code(int instructions);
+
+/* As svmcut_kernel_rows_accumulate. */
+int accumulate(const Points& P, const KernelCode& code, const svmcut_csr& X, const int64_t* which, int64_t count,
+               const double* coef, double* out, int threads);
 
 }  // namespace svmcut
 #endif

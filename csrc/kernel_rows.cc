@@ -75,21 +75,21 @@ double squared_norm(const svmcut_csr& X, int64_t row) {
 }
 
 /* Lists by feature touch `shared` pairs a row at about four cycles each, tiles n / 16 lines a feature at about two. */
-bool columns_pay(const svmcut_csr& X, const int64_t* count) {
-    const auto nnz = static_cast<double>(X.indptr[X.n_rows] - X.indptr[0]);
+bool columns_pay(int64_t n, int64_t d, int64_t nnz, const int64_t* count) {
     double shared = 0;
-    for (int64_t j = 0; j < X.n_features; ++j) shared += static_cast<double>(count[j]) * static_cast<double>(count[j]);
-    const double dense_bytes = 4.0 * static_cast<double>(X.n_rows) * static_cast<double>(X.n_features);
-    if (dense_bytes > 1e9 && dense_bytes > 32 * nnz) return true;
-    return shared * 4 < nnz * static_cast<double>(X.n_rows) / 16 * 2 && dense_bytes > 1e6;
+    for (int64_t j = 0; j < d; ++j) shared += static_cast<double>(count[j]) * static_cast<double>(count[j]);
+    const auto rows = static_cast<double>(n), entries = static_cast<double>(nnz);
+    const double dense_bytes = 4 * rows * static_cast<double>(d);
+    if (dense_bytes > 1e9 && dense_bytes > 32 * entries) return true;
+    return shared * 4 < entries * rows / 16 * 2 && dense_bytes > 1e6;
 }
 
 }  // namespace
 
-bool Points::build(const svmcut_csr& rows, const svmcut_kernel& K, const int64_t* order) {
+bool Points::build(const svmcut_csr& rows, const svmcut_kernel& K, const int64_t* order, int64_t count, int wanted) {
     X = rows;
     kernel = K;
-    n = X.n_rows;
+    n = order ? count : X.n_rows;
     d = X.n_features;
     tiles = (n + kTile - 1) / kTile;
     squared = lines<double>(n);
@@ -101,8 +101,15 @@ bool Points::build(const svmcut_csr& rows, const svmcut_kernel& K, const int64_t
         largest = std::max(largest, squared[p]);
     }
     std::fill_n(start.get(), d + 1, 0);
-    for (int64_t e = X.indptr[0]; e < X.indptr[n]; ++e) ++start[X.indices[e]];
-    if (columns_pay(X, start.get())) {
+    int64_t nnz = 0;
+    for (int64_t p = 0; p < n; ++p) {
+        const int64_t row = order ? order[p] : p;
+        for (int64_t e = X.indptr[row]; e < X.indptr[row + 1]; ++e) ++start[X.indices[e]];
+        nnz += X.indptr[row + 1] - X.indptr[row];
+    }
+    if (wanted >= 0) {
+        layout = static_cast<Layout>(wanted);
+    } else if (columns_pay(n, d, nnz, start.get())) {
         layout = Layout::kColumns;
     } else {
         const double error = 4 * K.gamma * largest * 0x1p-24;
@@ -110,8 +117,8 @@ bool Points::build(const svmcut_csr& rows, const svmcut_kernel& K, const int64_t
         layout = rbf && (d <= 4 || !(error <= kExponentError)) ? Layout::kDifferences : Layout::kProducts;
     }
     if (layout == Layout::kColumns) {
-        point = lines<int32_t>(X.indptr[n] - X.indptr[0]);
-        value = lines<float>(X.indptr[n] - X.indptr[0]);
+        point = lines<int32_t>(nnz);
+        value = lines<float>(nnz);
         if (!point || !value) return false;
         for (int64_t j = 0, sum = 0; j <= d; ++j) {
             sum += start[j];
@@ -129,8 +136,9 @@ bool Points::build(const svmcut_csr& rows, const svmcut_kernel& K, const int64_t
         return true;
     }
     start.reset();
-    if (!tile) tile = lines<float>(tiles * kTile * d);
-    if (!norm) norm = lines<float>(tiles * kTile);
+    tile.reset();
+    tile = lines<float>(tiles * kTile * d);
+    norm = lines<float>(tiles * kTile);
     if (!tile || !norm) return false;
     std::fill_n(tile.get(), tiles * kTile * d, 0.0f);
     std::fill_n(norm.get(), tiles * kTile, 0.0f);
@@ -181,13 +189,54 @@ bool Queries::build(const Points& P, const svmcut_csr& X, const int64_t* rows, i
     return true;
 }
 
+/* Calls work(first tile, last tile, room for sums) on fixed runs of tiles. */
+template <class Work>
+static int over_tiles(const Points& P, int64_t queries, int threads, Work&& work) {
+    const bool columns = P.layout == Layout::kColumns;
+    const int64_t run = columns ? kColumnTilesPerPiece : kTilesPerPiece;
+    if (queries * P.n < kWorthThreads) threads = 1;
+    std::atomic<bool> starved{false};
+    for_pieces((P.tiles + run - 1) / run, threads, [&](int64_t piece) {
+        const int64_t first = piece * run, last = std::min(first + run, P.tiles);
+        Lines<double> sums;
+        if (columns && !(sums = lines<double>(run * kTile))) {
+            starved = true;
+            return;
+        }
+        work(first, last, sums.get());
+    });
+    return starved ? SVMCUT_NO_MEMORY : SVMCUT_OK;
+}
+
+int accumulate(const Points& P, const KernelCode& code, const svmcut_csr& X, const int64_t* which, int64_t count,
+               const double* coef, double* out, int threads) {
+    Queries block;
+    if (count == 0 || P.n == 0) return SVMCUT_OK;
+    if (!block.build(P, X, which, count)) return SVMCUT_NO_MEMORY;
+    const bool columns = P.layout == Layout::kColumns;
+    const int64_t run = columns ? kColumnTilesPerPiece : 1, together = columns ? 1 : kQueriesAtOnce;
+    std::atomic<bool> starved{false};
+    const int status = over_tiles(P, count, threads, [&](int64_t first, int64_t last, double* sums) {
+        const auto values = lines<float>(run * kTile * together);
+        if (!values) {
+            starved = true;
+            return;
+        }
+        for (int64_t t = first; t < last; t += run) {
+            const int64_t stop = std::min(t + run, last), points = std::min(stop * kTile, P.n) - t * kTile;
+            for (int64_t k = 0; k < count; k += together) {
+                const int64_t here = std::min(together, count - k);
+                code.evaluate(P, block.query.get() + k, here, t, stop, values.get(), run * kTile, sums);
+                code.weigh(values.get(), run * kTile, coef + k, here, points, out + t * kTile);
+            }
+        }
+    });
+    return starved ? SVMCUT_NO_MEMORY : status;
+}
+
 }  // namespace svmcut
 
 using svmcut::kTile;
-using svmcut::kTilesPerPiece;
-using svmcut::kColumnTilesPerPiece;
-using svmcut::kQueriesAtOnce;
-using svmcut::kWorthThreads;
 
 struct svmcut_kernel_rows {
     svmcut::Points points;
@@ -197,7 +246,7 @@ struct svmcut_kernel_rows {
 extern "C" svmcut_kernel_rows* svmcut_kernel_rows_new(const svmcut_csr* X, const svmcut_kernel* kernel,
                                                       int instructions) {
     std::unique_ptr<svmcut_kernel_rows> rows(new (std::nothrow) svmcut_kernel_rows);
-    if (!rows || !rows->points.build(*X, *kernel, nullptr)) return nullptr;
+    if (!rows || !rows->points.build(*X, *kernel, nullptr, 0)) return nullptr;
     rows->code = &svmcut::kernel_code(instructions);
     return rows.release();
 }
@@ -212,32 +261,13 @@ extern "C" void svmcut_kernel_rows_diagonal(const svmcut_kernel_rows* rows, doub
     for (int64_t p = 0; p < rows->points.n; ++p) out[p] = rows->points.diagonal(p);
 }
 
-/* Calls work(first tile, last tile, room for sums) on fixed runs of tiles. */
-template <class Work>
-static int over_tiles(const svmcut::Points& P, int64_t queries, int threads, Work&& work) {
-    const bool columns = P.layout == svmcut::Layout::kColumns;
-    const int64_t run = columns ? kColumnTilesPerPiece : kTilesPerPiece;
-    if (queries * P.n < kWorthThreads) threads = 1;
-    std::atomic<bool> starved{false};
-    svmcut::for_pieces((P.tiles + run - 1) / run, threads, [&](int64_t piece) {
-        const int64_t first = piece * run, last = std::min(first + run, P.tiles);
-        svmcut::Lines<double> sums;
-        if (columns && !(sums = svmcut::lines<double>(run * kTile))) {
-            starved = true;
-            return;
-        }
-        work(first, last, sums.get());
-    });
-    return starved ? SVMCUT_NO_MEMORY : SVMCUT_OK;
-}
-
 extern "C" int svmcut_kernel_rows_evaluate(const svmcut_kernel_rows* rows, const svmcut_csr* queries,
                                            const int64_t* which, int64_t count, float* out, int threads) {
     const svmcut::Points& P = rows->points;
     svmcut::Queries block;
     if (count == 0 || P.n == 0) return SVMCUT_OK;
     if (!block.build(P, *queries, which, count)) return SVMCUT_NO_MEMORY;
-    return over_tiles(P, count, threads, [&](int64_t first, int64_t last, double* sums) {
+    return svmcut::over_tiles(P, count, threads, [&](int64_t first, int64_t last, double* sums) {
         rows->code->evaluate(P, block.query.get(), count, first, last, out + first * kTile, P.n, sums);
     });
 }
@@ -245,29 +275,7 @@ extern "C" int svmcut_kernel_rows_evaluate(const svmcut_kernel_rows* rows, const
 extern "C" int svmcut_kernel_rows_accumulate(const svmcut_kernel_rows* rows, const svmcut_csr* queries,
                                              const int64_t* which, int64_t count, const double* coef, double* out,
                                              int threads) {
-    const svmcut::Points& P = rows->points;
-    svmcut::Queries block;
-    if (count == 0 || P.n == 0) return SVMCUT_OK;
-    if (!block.build(P, *queries, which, count)) return SVMCUT_NO_MEMORY;
-    const bool columns = P.layout == svmcut::Layout::kColumns;
-    const int64_t run = columns ? kColumnTilesPerPiece : 1, together = columns ? 1 : kQueriesAtOnce;
-    std::atomic<bool> starved{false};
-    const int status = over_tiles(P, count, threads, [&](int64_t first, int64_t last, double* sums) {
-        const auto values = svmcut::lines<float>(run * kTile * together);
-        if (!values) {
-            starved = true;
-            return;
-        }
-        for (int64_t t = first; t < last; t += run) {
-            const int64_t stop = std::min(t + run, last), points = std::min(stop * kTile, P.n) - t * kTile;
-            for (int64_t k = 0; k < count; k += together) {
-                const int64_t here = std::min(together, count - k);
-                rows->code->evaluate(P, block.query.get() + k, here, t, stop, values.get(), run * kTile, sums);
-                rows->code->weigh(values.get(), run * kTile, coef + k, here, points, out + t * kTile);
-            }
-        }
-    });
-    return starved ? SVMCUT_NO_MEMORY : status;
+    return svmcut::accumulate(rows->points, *rows->code, *queries, which, count, coef, out, threads);
 }
 
 extern "C" void svmcut_kernel_exp(const float* x, int64_t n, float* out, int instructions) {

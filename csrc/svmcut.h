@@ -207,6 +207,37 @@ int svmcut_kernel_rows_accumulate(const svmcut_kernel_rows* rows, const svmcut_c
 /* out[i] = exp(x[i]) for x[i] <= 0: relative error below 1.2e-7 where x >= -87.336, 0 below. */
 void svmcut_kernel_exp(const float* x, int64_t n, float* out, int instructions);
 
+/* ---- smo.cc: exact kernel training --------------------------------------------------------------------------------- */
+
+/* max sum_i beta_i y_i - 1/2 beta'K beta with 0 <= beta_i y_i <= C, and sum beta = 0 where the bias is free. */
+typedef struct svmcut_smo svmcut_smo;
+
+typedef struct {
+    int64_t iterations, evaluations, active, support;
+    double dual;
+    double highest, lowest; /* of v over what may rise and what may fall, among the active; they meet at the optimum */
+} svmcut_smo_state;
+
+/* y: labels by sign. Starts at beta = 0. cache_bytes of kernel rows are kept, two rows at least. The arrays of X must
+ * outlive the run. Null when there is no memory. */
+svmcut_smo* svmcut_smo_new(const svmcut_csr* X, const double* y, const svmcut_kernel* kernel, double C, int free_bias,
+                           double cache_bytes, int instructions);
+void svmcut_smo_delete(svmcut_smo* smo);
+
+/* Goes on for so many steps and seconds, or until no violation exceeds the tolerance, which *finished tells. */
+int svmcut_smo_run(svmcut_smo* smo, double tolerance, int64_t steps, double seconds, int threads, int* finished);
+
+/* Brings v up to date for the points put aside, and makes all active. */
+int svmcut_smo_make_whole(svmcut_smo* smo, int threads);
+
+/* Goes to another C from the present beta times C_new / C; all must be active. */
+void svmcut_smo_rescale(svmcut_smo* smo, double C);
+
+void svmcut_smo_read(const svmcut_smo* smo, svmcut_smo_state* state);
+
+/* beta, and v = y - K beta (exact where all are active), by row of X. */
+void svmcut_smo_solution(const svmcut_smo* smo, double* beta, double* v);
+
 /* ---- ordinal.cc contingency.cc averageprecision.cc: most violated constraints -------------------------------------- */
 
 /* Bytes of workspace for the functions below; n rows in all (queries, or positives plus negatives), n < 2^31. */

@@ -1,65 +1,74 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Training with a kernel: which solver, which space, and what its numbers say of the full problem."""
+"""Training with kernels: the same interface as train.Trainer, models that are sums over support vectors."""
 
 from __future__ import annotations
 
-import math
+import importlib
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 
-from svmcut._native.kernels import KernelRows
-from svmcut.errors import DataError, MemoryLimitError, TrainingError, UsageError
-from svmcut.machine import available_memory
-from svmcut.models import KernelModel, renumber
-from svmcut.solvers.cutting_plane import CuttingPlane
-from svmcut.solvers.protocol import Problem, Start
-from svmcut.spaces.kernel import KernelSpace
-from svmcut.train import Config, Outcome, Trainer
+from svmcut import units
+from svmcut.data import Examples
+from svmcut.errors import MemoryLimitError, TrainingError, UsageError
+from svmcut.models import KernelModel
+from svmcut.solvers.protocol import Progress
+from svmcut.solvers.smo import KernelProblem
+from svmcut.train import Config, Objective, Outcome, label_warnings
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from svmcut.data import Csr
-    from svmcut.solvers.protocol import Progress
-    from svmcut.train import Objective
-
-#: Rows up to which a dual bound of the full problem is computed unless the options say otherwise.
-CERTIFIED_ROWS = 50_000
-#: Work (kernel values times 8 + nonzeros of a row) up to which they are computed in float64, about 20 s of one CPU.
-_EXACT = 1_000_000_000
+# name -> module and class
+SOLVERS = {"smo": ("svmcut.solvers.smo", "Smo")}
+#: LIBSVM's tolerance of the KKT conditions.
+KKT_TOLERANCE = 1e-3
 
 
-def choose_solver(config: Config, n: int) -> str:
-    """The solver behind ``auto`` for a kernel: exact where n^2 kernel values are within reach, a subspace beyond."""
-    if config.solver != "auto":
-        return config.solver
-    if config.reduced.basis_method or config.reduced.basis_file:
-        return "subspace"
-    return "cutting-plane" if n <= 10_000 else "subspace"
+class KernelTrainer:
+    """Trains a kernel machine for one C after the other; each solution starts from the last.
 
+    Parameters
+    ----------
+    examples : Examples
+    config : Config
+        epsilon is the tolerance of the KKT conditions, KKT_TOLERANCE where it is None.
 
-class KernelTrainer(Trainer):
-    """Trains expansions over the training points (or a basis of them), for one C after the other.
-
-    As Trainer, with these differences: there is no constant feature, and models are KernelModels.
+    Notes
+    -----
+    "auto" is smo without bias, the objective of svm_perf; smo by name has an unregularised bias unless free_bias is
+    False, the objective of LIBSVM and svm_light.
     """
 
-    def _make_space(self):
-        if self.config.bias:
-            raise UsageError("a kernel goes without the constant feature; give --b 0")
-        self.solver = choose_solver(self.config, len(self.examples))
-        self._extra_evaluations = 0
-        self._rows = self._rows_of(self.X)
-        self._basis = None
-        if self.solver == "cutting-plane":
-            return KernelSpace(self._rows, self._memory() / 2)
-        if self.solver == "subspace":
-            return self._span(self._basis_points())
-        return None
+    risk = None
+
+    def __init__(self, examples: Examples, config: Config):
+        self.examples, self.config = examples, config
+        self._X, self._columns = examples.X.compact()
+        self._y = np.where(examples.y > 0, 1.0, -1.0)
+        self.warnings = label_warnings(examples)
+        self._name = "smo" if config.solver == "auto" else config.solver
+        free_bias = config.solver != "auto" if config.free_bias is None else config.free_bias
+        module, cls = SOLVERS[self._name]
+        self._solver = getattr(importlib.import_module(module), cls)(
+            free_bias, config.cache_mb, config.threads, config.max_iterations
+        )
+        self._began = time.perf_counter()
+
+    def objective(self, cost: float | None, example_cost: float | None) -> Objective:
+        """C as the weight of one example's loss, and in svm_perf's unit; exactly one of the two is given.
+
+        Raises
+        ------
+        UsageError
+        """
+        if (cost is None) == (example_cost is None):
+            raise UsageError("exactly one of -c (the original's C) and --example-cost is required")
+        n, epsilon = len(self.examples), self.config.epsilon
+        epsilon = KKT_TOLERANCE if epsilon is None else epsilon
+        if example_cost is None:
+            example_cost = units.example_cost_from_perf(cost, n)
+        else:
+            cost = units.perf_cost_from_example(example_cost, n)
+        return Objective(None, example_cost, cost, units.PERCENT / n, epsilon)
 
     def fit(
         self,
@@ -67,218 +76,59 @@ class KernelTrainer(Trainer):
         example_cost: float | None,
         observe: Callable[[Progress, Objective], None] | None = None,
     ) -> Outcome:
-        """As Trainer.fit."""
+        """Trains to the stopping rule, a limit or an interrupt; primal and dual are those of the model in every case.
+
+        Raises
+        ------
+        UsageError, TrainingError, MemoryLimitError
+        """
+        config, solver, path = self.config, self._solver, self.examples.source.path
         objective = self.objective(cost, example_cost)
+        problem = KernelProblem(self._X, self._y, config.kernel, objective.C, objective.epsilon, config.gap)
         began = time.perf_counter()
-        if self.space is not None:
-            outcome = self._fit_exactly(objective, observe, self.space)
-        else:
-            outcome = self._fit_sampled(objective, observe)
-        outcome.seconds = time.perf_counter() - began
-        outcome.kernel_evaluations = self._rows.evaluations + self._extra_evaluations
-        return outcome
-
-    def _fit_sampled(self, objective: Objective, observe) -> Outcome:
-        """Sampled cuts, then exact training in the span of the points they chose, unless the options say otherwise."""
-        config, reduced = self.config, self.config.reduced
+        progress, stopped_by, converged = None, None, False
         try:
-            sampler = self.risk.sampler()
-        except ValueError as error:
-            raise TrainingError(f"{self.examples.source.path}: {error}; use --solver subspace") from None
-        before = self._rows.evaluations
-        if self.solver == "sampled-cuts":
-            from svmcut.solvers.sampled_cuts import SampledCuts
-
-            space = KernelSpace(self._rows, 0.0, np.float32)
-            solver = SampledCuts(
-                sampler, reduced.sample_size, config.seed, memory=self._memory() / 2, trace=self._certifies()
-            )
+            try:
+                for progress in solver.steps(problem):
+                    if observe is not None:
+                        observe(progress, objective)
+                    late = config.time_limit is not None and time.perf_counter() - self._began >= config.time_limit
+                    if late or (config.max_iterations is not None and progress.iteration >= config.max_iterations):
+                        stopped_by = "limit"
+                        break
+            except KeyboardInterrupt:
+                if progress is None:
+                    raise
+                stopped_by = "interrupt"
+            if stopped_by is not None:
+                progress = solver.settle()
+        except MemoryError as error:
+            raise MemoryLimitError(f"{path}: {error}") from None
+        if not np.isfinite(progress.primal):
+            raise TrainingError(f"{path}: kernel values are not finite; scale the features")
+        if config.gap is not None:
+            converged = progress.gap <= config.gap * progress.primal
         else:
-            from svmcut.solvers.constant_cuts import ConstantCuts, SampleSpace
-
-            space = SampleSpace(self._rows)
-            solver = ConstantCuts(sampler, reduced.sample_size, reduced.patience, config.seed)
-        problem = Problem(objective.risk, space, objective.C, self._rule(objective))
-        progress, stopped_by = self._run(solver, problem, objective, observe)
-        full = getattr(solver, "full", False)
-        if full:
-            self.warnings = [*self.warnings, "the cuts filled their memory; raise --max-memory or --sample-size"]
-        w = progress.solution()
-        cuts = {"cuts": progress.cuts, "rounds": progress.iteration, "points": len(w.points), "primal": progress.primal,
-                "kernel_evaluations": self._rows.evaluations - before}  # fmt: skip
-        if self.solver == "constant-cuts":
-            s = self._rows.accumulate(w.points, w.coef)
-            cuts["primal"] = 0.5 * float(w.coef @ s[w.points]) + objective.C * self.risk.linearize(s).value
-        if reduced.polish and stopped_by is None and len(w.points):
-            outcome = self._polish(w, objective, observe)
-            if not outcome.primal <= cuts["primal"]:
-                outcome.warnings = [*self.warnings, f"the sampled cuts alone reached {cuts['primal']:.6g}, less than "
-                                    f"the polish in the span of {len(self._basis)} points; raise --basis"]  # fmt: skip
-        else:
-            outcome = self._bare(w, objective, progress, solver)
-            outcome.converged = stopped_by is None and not full
-            outcome.stopped_by = None if outcome.converged else stopped_by or "limit"
-        outcome.details["sampled"] = cuts
-        return outcome
-
-    def _bare(self, w, objective: Objective, progress: Progress, solver) -> Outcome:
-        """The function of the sampled cuts, with a bound from the exact cuts or, for the hinge, its clipped self."""
-        self._basis, C, bundle = None, objective.C, solver.bundle
-        model = self._kernel_model(w, progress.cuts)
-        primal, dual = progress.primal, math.nan
-        if self._certifies():
-            primal = self._primal(model, objective)
-        if self._certifies() and self.solver == "sampled-cuts":
-            dual = self._dual(*solver.dual_point(C, len(self.examples)))
-        elif self._certifies():
-            box = np.zeros(len(self.examples))
-            box[w.points] = np.clip(w.coef * self.risk.signs[w.points], 0.0, C)
-            dual = self._dual(float(box.sum()), box * self.risk.signs, C / max(float(box.max()), 1e-300))
-        squared = float(w.coef @ self._rows.accumulate(w.points, w.coef)[w.points]) if len(w.points) else 0.0
+            converged = solver.violation() <= objective.epsilon
+        expansion = progress.solution()
         return Outcome(
-            model, objective, progress._replace(primal=primal, dual=dual, gap=primal - dual), self.solver, True, None,
-            0.0, bundle.largest_norm, math.sqrt(max(0.0, squared)), objective.c * bundle.beta[1:], self.warnings,
-        )  # fmt: skip
-
-    def _polish(self, w, objective: Objective, observe) -> Outcome:
-        """Exact training in the span of the points with the largest coefficients."""
-        k = self.config.reduced.basis
-        heavy = np.argsort(-np.abs(w.coef), kind="stable")[: max(20 * k, 2000)]
-        self._start = None
-        return self._fit_exactly(objective, observe, self._span(self._pivoted(np.sort(w.points[heavy]))))
-
-    def _fit_exactly(self, objective: Objective, observe, space) -> Outcome:
-        """Cutting planes in the full space or in a span, with the certificate of the full problem."""
-        solver = CuttingPlane()
-        problem = Problem(objective.risk, space, objective.C, self._rule(objective))
-        progress, stopped_by = self._run(solver, problem, objective, observe, self._scaled_start(objective.C, space))
-        converged = problem.stop.met(progress.primal, progress.dual)
-        w = progress.solution()
-        self._start, self._last_C = Start(solver.bundle, (w,)), objective.C
-        outcome = Outcome(
-            model=self._kernel_model(w, progress.cuts),
+            model=self._model(expansion),
             objective=objective,
             progress=progress,
-            solver=self.solver,
+            solver=self._name,
             converged=converged,
             stopped_by=None if converged else stopped_by or "rounding",
-            seconds=0.0,
-            longest_cut=solver.bundle.largest_norm,
-            norm=math.sqrt(max(0.0, space.dot(w, w))),
-            multipliers=objective.c * solver.bundle.beta[1:],
+            seconds=time.perf_counter() - began,
+            longest_cut=0.0,
+            norm=float(np.sqrt(max(0.0, 2 * (progress.primal - objective.C * progress.risk)))),
+            multipliers=expansion.beta,
             warnings=self.warnings,
+            kernel_evaluations=progress.evaluations,
         )
-        if self._certifies():
-            model = solver.bundle.solve(objective.C, 1e-3 * problem.stop.target(progress.primal) / objective.C)
-            dual = self._dual(model.lower + 0.5 * model.squared_norm, model.w.coefficients())
-            outcome.certificate = (self._primal(outcome.model, objective), dual)
-        elif self._basis is not None:
-            outcome.certificate = (progress.primal, math.nan)
-        if self._basis is not None:
-            outcome.details["basis"] = {"vectors": len(self._basis), "dual": progress.dual, "gap": progress.gap}
-        return outcome
 
-    def _scaled_start(self, C: float, space=None) -> Start | None:
-        if self._start is None:
-            return None
-        (w,) = self._start.points
-        return self._start._replace(points=(w, space.blend(C / self._last_C, w, 0.0, w)))
-
-    def _basis_points(self):
-        """The rows the options name as candidates of a basis, at most `basis` of them."""
-        reduced, n = self.config.reduced, len(self.examples)
-        if reduced.basis_file:
-            from svmcut.files.examples import read_examples
-
-            return renumber(read_examples(reduced.basis_file, threads=self.config.threads).X, self._columns)
-        from svmcut.spaces.subspace import even_rows
-
-        if reduced.basis_method == 1:
-            return self.X.take(even_rows(n, reduced.basis))
-        # the factor of all rows costs n k^2; twenty candidates a vector lose little
-        m = n if reduced.basis_method == 2 else min(n, max(20 * reduced.basis, 2000))
-        return self._pivoted(even_rows(n, m))
-
-    def _span(self, points):
-        """The subspace spanned by these points, which becomes the basis of the models."""
-        from svmcut.spaces.subspace import Basis, Subspace
-
-        n, config = len(self.examples), self.config
-        need, memory = 4e-6 * n * min(points.n_rows, config.reduced.basis), self._memory()
-        if need > memory:
-            raise MemoryLimitError(
-                f"{self.examples.source.path}: {points.n_rows} features of {n} rows need about {need:,.0f} MB and "
-                f"{memory:,.0f} MB are available; lower --basis"
-            )
-        self._basis = Basis(config.kernel, points, config.threads)
-        if not len(self._basis):
-            raise DataError(self.examples.source.path, "every row is zero in the feature space of the kernel")
-        exact = self._is_small(n * len(self._basis))
-        F = self._basis.features(self.X, None if exact else self._rows, memory / 3)
-        self._extra_evaluations += points.n_rows**2 + exact * n * len(self._basis)
-        return Subspace(F, trace=self._certifies())
-
-    def _memory(self) -> float:
-        limit = self.config.max_memory
-        available = available_memory()
-        return min(limit or math.inf, 0.8 * available if available is not None else 4000.0)
-
-    def _certifies(self) -> bool:
-        certify = self.config.reduced.certify
-        return len(self.examples) < CERTIFIED_ROWS if certify is None else certify
-
-    def _kernel_model(self, w, cuts: int) -> KernelModel:
-        config, d = self.config, self.examples.X.n_features
-        if self._basis is not None:
-            known = self._basis.Z, self._basis.to_alpha @ w.w
-            return KernelModel(config.kernel, *known, 0.0, self._columns, d, cuts)
-        used = w.coef != 0
-        # the originals state one more than the number of features where training points are the support vectors
-        return KernelModel(config.kernel, self.X.take(w.points[used]), w.coef[used], 0.0, self._columns, d + 1, cuts)
-
-    def _primal(self, model: KernelModel, objective: Objective) -> float:
-        """1/2 |f|^2 + C R(f) of a model."""
-        squared = float(model.alpha @ self._expand(model.support, model.support, model.alpha))
-        s = self._expand(self.X, model.support, model.alpha)
-        return 0.5 * squared + objective.C * objective.risk.linearize(s).value
-
-    def _expand(self, X: Csr, Z: Csr, alpha: NDArray) -> NDArray[np.float64]:
-        """sum_k alpha_k K(z_k, .) at the rows of X, kernel values in float64 where they are not too many."""
-        if self._is_small(X.n_rows * Z.n_rows):
-            self._extra_evaluations += X.n_rows * Z.n_rows
-            return self.config.kernel.expansion(X, Z, alpha, 0.0, self.config.threads)
-        rows = self._rows if X is self.X else self._rows_of(X)
-        if rows is not self._rows:
-            self._extra_evaluations += X.n_rows * Z.n_rows
-        return rows.accumulate_foreign(Z, alpha)
-
-    def _is_small(self, values: int) -> bool:
-        return values * (8 + self.X.nnz / max(self.X.n_rows, 1)) <= _EXACT
-
-    def _rows_of(self, X: Csr) -> KernelRows:
-        return KernelRows(X, self.config.kernel, self.config.threads)
-
-    def _pivoted(self, candidates: NDArray) -> Csr:
-        """At most --basis of these rows, by incomplete Cholesky factorisation."""
-        from svmcut.spaces.subspace import pivoted_rows
-
-        rows = self._rows_of(self.X.take(candidates))
-        chosen = pivoted_rows(rows, self.config.reduced.basis)
-        self._extra_evaluations += rows.evaluations
-        return self.X.take(candidates[chosen])
-
-    def _dual(self, offset: float, coef: NDArray, most: float = 1.0) -> float:
-        """A lower bound of the full problem from a combination of its cuts.
-
-        C R(s) >= offset - coef.s for every s, whatever point the cuts were made at; times theta it holds too, for
-        theta up to 1 (the rest of beta goes to the flat plane) or `most`. theta maximises the bound
-        theta offset - theta^2 coef'K coef / 2.
-        """
-        points = np.flatnonzero(coef)
-        if offset <= 0 or not len(points):
-            return 0.0
-        Z = self.X.take(points)
-        squared = max(0.0, float(coef[points] @ self._expand(Z, Z, coef[points])))
-        theta = min(most, offset / squared) if squared > 0 else most
-        return theta * offset - 0.5 * theta * theta * squared
-
+    def _model(self, expansion) -> KernelModel:
+        rows = np.flatnonzero(expansion.beta)
+        return KernelModel(
+            self.config.kernel, self._X.take(rows), expansion.beta[rows], 0.0 - expansion.b, self._columns,
+            self.examples.X.n_features, len(self.examples),
+        )  # fmt: skip

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from svmcut import units
+from svmcut.checks import check_memory, check_queries, label_warnings, rank_warnings
 from svmcut.data import Examples
-from svmcut.errors import DataError, MemoryLimitError, TrainingError, UsageError
-from svmcut.kernel_options import KernelOptions
+from svmcut.errors import TrainingError, UsageError
+from svmcut.kernel_options import KERNEL_SOLVERS, KernelOptions, choose_kernel_solver
 from svmcut.kernels import Kernel
-from svmcut.machine import available_memory
 from svmcut.models import LinearModel, Model
 from svmcut.risks import make_risk
 from svmcut.risks.squared import SquaredRisk
@@ -43,13 +43,18 @@ class Config:
     p : float
         k of the losses at k, as a fraction of the positives.
     epsilon : float
-        Stop at gap <= c epsilon, with c in the unit of cost.
+        Stop at gap <= c epsilon, with c in the unit of cost; smo: tolerance of the KKT conditions. None for the
+        solver's custom, 0.1 and 0.001.
     gap : float or None
         Stop at this relative gap instead of epsilon.
     bias : float
         Value of the constant feature, 0 for none.
+    free_bias : bool or None
+        Whether kernel trainers have an unregularised bias; None for the solver's custom.
+    cache_mb : float
+        Megabytes of kernel rows kept.
     kernel : Kernel
-        Linear; its other parameters go into the model file.
+        All its parameters go into the model file.
     max_iterations, time_limit : int, float or None
         End training with the best model so far; seconds.
     reduced : KernelOptions
@@ -63,9 +68,11 @@ class Config:
     p: float = 0.0
     rescaling: str = "margin"
     slack_norm: int = 1
-    epsilon: float = 0.1
+    epsilon: float | None = 0.1
     gap: float | None = None
     bias: float = 1.0
+    free_bias: bool | None = None
+    cache_mb: float = 40.0
     kernel: Kernel = field(default_factory=Kernel)
     solver: str = "auto"
     max_iterations: int | None = None
@@ -162,42 +169,6 @@ class Outcome:
         return self.primal - self.dual
 
 
-def label_warnings(examples: Examples) -> list[str]:
-    """What a user should know about the labels of a classification set."""
-    positive = int(np.count_nonzero(examples.y > 0))
-    if 0 < positive < len(examples):
-        return []
-    sign, empty = ("positive", "negative") if positive else ("negative", "positive")
-    return [
-        f"all {len(examples)} labels of {examples.source.path} are {sign} (a label is positive if it is above 0) and "
-        f"none is {empty}; the model will predict a constant"
-    ]
-
-
-def rank_warnings(bound) -> list[str]:
-    """What a user should know about the queries of a ranking set."""
-    if bound.n_pairs:
-        return []
-    return ["no query has two rows with different labels; there is nothing to rank and all weights will be 0"]
-
-
-def check_memory(path: str, n_features: int, limit_mb: float | None) -> None:
-    """Refuses a set whose weight vectors would not fit.
-
-    Raises
-    ------
-    MemoryLimitError
-        When a dozen vectors of one float64 a feature need more than the limit, or than the machine has.
-    """
-    need = 12 * 8 * n_features / 1e6
-    available = limit_mb if limit_mb is not None else available_memory()
-    if available is not None and need > available:
-        raise MemoryLimitError(
-            f"{path}: training on {n_features} features needs about {need:,.0f} MB for weight vectors and "
-            f"{available:,.0f} MB are available"
-        )
-
-
 class Trainer:
     """Trains on one set of examples, for one C after the other; each solution starts from the last.
 
@@ -256,7 +227,7 @@ class Trainer:
                 f"--example-cost weighs one example's loss, but loss '{self.config.loss}' with these options is no "
                 "sum over examples; give C with -c"
             )
-        epsilon, n = self.config.epsilon, len(self.examples)
+        n, epsilon = len(self.examples), 0.1 if self.config.epsilon is None else self.config.epsilon
         if self.config.task == "rank":
             queries = self.risk.n_queries
             c = cost if cost is not None else units.mean_cost_from_sum(example_cost, queries)
@@ -351,38 +322,25 @@ class Trainer:
         return LinearModel(weights, 0.0 - constant, self._columns, self.config.kernel, highest, cuts)
 
 
-def check_queries(examples: Examples) -> None:
-    """Refuses queries that are not in increasing order, with the line.
-
-    Raises
-    ------
-    DataError
-    """
-    qid = examples.qid
-    if qid is None:
-        return
-    path, line_of = examples.source.path, examples.source.line_of
-    falls = np.flatnonzero(qid[1:] < qid[:-1])
-    if len(falls):
-        row = int(falls[0]) + 1
-        raise DataError(path, f"qid {qid[row]} follows {qid[row - 1]}; qids must not decrease", line_of(row))
-    if qid[0] < 0:
-        raise DataError(path, f"qid {qid[0]} is negative; expected 0 or more", line_of(0))
-
-
 def make_solver(name: str):
     """The solver of that name, imported now."""
     module, cls = SOLVERS[name]
     return getattr(importlib.import_module(module), cls)()
 
 
-def make_trainer(examples: Examples, config: Config) -> Trainer:
-    """The trainer for the kernel of the configuration; what it raises is what Trainer raises."""
-    if config.kernel.is_linear:
+def make_trainer(examples: Examples, config: Config):
+    """The trainer for the kernel and solver of the configuration; what it raises is what Trainer raises."""
+    if config.kernel.is_linear and config.solver not in KERNEL_SOLVERS:
         return Trainer(examples, config)
-    from svmcut.kernel_train import KernelTrainer
+    hinge = config.loss == "error-rate" and config.rescaling == "margin" and config.slack_norm == 1
+    name = choose_kernel_solver(config.solver, len(examples), hinge, config.free_bias)
+    if name == "smo":
+        from svmcut.kernel_train import KernelTrainer
 
-    return KernelTrainer(examples, config)
+        return KernelTrainer(examples, config)
+    from svmcut.kernel_cuts import KernelCutTrainer
+
+    return KernelCutTrainer(examples, config, name)
 
 
 def train(examples: Examples, config: Config, observe: Callable[[Progress, Objective], None] | None = None) -> Outcome:

@@ -19,10 +19,12 @@ LOSSES = {
 RESCALINGS = {"slack": 1, "margin": 2}
 KERNELS = {"linear": 0, "polynomial": 1, "rbf": 2, "sigmoid": 3}
 RANK_LOSSES = {"swapped-pairs": 1, "swapped-fraction": 2, "pairs": None}
-SOLVERS = ("auto", "cutting-plane", "subspace", "sampled-cuts", "constant-cuts")
+SOLVERS = ("auto", "cutting-plane", "smo", "subspace", "sampled-cuts", "constant-cuts")
 SAMPLED_LOSSES = ("error-rate", "roc-area", *RANK_LOSSES)
-#: Solvers that need a kernel, and the losses they train for (None for all).
-KERNEL_SOLVERS = {"subspace": None, "sampled-cuts": SAMPLED_LOSSES, "constant-cuts": ("error-rate",)}
+#: Solvers that work on kernel values, -t 0 among them, and the losses they train for (None for all).
+KERNEL_SOLVERS = {
+    "smo": ("error-rate",), "subspace": None, "sampled-cuts": SAMPLED_LOSSES, "constant-cuts": ("error-rate",),
+}  # fmt: skip
 #: Measures --select knows, and whether more is better.
 MEASURES = {
     "error_rate": False, "accuracy": True, "precision": True, "recall": True, "f1": True, "prbep": True,
@@ -143,11 +145,12 @@ LEARN = (
     Option("slack_norm", ("-p",), integer(1, 2), "1 for C xi, 2 for C xi^2.", MAIN),
     Option("bias", ("--b", "--bias"), ANY, "Value of the regularised constant feature; 0 for none.", MAIN),
     Option("solver", ("--solver",), one_of(SOLVERS),
-           "auto or cutting-plane; with a kernel also subspace, sampled-cuts or constant-cuts.", MAIN),
+           "auto or cutting-plane; with kernels also smo, subspace, sampled-cuts or constant-cuts.", MAIN),
     Option("algorithm", ("-w",), integer(0, 9),
            "svm_perf's algorithm number 0-4 or 9; all lead to the same optimum.", MAIN),
     Option("epsilon", ("-e", "--epsilon"), number(0, above=True),
-           "Stop when primal - dual <= C * epsilon (percent points of the loss).", STOP),
+           "Stop when primal - dual <= C * epsilon (percent points of the loss), default 0.1. smo: tolerance of the "
+           "KKT conditions, default 0.001.", STOP),
     Option("gap", ("--gap",), number(0, 1, above=True),
            "Stop when (primal - dual) / primal is at most this, instead of --epsilon.", STOP),
     Option("max_iterations", ("--max-iterations",), integer(1),
@@ -157,7 +160,7 @@ LEARN = (
     Option("select", ("--select",), one_of(tuple(MEASURES)),
            "Write the model that is best by this measure on --validate as MODEL_FILE too.", STOP),
     Option("kernel", ("-t", "--kernel"), one_of(KERNELS),
-           "linear (0), polynomial (1), rbf (2) or sigmoid (3).", KERNEL),
+           "linear (0) x.z, polynomial (1) (s x.z + r)^d, rbf (2), sigmoid (3) tanh(s x.z + r).", KERNEL),
     Option("degree", ("-d",), integer(0), "Degree of the polynomial kernel.", KERNEL),
     Option("gamma", ("-g",), ANY, "g of the rbf kernel exp(-g |x-z|^2).", KERNEL),
     Option("s", ("-s",), ANY, "s of the polynomial and sigmoid kernels.", KERNEL),
@@ -185,7 +188,7 @@ LEARN = (
     Option("refresh", ("-b",), number(0, 100, above=True), "Percent of examples refreshed (-w 4).", COMPAT),
     Option("qp_new", ("-n",), integer(0), "New variables per QP iteration.", COMPAT),
     Option("qp_size", ("-q",), integer(2), "Variables per QP iteration.", COMPAT),
-    Option("cache_size", ("-m", "--cache-size"), number(0, above=True), "Kernel cache in MB.", COMPAT),
+    Option("cache_size", ("-m", "--cache-size"), number(0, above=True), "Kernel rows kept, in MB.", KERNEL),
     Option("shrink_after", ("-h",), integer(1), "Iterations before shrinking.", COMPAT),
     Option("qp_iterations", ("-#",), integer(0), "QP iterations without progress.", COMPAT),
     Option("preimage", ("--i",), integer(0, 9), "Preimage method of -w 9 with a kernel.", COMPAT),
@@ -230,9 +233,10 @@ class LearnOptions:
     rescaling: str = "margin"
     slack_norm: int = 1
     bias: float | None = None
+    free_bias: bool | None = None
     solver: str = "auto"
     algorithm: int | None = None
-    epsilon: float = 0.1
+    epsilon: float | None = None
     gap: float | None = None
     max_iterations: int | None = None
     time_limit: float | None = None
@@ -272,6 +276,11 @@ class LearnOptions:
     recompute: int = 0
     shrink: int = 1
     basis_file: str | None = None
+
+    @property
+    def has_kernel(self) -> bool:
+        """Whether a kernel trainer serves the run."""
+        return self.kernel != "linear" or self.solver in KERNEL_SOLVERS
 
     @property
     def path(self) -> tuple[Cost, ...]:
@@ -318,30 +327,35 @@ def check(options: LearnOptions) -> None:
         raise UsageError(f"-n {options.qp_new} exceeds -q {options.qp_size}")
     if options.slack_norm == 2 and options.algorithm not in (0, 1, None):
         raise UsageError("-p 2 (squared slack) goes with -w 0 or 1")
-    check_kernel(options)
+    if options.has_kernel:
+        check_kernel(options)
+    elif options.free_bias:
+        raise UsageError("--free-bias needs a solver with an unregularised bias; add --solver smo")
+    elif options.basis_method:
+        raise UsageError("--t chooses a basis for a kernel; give -t 1, 2 or 3")
     from svmcut.risks import make_risk
 
     make_risk(options.loss, p=options.p, rescaling=options.rescaling, slack_norm=options.slack_norm)
 
 
 def check_kernel(options: LearnOptions) -> None:
-    """Refusals that concern kernels; of --t, --i and -w as svm_perf refuses them.
+    """Refusals of runs with a kernel; of --t, --i and -w as svm_perf refuses them.
 
     Raises
     ------
     UsageError
     """
-    solver, linear = options.solver, options.kernel == "linear"
-    if options.preimage not in (0, 1, 2, 4, 9):
-        raise UsageError(f"--i {options.preimage} is unknown; expected 0, 1, 2 or 4")
-    if linear:
-        if solver in KERNEL_SOLVERS:
-            raise UsageError(f"solver '{solver}' is for kernels; give -t 1, 2 or 3")
-        if options.basis_method:
-            raise UsageError("--t chooses a basis for a kernel; give -t 1, 2 or 3")
-        return
+    what = f"the {options.kernel} kernel" if options.kernel != "linear" else f"solver '{options.solver}'"
     if options.bias:
-        raise UsageError("a kernel goes without the constant feature; give --b 0")
+        raise UsageError(
+            f"{what} takes no constant feature, but --b {options.bias:g} asks for one; give --b 0 (and --solver smo "
+            "for an unregularised bias)"
+        )
+    solver = kernel_solver(options)
+    if options.free_bias and solver not in ("auto", "smo"):
+        raise UsageError(f"solver '{solver}' has no unregularised bias; use --solver smo")
+    if options.preimage not in (0, 1, 2, 4):
+        raise UsageError(f"--i {options.preimage} is unknown; expected 0, 1, 2 or 4")
     losses = KERNEL_SOLVERS.get(solver)
     if losses and (options.loss not in losses or options.rescaling == "slack"
                    or options.slack_norm == 2):  # fmt: skip
@@ -351,7 +365,7 @@ def check_kernel(options: LearnOptions) -> None:
         raise UsageError("--t chooses the basis in advance and does not go with -w 9; use -w 3")
     if options.basis_method and options.preimage:
         raise UsageError(f"--t {options.basis_method} needs --i 0")
-    if options.basis_method and solver not in ("auto", "subspace"):
+    if options.basis_method and solver != "subspace":
         raise UsageError(f"--t chooses a basis for solver 'subspace', not for '{solver}'")
     if options.basis_file and not options.basis_method:
         raise UsageError("--f names the basis for --t 1 or 2")

@@ -195,7 +195,7 @@ def svm_perf_learn(argv: list[str] | None = None) -> int:
     from svmcut.cli.options import LEARN
 
     summary = "Trains a support vector machine for a performance measure."
-    grammar = _learn_grammar("svm_perf_learn", summary, LEARN, {"algorithm": 9, "bias": 1.0})
+    grammar = _learn_grammar("svm_perf_learn", summary, LEARN, {"algorithm": 9})
     return run_original(grammar, lambda *parsed: _learn({}, *parsed), argv)
 
 
@@ -228,6 +228,8 @@ def _learn(defaults: Mapping[str, Any], values: dict[str, Any], arguments: list[
     given = {name: value for name, value in values.items() if value is not None}
     if len(given.get("cost", ())) > 1:
         raise UsageError("option -c takes one number; 'svmcut learn' and 'svmcut rank' train for several")
+    if given.get("kernel", "linear") != "linear" and not defaults:
+        given.setdefault("bias", 1.0)  # svm_perf_learn's default, which it refuses with a kernel
     return run(LearnOptions(*arguments[:2], **{**defaults, **given}), original=True)
 
 

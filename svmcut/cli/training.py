@@ -119,7 +119,7 @@ class Training:
         if not self.original:
             self._say(f"Solver: {outcome.solver}; {stop_reason(outcome)}")
         writing = time.perf_counter()
-        if options.kernel == "linear" or options.basis_method:
+        if not options.has_kernel or options.basis_method:
             self._say("Compacting linear model...done")
         self._say("Writing learned model...", end="")
         write_model(target, outcome.model)
@@ -178,18 +178,20 @@ class Training:
 
 def configure(options: LearnOptions) -> Config:
     """The options as train.Trainer takes them; C comes with every fit."""
-    default_bias = 1.0 if options.task == "classification" and options.kernel == "linear" else 0.0
+    default_bias = 1.0 if options.task == "classification" and not options.has_kernel else 0.0
     return Config(
         task=options.task,
         loss=options.loss,
         p=options.p,
         rescaling="margin" if options.algorithm == 9 else options.rescaling,
         slack_norm=options.slack_norm,
-        epsilon=options.epsilon,
+        epsilon=0.1 if options.epsilon is None and not options.has_kernel else options.epsilon,
         gap=options.gap,
         bias=default_bias if options.bias is None else options.bias,
+        free_bias=options.free_bias,
+        cache_mb=options.cache_size,
         kernel=Kernel(options.kernel, options.degree, options.gamma, options.s, options.r, options.u),
-        solver=options.solver if options.kernel == "linear" else kernel_solver(options),
+        solver=kernel_solver(options) if options.has_kernel else options.solver,
         max_iterations=options.max_iterations,
         time_limit=time_limit(options),
         max_memory=options.max_memory,

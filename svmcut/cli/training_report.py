@@ -134,7 +134,7 @@ def learn_report(options, examples, outcome, seconds: dict[str, float]) -> dict[
     return {
         "command": options.command,
         "version": __version__,
-        "options": options.as_dict(),
+        "options": options.as_dict() | ({} if options.epsilon else {"epsilon": outcome.objective.epsilon}),
         "solver": outcome.solver,
         "task": options.task,
         "loss": options.loss,
@@ -149,7 +149,7 @@ def learn_report(options, examples, outcome, seconds: dict[str, float]) -> dict[
         "stopped_by": outcome.stopped_by,
         "iterations": progress.iteration,
         "cuts": progress.cuts,
-        "support_vectors": outcome.model.support.n_rows if options.kernel != "linear" else None,
+        "support_vectors": outcome.model.support.n_rows if options.has_kernel else None,
         "kernel_evaluations": outcome.kernel_evaluations,
         **outcome.details,
         "threads": options.threads,

@@ -30,6 +30,8 @@ class Progress(NamedTuple):
         Cuts in the bundle, and those with a positive multiplier.
     slack, risk : float
         max_t b_t + a_t.w over the bundle at its own minimiser, and R at the best w, in units of the risk.
+    evaluations : int or None
+        Kernel values computed so far, where there is a kernel.
     """
 
     iteration: int
@@ -43,6 +45,7 @@ class Progress(NamedTuple):
     support: int = 0
     slack: float = 0.0
     risk: float = 0.0
+    evaluations: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * max  sum_i beta_i y_i - 1/2 beta'K beta   with 0 <= beta_i y_i <= C, and sum beta = 0 where the bias is free
+ *
+ * Pairs by second-order selection (Fan, Chen, Lin, JMLR 6, 2005); without bias one coordinate, the one of the largest
+ * gain. v = y - K beta is held in float64, kernel rows are float32. Points that sit on a bound and cannot be selected
+ * soon are put aside (shrinking); the rest is laid out anew, so rows are as short as the active set. v of the points put
+ * aside is made up for in one blocked pass over the coefficients that changed since v was last whole.
+ */
+#include "svmcut.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <new>
+#include <vector>
+
+#include "kernel_points.h"
+#include "parallel.h"
+#include "row_cache.h"
+
+namespace svmcut {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+struct Candidate {
+    double value;
+    int64_t at;
+};
+struct Extremes {
+    Candidate highest;
+    double lowest;
+};
+struct SmoCode {
+    Extremes (*update)(double*, const float*, const float*, double, const int8_t*, const int8_t*, int64_t, int64_t);
+    Candidate (*partner)(const double*, const float*, const float*, double, float, const int8_t*, int64_t, int64_t);
+    Extremes (*update_one)(double*, const float*, double, const float*, const int8_t*, const int8_t*, int64_t, int64_t);
+};
+
+}  // namespace
+}  // namespace svmcut
+
+#define SVMCUT_LANES smo_portable
+#define SVMCUT_LANE_BYTES 16
+#include "smo_lanes.h"
+#undef SVMCUT_LANES
+#undef SVMCUT_LANE_BYTES
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define SVMCUT_VECTOR_CODE 1
+#pragma GCC diagnostic ignored "-Wpsabi"
+#pragma GCC push_options
+#pragma GCC target("avx2,fma")
+#define SVMCUT_LANES smo_avx2
+#define SVMCUT_LANE_BYTES 32
+#include "smo_lanes.h"
+#undef SVMCUT_LANES
+#undef SVMCUT_LANE_BYTES
+#pragma GCC pop_options
+
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")
+#define SVMCUT_LANES smo_avx512
+#define SVMCUT_LANE_BYTES 64
+#include "smo_lanes.h"
+#undef SVMCUT_LANES
+#undef SVMCUT_LANE_BYTES
+#pragma GCC pop_options
+#endif
+
+namespace svmcut {
+namespace {
+
+const SmoCode& smo_code(int instructions) {
+#ifdef SVMCUT_VECTOR_CODE
+    __builtin_cpu_init();
+    const bool two = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    const bool five = two && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    if (instructions == SVMCUT_FASTEST && five) return smo_avx512::code;
+    if (instructions != SVMCUT_PORTABLE && two) return smo_avx2::code;
+#endif
+    return smo_portable::code;
+}
+
+/* Points are put aside when so large a part of the active ones can go. */
+constexpr double kWorthShrinking = 0.1;
+
+}  // namespace
+}  // namespace svmcut
+
+using svmcut::kInfinity;
+
+struct svmcut_smo {
+    svmcut_csr X;
+    svmcut_kernel kernel;
+    double C;
+    bool free_bias, unshrunk = false;
+    const svmcut::KernelCode* rows_code;
+    const svmcut::SmoCode* code;
+    svmcut::Points points;
+    svmcut::RowCache cache;
+    int64_t n, active, iterations = 0, evaluations = 0, until_shrinking;
+    double dual = 0, highest = kInfinity, lowest = -kInfinity;
+    svmcut::Candidate next{0, -1};
+    /* By position; positions below `active` are laid out. Padded to whole tiles. */
+    std::vector<int64_t> order;
+    std::vector<double> v, beta, whole_v, whole_beta;
+    std::vector<int8_t> y, up, low;
+    std::vector<float> diagonal;
+    std::vector<double> sums;
+
+    bool open(const double* labels, double cache_bytes);
+    void mark(int64_t p) {
+        const double a = beta[p] * y[p];
+        up[p] = y[p] > 0 ? -(a < C) : -(a > 0);
+        low[p] = y[p] > 0 ? -(a > 0) : -(a < C);
+    }
+    bool lay_out() {
+        if (!points.build(X, kernel, order.data(), active, layout)) return false;
+        sums.resize(points.layout == svmcut::Layout::kColumns ? static_cast<size_t>(active) : 0);
+        return true;
+    }
+    int layout = -1;
+
+    const float* row(int64_t p, int threads, int* status);
+    int step(int threads);
+    void select();
+    void restart_counter() { until_shrinking = std::min<int64_t>(n, 1000); }
+    int shrink();
+    int make_whole(int threads);
+    void permute(const std::vector<int64_t>& kept, const std::vector<int64_t>& aside);
+};
+
+bool svmcut_smo::open(const double* labels, double cache_bytes) {
+    const auto room = static_cast<size_t>(svmcut::RowCache::padded(n) + svmcut::kTile);
+    order.resize(static_cast<size_t>(n));
+    v.assign(room, 0.0);
+    beta.assign(room, 0.0);
+    y.assign(room, 0);
+    up.assign(room, 0);
+    low.assign(room, 0);
+    diagonal.assign(room, 1.0f);
+    for (int64_t p = 0; p < n; ++p) {
+        order[p] = p;
+        v[p] = y[p] = labels[p] > 0 ? 1 : -1;
+        mark(p);
+    }
+    whole_v = v;
+    whole_beta = beta;
+    active = n;
+    restart_counter();
+    if (!lay_out()) return false;
+    layout = static_cast<int>(points.layout);
+    for (int64_t p = 0; p < n; ++p) diagonal[p] = static_cast<float>(points.diagonal(p));
+    select();
+    return cache.open(n, cache_bytes);
+}
+
+const float* svmcut_smo::row(int64_t p, int threads, int* status) {
+    bool missing;
+    float* out = cache.row(p, &missing);
+    if (!missing) return out;
+    svmcut::Queries query;
+    if (!query.build(points, X, &order[p], 1)) {
+        *status = SVMCUT_NO_MEMORY;
+        return out;
+    }
+    (void)threads;
+    rows_code->evaluate(points, query.query.get(), 1, 0, points.tiles, out, active, sums.data());
+    std::fill(out + active, out + svmcut::RowCache::padded(active), 0.0f);
+    evaluations += active;
+    return out;
+}
+
+/* Sets the next i and the extremes from v as it is. */
+void svmcut_smo::select() {
+    const std::vector<float> zero(v.size(), 0.0f);
+    const auto found = free_bias ? code->update(v.data(), zero.data(), zero.data(), 0.0, up.data(), low.data(), 0, active)
+                                 : code->update_one(v.data(), zero.data(), 0.0, diagonal.data(), up.data(), low.data(), 0, active);
+    next = found.highest;
+    highest = free_bias ? next.value : -found.lowest;
+    lowest = found.lowest;
+}
+
+/* Moves one pair (one coordinate without bias); sets the next i and the extremes. */
+int svmcut_smo::step(int threads) {
+    int status = SVMCUT_OK;
+    const int64_t i = next.at;
+    const float* const row_i = row(i, threads, &status);
+    if (status) return status;
+    svmcut::Extremes found;
+    if (free_bias) {
+        int64_t j = code->partner(v.data(), row_i, diagonal.data(), v[i], diagonal[i], low.data(), 0, active).at;
+        if (j < 0) /* gains that are no numbers; the most violating pair still moves */
+            for (int64_t p = 0; p < active; ++p)
+                if (low[p] && (j < 0 || v[p] < v[j])) j = p;
+        const float* const row_j = row(j, threads, &status);
+        if (status) return status;
+        const double b = v[i] - v[j];
+        const double a = std::max(static_cast<double>(row_i[i]) + row_j[j] - 2.0 * row_i[j], 1e-12);
+        const double room_i = y[i] > 0 ? C - beta[i] : -beta[i], room_j = y[j] > 0 ? beta[j] : C + beta[j];
+        double s = b / a;
+        const double room = std::min(room_i, room_j);
+        if (!(s < room)) s = room;
+        beta[i] = s == room_i ? (y[i] > 0 ? C : 0.0) : beta[i] + s;
+        beta[j] = s == room_j ? (y[j] > 0 ? 0.0 : -C) : beta[j] - s;
+        dual += s * (b - 0.5 * a * s);
+        mark(i);
+        mark(j);
+        found = code->update(v.data(), row_i, row_j, s, up.data(), low.data(), 0, active);
+        highest = found.highest.value;
+    } else {
+        const double a = std::max(static_cast<double>(row_i[i]), 1e-12);
+        const double top = y[i] > 0 ? C : 0.0, bottom = y[i] > 0 ? 0.0 : -C;
+        const double moved = std::clamp(beta[i] + v[i] / a, bottom, top), s = moved - beta[i];
+        dual += s * (v[i] - 0.5 * a * s);
+        beta[i] = moved;
+        mark(i);
+        found = code->update_one(v.data(), row_i, s, diagonal.data(), up.data(), low.data(), 0, active);
+        highest = -found.lowest;
+    }
+    lowest = found.lowest;
+    next = found.highest;
+    ++iterations;
+    return status;
+}
+
+template <class T>
+static void rearrange(std::vector<T>& values, const std::vector<int64_t>& kept, const std::vector<int64_t>& aside) {
+    std::vector<T> old(values.begin(), values.begin() + static_cast<int64_t>(kept.size() + aside.size()));
+    size_t at = 0;
+    for (int64_t p : kept) values[at++] = old[static_cast<size_t>(p)];
+    for (int64_t p : aside) values[at++] = old[static_cast<size_t>(p)];
+}
+
+void svmcut_smo::permute(const std::vector<int64_t>& kept, const std::vector<int64_t>& aside) {
+    rearrange(order, kept, aside);
+    rearrange(v, kept, aside);
+    rearrange(beta, kept, aside);
+    rearrange(whole_v, kept, aside);
+    rearrange(whole_beta, kept, aside);
+    rearrange(y, kept, aside);
+    rearrange(diagonal, kept, aside);
+    rearrange(up, kept, aside);
+    rearrange(low, kept, aside);
+}
+
+/* Puts bounded points aside that neither extreme can meet soon; nothing where too few can go. */
+int svmcut_smo::shrink() {
+    restart_counter();
+    std::vector<int64_t> kept, aside;
+    for (int64_t p = 0; p < active; ++p) {
+        const bool idle = up[p] ? !low[p] && v[p] < lowest : v[p] > highest;
+        (idle ? aside : kept).push_back(p);
+    }
+    if (static_cast<double>(aside.size()) < svmcut::kWorthShrinking * static_cast<double>(active)) return SVMCUT_OK;
+    if (kept.empty()) return SVMCUT_OK;
+    cache.shrink(kept);
+    permute(kept, aside);
+    active = static_cast<int64_t>(kept.size());
+    /* Vector loops run past the last active point: what follows must be no candidate. */
+    std::fill(up.begin() + active, up.end(), 0);
+    std::fill(low.begin() + active, low.end(), 0);
+    if (!lay_out()) return SVMCUT_NO_MEMORY;
+    select();
+    return SVMCUT_OK;
+}
+
+/* Makes v whole: every point is active again. */
+int svmcut_smo::make_whole(int threads) {
+    if (active < n) {
+        svmcut::Points aside;
+        const int64_t count = n - active;
+        if (!aside.build(X, kernel, order.data() + active, count, layout)) return SVMCUT_NO_MEMORY;
+        std::vector<int64_t> rows;
+        std::vector<double> change;
+        for (int64_t p = 0; p < n; ++p)
+            if (beta[p] != whole_beta[p]) {
+                rows.push_back(order[p]);
+                change.push_back(whole_beta[p] - beta[p]);
+            }
+        std::copy(whole_v.begin() + active, whole_v.begin() + n, v.begin() + active);
+        const int status = svmcut::accumulate(aside, *rows_code, X, rows.data(), static_cast<int64_t>(rows.size()),
+                                              change.data(), v.data() + active, threads);
+        if (status) return status;
+        evaluations += count * static_cast<int64_t>(rows.size());
+        active = n;
+        for (int64_t p = 0; p < n; ++p) mark(p);
+        if (!lay_out()) return SVMCUT_NO_MEMORY;
+        cache.resize(n);
+    }
+    whole_v = v;
+    whole_beta = beta;
+    select();
+    return SVMCUT_OK;
+}
+
+extern "C" svmcut_smo* svmcut_smo_new(const svmcut_csr* X, const double* y, const svmcut_kernel* kernel, double C,
+                                      int free_bias, double cache_bytes, int instructions) {
+    try {
+        std::unique_ptr<svmcut_smo> smo(new svmcut_smo);
+        smo->X = *X;
+        smo->kernel = *kernel;
+        smo->n = X->n_rows;
+        smo->C = C;
+        smo->free_bias = free_bias;
+        smo->rows_code = &svmcut::kernel_code(instructions);
+        smo->code = &svmcut::smo_code(instructions);
+        return smo->open(y, cache_bytes) ? smo.release() : nullptr;
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
+}
+
+extern "C" void svmcut_smo_delete(svmcut_smo* smo) { delete smo; }
+
+extern "C" int svmcut_smo_run(svmcut_smo* smo, double tolerance, int64_t steps, double seconds, int threads,
+                              int* finished) {
+    using Clock = std::chrono::steady_clock;
+    const auto began = Clock::now();
+    *finished = 0;
+    try {
+        for (int64_t k = 0; k < steps; ++k) {
+            if (smo->next.at < 0 || !(smo->highest - smo->lowest > (smo->free_bias ? 1 : 2) * tolerance)) {
+                if (smo->active < smo->n) {
+                    if (const int status = smo->make_whole(threads)) return status;
+                    if (smo->highest - smo->lowest > (smo->free_bias ? 1 : 2) * tolerance) {
+                        smo->until_shrinking = 1;
+                        continue;
+                    }
+                }
+                *finished = 1;
+                return SVMCUT_OK;
+            }
+            if (--smo->until_shrinking == 0) {
+                if (!smo->unshrunk && smo->highest - smo->lowest <= 10 * tolerance) {
+                    smo->unshrunk = true;
+                    if (const int status = smo->make_whole(threads)) return status;
+                }
+                if (const int status = smo->shrink()) return status;
+            }
+            if (const int status = smo->step(threads)) return status;
+            if ((k & 15) == 15 && std::chrono::duration<double>(Clock::now() - began).count() > seconds) break;
+        }
+    } catch (const std::bad_alloc&) {
+        return SVMCUT_NO_MEMORY;
+    }
+    return SVMCUT_OK;
+}
+
+extern "C" int svmcut_smo_make_whole(svmcut_smo* smo, int threads) {
+    try {
+        return smo->make_whole(threads);
+    } catch (const std::bad_alloc&) {
+        return SVMCUT_NO_MEMORY;
+    }
+}
+
+extern "C" void svmcut_smo_rescale(svmcut_smo* smo, double C) {
+    const double factor = C / smo->C;
+    smo->C = C;
+    smo->dual = 0;
+    for (int64_t p = 0; p < smo->n; ++p) {
+        const bool bound = smo->y[p] > 0 ? !smo->up[p] : !smo->low[p];
+        smo->beta[p] = bound ? smo->y[p] * C : smo->beta[p] * factor;
+        smo->v[p] = smo->y[p] - factor * (smo->y[p] - smo->v[p]);
+        smo->dual += 0.5 * smo->beta[p] * (smo->y[p] + smo->v[p]);
+        smo->mark(p);
+    }
+    smo->unshrunk = false;
+    smo->whole_v = smo->v;
+    smo->whole_beta = smo->beta;
+    smo->select();
+}
+
+extern "C" void svmcut_smo_read(const svmcut_smo* smo, svmcut_smo_state* state) {
+    state->iterations = smo->iterations;
+    state->evaluations = smo->evaluations;
+    state->active = smo->active;
+    state->support = 0;
+    for (int64_t p = 0; p < smo->n; ++p) state->support += smo->beta[p] != 0;
+    state->dual = smo->dual;
+    state->highest = smo->highest;
+    state->lowest = smo->lowest;
+}
+
+extern "C" void svmcut_smo_solution(const svmcut_smo* smo, double* beta, double* v) {
+    for (int64_t p = 0; p < smo->n; ++p) {
+        beta[smo->order[p]] = smo->beta[p];
+        v[smo->order[p]] = smo->v[p];
+    }
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The loops of SMO over the active points, on vectors of SVMCUT_LANE_BYTES, in namespace SVMCUT_LANES; smo.cc includes
+ * this once for every set of instructions. Among equals the lowest position wins, whatever the width.
+ */
+namespace svmcut {
+namespace SVMCUT_LANES {
+
+constexpr int kWidth = SVMCUT_LANE_BYTES / 8;
+typedef double Doubles __attribute__((vector_size(SVMCUT_LANE_BYTES)));
+typedef int64_t Longs __attribute__((vector_size(SVMCUT_LANE_BYTES)));
+typedef float Floats __attribute__((vector_size(SVMCUT_LANE_BYTES / 2)));
+typedef int32_t Ints __attribute__((vector_size(SVMCUT_LANE_BYTES / 2)));
+typedef int8_t Bytes __attribute__((vector_size(SVMCUT_LANE_BYTES / 8)));
+
+template <class V, class T>
+inline V load(const T* p) {
+    V x;
+    __builtin_memcpy(&x, p, sizeof x);
+    return x;
+}
+inline Doubles wide(const float* p) { return __builtin_convertvector(load<Floats>(p), Doubles); }
+inline Longs mask(const int8_t* p) { return __builtin_convertvector(load<Bytes>(p), Longs); }
+
+struct Best {
+    Doubles value;
+    Longs block;
+    void offer(Doubles x, int64_t k) {
+        const Longs above = x > value;
+        value = above ? x : value;
+        block = above ? Longs{} + k : block;
+    }
+    Candidate result() const {
+        Candidate best{-kInfinity, -1};
+        for (int r = 0; r < kWidth; ++r) {
+            const int64_t at = block[r] + r;
+            if (block[r] >= 0 && (value[r] > best.value || (value[r] == best.value && at < best.at)))
+                best = {value[r], at};
+        }
+        return best;
+    }
+};
+
+/* v -= step (row_i - row_j), then the highest v that may rise and the lowest that may fall. */
+Extremes update(double* v, const float* row_i, const float* row_j, double step, const int8_t* up, const int8_t* low,
+                int64_t begin, int64_t end) {
+    const Doubles none = Doubles{} - kInfinity;
+    Best best{none, Longs{} - 1};
+    Doubles lowest = -none;
+    for (int64_t k = begin; k < end; k += kWidth) {
+        const Doubles x = load<Doubles>(v + k) - step * (wide(row_i + k) - wide(row_j + k));
+        __builtin_memcpy(v + k, &x, sizeof x);
+        best.offer(mask(up + k) ? x : none, k);
+        const Doubles falling = mask(low + k) ? x : -none;
+        lowest = falling < lowest ? falling : lowest;
+    }
+    Extremes result{best.result(), kInfinity};
+    for (int r = 0; r < kWidth; ++r) result.lowest = lowest[r] < result.lowest ? lowest[r] : result.lowest;
+    return result;
+}
+
+/* The partner of i: largest (v_i - v_k)^2 / (K_ii + K_kk - 2 K_ik) over those that may fall with v_k < v_i. */
+Candidate partner(const double* v, const float* row_i, const float* diagonal, double v_i, float own, const int8_t* low,
+                  int64_t begin, int64_t end) {
+    Best best{Doubles{}, Longs{} - 1};
+    const Floats least = Floats{} + 1e-12f;
+    for (int64_t k = begin; k < end; k += kWidth) {
+        const Doubles gap = v_i - load<Doubles>(v + k);
+        const Floats b = __builtin_convertvector((mask(low + k) & (gap > 0)) ? gap : Doubles{}, Floats);
+        const Floats K = load<Floats>(row_i + k);
+        const Floats a = (load<Floats>(diagonal + k) + own) - (K + K);
+        best.offer(__builtin_convertvector(b * b / (a > least ? a : least), Doubles), k);
+    }
+    return best.result();
+}
+
+/* Without bias: v -= step row_i, then the largest gain v_k^2 / K_kk of one coordinate, and the largest violation. */
+Extremes update_one(double* v, const float* row_i, double step, const float* diagonal, const int8_t* up,
+                    const int8_t* low, int64_t begin, int64_t end) {
+    Best best{Doubles{}, Longs{} - 1};
+    const Floats least = Floats{} + 1e-12f;
+    Doubles largest{};
+    for (int64_t k = begin; k < end; k += kWidth) {
+        const Doubles x = load<Doubles>(v + k) - step * wide(row_i + k);
+        __builtin_memcpy(v + k, &x, sizeof x);
+        const Doubles size = ((mask(up + k) & (x > 0)) | (mask(low + k) & (x < 0))) ? (x > 0 ? x : -x) : Doubles{};
+        largest = size > largest ? size : largest;
+        const Floats b = __builtin_convertvector(size, Floats), a = load<Floats>(diagonal + k);
+        best.offer(__builtin_convertvector(b * b / (a > least ? a : least), Doubles), k);
+    }
+    Extremes result{best.result(), 0.0};
+    for (int r = 0; r < kWidth; ++r) result.lowest = -largest[r] < result.lowest ? -largest[r] : result.lowest;
+    return result;
+}
+
+const SmoCode code = {update, partner, update_one};
+
+}  // namespace SVMCUT_LANES
+}  // namespace svmcut

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# distutils: sources = csrc/smo.cc csrc/kernel_rows.cc
+"""SMO; see csrc/svmcut.h, section smo.cc."""
+
+import numpy as np
+
+from libc.stdint cimport int8_t, int32_t, int64_t
+
+cdef extern from "svmcut.h" nogil:
+    int SVMCUT_OK
+    ctypedef struct svmcut_csr:
+        const float* data
+        const int32_t* indices
+        const int64_t* indptr
+        int64_t n_rows
+        int64_t n_features
+    ctypedef struct svmcut_kernel:
+        int32_t type
+        int32_t degree
+        double gamma
+        double scale
+        double offset
+    ctypedef struct svmcut_smo:
+        pass
+    ctypedef struct svmcut_smo_state:
+        int64_t iterations, evaluations, active, support
+        double dual, highest, lowest
+    svmcut_smo* svmcut_smo_new(const svmcut_csr*, const double*, const svmcut_kernel*, double, int, double, int)
+    void svmcut_smo_delete(svmcut_smo*)
+    int svmcut_smo_run(svmcut_smo*, double, int64_t, double, int, int*)
+    int svmcut_smo_make_whole(svmcut_smo*, int)
+    void svmcut_smo_rescale(svmcut_smo*, double)
+    void svmcut_smo_read(const svmcut_smo*, svmcut_smo_state*)
+    void svmcut_smo_solution(const svmcut_smo*, double*, double*)
+
+
+cdef class Smo:
+    """One run of SMO over a set of points.
+
+    Parameters
+    ----------
+    X : Csr
+        (n, d) points, n >= 1; their arrays are shared and must not change.
+    y : (n,) float64
+        Labels; their sign counts.
+    kernel : Kernel
+    C : float
+        Weight of one example's loss.
+    free_bias : bool
+    cache_mb : float
+        Megabytes of kernel rows that are kept; two rows at least.
+    threads : int
+    instructions : {0, 1, 2}
+        Fastest, portable, AVX2.
+
+    Attributes
+    ----------
+    iterations, evaluations, active, support : int
+        Steps, kernel values, points not put aside, nonzero coefficients.
+    dual, highest, lowest : float
+        Dual value, and the extremes of v = y - K beta over what may rise and what may fall.
+
+    Raises
+    ------
+    MemoryError
+    """
+
+    cdef object X
+    cdef const float[::1] _data
+    cdef const int32_t[::1] _indices
+    cdef const int64_t[::1] _indptr
+    cdef svmcut_csr _rows
+    cdef svmcut_smo* _smo
+    cdef svmcut_smo_state _state
+    cdef public int threads
+
+    def __cinit__(self, X, const double[::1] y, kernel, double C, bint free_bias=True, double cache_mb=40.0,
+                  int threads=1, int instructions=0):
+        cdef svmcut_kernel K
+        self.X, self.threads = X, threads
+        self._data, self._indices, self._indptr = X.data, X.indices, X.indptr
+        self._rows.data = &self._data[0] if self._data.shape[0] else NULL
+        self._rows.indices = &self._indices[0] if self._indices.shape[0] else NULL
+        self._rows.indptr = &self._indptr[0]
+        self._rows.n_rows = self._indptr.shape[0] - 1
+        self._rows.n_features = X.n_features
+        if self._rows.n_rows < 1 or y.shape[0] != self._rows.n_rows:
+            raise ValueError("y does not fit the rows")
+        K.type, K.degree = kernel.number, kernel.degree
+        K.gamma, K.scale, K.offset = kernel.gamma, kernel.scale, kernel.offset
+        with nogil:
+            self._smo = svmcut_smo_new(&self._rows, &y[0], &K, C, free_bias, cache_mb * 1e6, instructions)
+        if self._smo == NULL:
+            raise MemoryError(f"no memory for SMO over {X.n_rows} points with {cache_mb:g} MB of kernel rows")
+        svmcut_smo_read(self._smo, &self._state)
+
+    def __dealloc__(self):
+        if self._smo != NULL:
+            svmcut_smo_delete(self._smo)
+
+    iterations = property(lambda self: (<Smo>self)._state.iterations)
+    evaluations = property(lambda self: (<Smo>self)._state.evaluations)
+    active = property(lambda self: (<Smo>self)._state.active)
+    support = property(lambda self: (<Smo>self)._state.support)
+    dual = property(lambda self: (<Smo>self)._state.dual)
+    highest = property(lambda self: (<Smo>self)._state.highest)
+    lowest = property(lambda self: (<Smo>self)._state.lowest)
+
+    def run(self, double tolerance, int64_t steps, double seconds=1e300):
+        """Goes on for so many steps and seconds, or until no violation exceeds the tolerance; tells whether that is so.
+
+        When it is, every point is active.
+        """
+        cdef int finished = 0, status
+        with nogil:
+            status = svmcut_smo_run(self._smo, tolerance, steps, seconds, self.threads, &finished)
+            svmcut_smo_read(self._smo, &self._state)
+        if status != SVMCUT_OK:
+            raise MemoryError("no memory for SMO")
+        return bool(finished)
+
+    def make_whole(self):
+        """Brings v up to date for every point, and makes all active."""
+        cdef int status
+        with nogil:
+            status = svmcut_smo_make_whole(self._smo, self.threads)
+            svmcut_smo_read(self._smo, &self._state)
+        if status != SVMCUT_OK:
+            raise MemoryError("no memory for SMO")
+
+    def rescale(self, double C):
+        """Goes to another C from the present solution times C_new / C."""
+        self.make_whole()
+        svmcut_smo_rescale(self._smo, C)
+        svmcut_smo_read(self._smo, &self._state)
+
+    def solution(self):
+        """beta = alpha y and v = y - K beta, (n,) float64 each; v is exact where every point is active."""
+        cdef double[::1] beta = np.empty(self._rows.n_rows)
+        cdef double[::1] v = np.empty(self._rows.n_rows)
+        svmcut_smo_solution(self._smo, &beta[0], &v[0])
+        return np.asarray(beta), np.asarray(v)

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is looked at before training: labels, queries, memory."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from svmcut.data import Examples
+from svmcut.errors import DataError, MemoryLimitError
+from svmcut.machine import available_memory
+
+
+def label_warnings(examples: Examples) -> list[str]:
+    """What a user should know about the labels of a classification set."""
+    positive = int(np.count_nonzero(examples.y > 0))
+    if 0 < positive < len(examples):
+        return []
+    sign, empty = ("positive", "negative") if positive else ("negative", "positive")
+    return [
+        f"all {len(examples)} labels of {examples.source.path} are {sign} (a label is positive if it is above 0) and "
+        f"none is {empty}; the model will predict a constant"
+    ]
+
+
+def rank_warnings(bound) -> list[str]:
+    """What a user should know about the queries of a ranking set."""
+    if bound.n_pairs:
+        return []
+    return ["no query has two rows with different labels; there is nothing to rank and all weights will be 0"]
+
+
+def check_memory(path: str, n_features: int, limit_mb: float | None) -> None:
+    """Refuses a set whose weight vectors would not fit.
+
+    Raises
+    ------
+    MemoryLimitError
+        When a dozen vectors of one float64 a feature need more than the limit, or than the machine has.
+    """
+    need = 12 * 8 * n_features / 1e6
+    available = limit_mb if limit_mb is not None else available_memory()
+    if available is not None and need > available:
+        raise MemoryLimitError(
+            f"{path}: training on {n_features} features needs about {need:,.0f} MB for weight vectors and "
+            f"{available:,.0f} MB are available"
+        )
+
+
+def check_queries(examples: Examples) -> None:
+    """Refuses queries that are not in increasing order, with the line.
+
+    Raises
+    ------
+    DataError
+    """
+    qid = examples.qid
+    if qid is None:
+        return
+    path, line_of = examples.source.path, examples.source.line_of
+    falls = np.flatnonzero(qid[1:] < qid[:-1])
+    if len(falls):
+        row = int(falls[0]) + 1
+        raise DataError(path, f"qid {qid[row]} follows {qid[row - 1]}; qids must not decrease", line_of(row))
+    if qid[0] < 0:
+        raise DataError(path, f"qid {qid[0]} is negative; expected 0 or more", line_of(0))
