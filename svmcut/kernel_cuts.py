@@ -48,6 +48,9 @@ class KernelCutTrainer(Trainer):
     def __init__(self, examples: Examples, config: Config, solver: str):
         self.solver = solver
         super().__init__(examples, config)
+        if config.kernel.name == "sigmoid":
+            self.warnings = [*self.warnings, "the sigmoid kernel need not be positive semidefinite; where it is not, "
+                             "primal, dual and gap bound nothing"]  # fmt: skip
 
     def _make_space(self):
         if self.config.bias:
