@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 #: Rows up to which a dual bound of the full problem is computed unless the options say otherwise.
 CERTIFIED_ROWS = 50_000
+#: Megabytes for stored kernel values and features; half of them for the Gram matrix.
+_BUDGET = 4000.0
 #: Work (kernel values times 8 + nonzeros of a row) up to which they are computed in float64, about 20 s of one CPU.
 _EXACT = 1_000_000_000
 
@@ -59,7 +61,7 @@ class KernelCutTrainer(Trainer):
         self._rows = self._rows_of(self.X)
         self._basis = None
         if self.solver == "cutting-plane":
-            return KernelSpace(self._rows, self._memory() / 2)
+            return KernelSpace(self._rows, self._budget() / 2)
         if self.solver == "subspace":
             return self._span(self._basis_points())
         return None
@@ -174,7 +176,7 @@ class KernelCutTrainer(Trainer):
         if self._certifies():
             model = solver.bundle.solve(objective.C, 1e-3 * problem.stop.target(progress.primal) / objective.C)
             dual = self._dual(model.lower + 0.5 * model.squared_norm, model.w.coefficients())
-            outcome.certificate = (self._primal(outcome.model, objective), dual)
+            outcome.certificate = self._bracket(self._primal(outcome.model, objective), dual)
         elif self._basis is not None:
             outcome.certificate = (progress.primal, math.nan)
         if self._basis is not None:
@@ -217,11 +219,16 @@ class KernelCutTrainer(Trainer):
         if not len(self._basis):
             raise DataError(self.examples.source.path, "every row is zero in the feature space of the kernel")
         exact = self._is_small(n * len(self._basis))
-        F = self._basis.features(self.X, None if exact else self._rows, memory / 3)
+        F = self._basis.features(self.X, None if exact else self._rows, self._budget() / 3)
         self._extra_evaluations += points.n_rows**2 + exact * n * len(self._basis)
         return Subspace(F, trace=self._certifies())
 
+    def _budget(self) -> float:
+        """Megabytes that decide how numbers are stored; the same on every machine that has as much, as models are."""
+        return min(_BUDGET, self._memory())
+
     def _memory(self) -> float:
+        """Megabytes there are, or may be used."""
         limit = self.config.max_memory
         available = available_memory()
         return min(limit or math.inf, 0.8 * available if available is not None else 4000.0)
@@ -284,4 +291,8 @@ class KernelCutTrainer(Trainer):
         squared = max(0.0, float(coef[points] @ self._expand(Z, Z, coef[points])))
         theta = min(most, offset / squared) if squared > 0 else most
         return theta * offset - 0.5 * theta * theta * squared
+
+    def _bracket(self, primal: float, dual: float) -> tuple[float, float]:
+        """Both, or no dual where it lies above the primal: the kernel is not positive semidefinite then."""
+        return primal, dual if dual <= primal * (1 + 1e-6) else math.nan
 
