@@ -7,145 +7,22 @@
  * soon are put aside (shrinking); the rest is laid out anew, so rows are as short as the active set. v of the points put
  * aside is made up for in one blocked pass over the coefficients that changed since v was last whole.
  */
-#include "svmcut.h"
+#include "smo.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <limits>
+#include <memory>
 #include <new>
-#include <vector>
-
-#include "crew.h"
-#include "kernel_points.h"
-#include "row_cache.h"
 
 namespace svmcut {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-struct Candidate {
-    double value;
-    int64_t at;
-};
-struct Extremes {
-    Candidate highest;
-    double lowest;
-};
-struct SmoCode {
-    Extremes (*update)(double*, const float*, const float*, double, const int8_t*, const int8_t*, int64_t, int64_t);
-    Candidate (*partner)(const double*, const float*, const float*, double, float, const int8_t*, int64_t, int64_t);
-    Candidate (*companion)(const double*, const float*, const float*, double, float, const int8_t*, const int8_t*,
-                           int64_t, int64_t);
-    Extremes (*update_two)(double*, const float*, const float*, double, double, const float*, const int8_t*,
-                           const int8_t*, int64_t, int64_t);
-};
-
-}  // namespace
-}  // namespace svmcut
-
-#define SVMCUT_LANES smo_portable
-#define SVMCUT_LANE_BYTES 16
-#include "smo_lanes.h"
-#undef SVMCUT_LANES
-#undef SVMCUT_LANE_BYTES
-
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define SVMCUT_VECTOR_CODE 1
-#pragma GCC diagnostic ignored "-Wpsabi"
-#pragma GCC push_options
-#pragma GCC target("avx2,fma")
-#define SVMCUT_LANES smo_avx2
-#define SVMCUT_LANE_BYTES 32
-#include "smo_lanes.h"
-#undef SVMCUT_LANES
-#undef SVMCUT_LANE_BYTES
-#pragma GCC pop_options
-
-#pragma GCC push_options
-#pragma GCC target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")
-#define SVMCUT_LANES smo_avx512
-#define SVMCUT_LANE_BYTES 64
-#include "smo_lanes.h"
-#undef SVMCUT_LANES
-#undef SVMCUT_LANE_BYTES
-#pragma GCC pop_options
-#endif
-
-namespace svmcut {
-namespace {
-
-const SmoCode& smo_code(int instructions) {
-#ifdef SVMCUT_VECTOR_CODE
-    __builtin_cpu_init();
-    const bool two = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    const bool five = two && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-    if (instructions == SVMCUT_FASTEST && five) return smo_avx512::code;
-    if (instructions != SVMCUT_PORTABLE && two) return smo_avx2::code;
-#endif
-    return smo_portable::code;
-}
-
-/* Points a thread takes at once. */
-constexpr int64_t kPiece = 4096;
 /* Points are put aside when so large a part of the active ones can go. */
 constexpr double kWorthShrinking = 0.1;
 
 }  // namespace
 }  // namespace svmcut
-
-using svmcut::kInfinity;
-
-struct svmcut_smo {
-    svmcut_csr X;
-    svmcut_kernel kernel;
-    double C;
-    bool free_bias, unshrunk = false;
-    const svmcut::KernelCode* rows_code;
-    const svmcut::SmoCode* code;
-    svmcut::Points points;
-    svmcut::RowCache cache;
-    int64_t n, active, iterations = 0, evaluations = 0, until_shrinking;
-    double dual = 0, highest = kInfinity, lowest = -kInfinity;
-    svmcut::Candidate next{0, -1};
-    /* By position; positions below `active` are laid out. Padded to whole tiles. */
-    std::vector<int64_t> order;
-    std::vector<double> v, beta, whole_v, whole_beta;
-    std::vector<int8_t> y, up, low;
-    std::vector<float> diagonal;
-    std::vector<double> sums;
-
-    bool open(const double* labels, double cache_bytes);
-    void mark(int64_t p) {
-        const double a = beta[p] * y[p];
-        up[p] = y[p] > 0 ? -(a < C) : -(a > 0);
-        low[p] = y[p] > 0 ? -(a > 0) : -(a < C);
-    }
-    bool lay_out() {
-        if (!points.build(X, kernel, order.data(), active, layout)) return false;
-        sums.resize(points.layout == svmcut::Layout::kColumns ? static_cast<size_t>(active) : 0);
-        return true;
-    }
-    int layout = -1;
-
-    const float* row(int64_t p, svmcut::Crew& crew, int* status);
-    int step(svmcut::Crew& crew);
-    /* The loops over the active points, cut into pieces that depend on their number alone. */
-    int64_t piece() const { return std::max(svmcut::kPiece, svmcut::RowCache::padded(active / 256)); }
-    int64_t pieces() const { return (active + piece() - 1) / piece(); }
-    template <class Search>
-    svmcut::Candidate search(svmcut::Crew& crew, Search&& part);
-    template <class Update>
-    svmcut::Extremes update(svmcut::Crew& crew, Update&& part);
-    void move_two(int64_t i, int64_t j, const float* row_i, const float* row_j, double* moves);
-    void select();
-    void restart_counter() { until_shrinking = std::min<int64_t>(n, 1000); }
-    int shrink();
-    int make_whole(int threads);
-    void permute(const std::vector<int64_t>& kept, const std::vector<int64_t>& aside);
-};
 
 bool svmcut_smo::open(const double* labels, double cache_bytes) {
     const auto room = static_cast<size_t>(svmcut::RowCache::padded(n) + svmcut::kTile);

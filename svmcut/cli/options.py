@@ -140,12 +140,13 @@ LEARN = (
     Option("rescaling", ("-o", "--rescaling"), one_of(RESCALINGS), "margin (2) or slack (1) rescaling.", MAIN),
     Option("slack_norm", ("-p",), integer(1, 2), "1 for C xi, 2 for C xi^2.", MAIN),
     Option("bias", ("--b", "--bias"), ANY, "Value of the regularised constant feature; 0 for none.", MAIN),
-    Option("solver", ("--solver",), one_of(SOLVERS), "auto, cutting-plane, or smo (with a kernel, what auto chooses too).", MAIN),
+    Option("solver", ("--solver",), one_of(SOLVERS),
+           "auto, cutting-plane, or smo (with a kernel, what auto chooses too).", MAIN),
     Option("algorithm", ("-w",), integer(0, 9),
            "svm_perf's algorithm number 0-4 or 9; all lead to the same optimum.", MAIN),
     Option("epsilon", ("-e", "--epsilon"), number(0, above=True),
-           "Stop when primal - dual <= C * epsilon (percent points of the loss), default 0.1. With a kernel: tolerance of the "
-           "KKT conditions, default 0.001.", STOP),
+           "Stop when primal - dual <= C * epsilon (percent points of the loss), default 0.1. With a kernel: "
+           "tolerance of the KKT conditions, default 0.001.", STOP),
     Option("gap", ("--gap",), number(0, 1, above=True),
            "Stop when (primal - dual) / primal is at most this, instead of --epsilon.", STOP),
     Option("max_iterations", ("--max-iterations",), integer(1),

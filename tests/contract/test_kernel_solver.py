@@ -6,8 +6,8 @@ import itertools
 import numpy as np
 import pytest
 from reference.kernel import matrix, maximum, primal
-
 from svmcut._native.smo import Smo as NativeSmo
+
 from svmcut.data import Csr
 from svmcut.kernels import Kernel
 from svmcut.solvers.smo import KernelProblem, Smo
@@ -79,7 +79,8 @@ def test_cache_size_instructions_and_shrinking_leave_the_optimum(free_bias):
 
 def test_same_bytes_for_any_number_of_threads_and_in_a_second_run():
     X, y = data(4, n=9000, d=3)
-    solutions = {solve(X, y, Kernel("rbf"), 0.5, tolerance=1e-3, threads=t)[-1].solution().beta.tobytes() for t in (1, 2, 3, 1)}
+    runs = (solve(X, y, Kernel("rbf"), 0.5, tolerance=1e-3, threads=threads) for threads in (1, 2, 3, 1))
+    solutions = {run[-1].solution().beta.tobytes() for run in runs}
     assert len(solutions) == 1
 
 

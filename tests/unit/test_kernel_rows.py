@@ -4,8 +4,8 @@
 import numpy as np
 import pytest
 from reference.kernel import matrix
-
 from svmcut._native.kernels import KernelRows, exp_float32
+
 from svmcut.data import Csr
 from svmcut.kernels import KERNELS, Kernel
 
