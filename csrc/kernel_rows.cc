@@ -243,10 +243,10 @@ struct svmcut_kernel_rows {
     const svmcut::KernelCode* code;
 };
 
-extern "C" svmcut_kernel_rows* svmcut_kernel_rows_new(const svmcut_csr* X, const svmcut_kernel* kernel,
+extern "C" svmcut_kernel_rows* svmcut_kernel_rows_new(const svmcut_csr* X, const svmcut_kernel* kernel, int layout,
                                                       int instructions) {
     std::unique_ptr<svmcut_kernel_rows> rows(new (std::nothrow) svmcut_kernel_rows);
-    if (!rows || !rows->points.build(*X, *kernel, nullptr, 0)) return nullptr;
+    if (!rows || !rows->points.build(*X, *kernel, nullptr, 0, layout)) return nullptr;
     rows->code = &svmcut::kernel_code(instructions);
     return rows.release();
 }

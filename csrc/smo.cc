@@ -2,137 +2,27 @@
  *
  * max  sum_i beta_i y_i - 1/2 beta'K beta   with 0 <= beta_i y_i <= C, and sum beta = 0 where the bias is free
  *
- * Pairs by second-order selection (Fan, Chen, Lin, JMLR 6, 2005); without bias one coordinate, the one of the largest
- * gain. v = y - K beta is held in float64, kernel rows are float32. Points that sit on a bound and cannot be selected
+ * Pairs by second-order selection (Fan, Chen, Lin, JMLR 6, 2005); without bias the one of the largest gain and the one
+ * that gains most with it (Steinwart, Hush, Scovel, JMLR 12, 2011). v = y - K beta is held in float64, kernel rows are float32. Points that sit on a bound and cannot be selected
  * soon are put aside (shrinking); the rest is laid out anew, so rows are as short as the active set. v of the points put
  * aside is made up for in one blocked pass over the coefficients that changed since v was last whole.
  */
-#include "svmcut.h"
+#include "smo.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <limits>
+#include <memory>
 #include <new>
-#include <vector>
-
-#include "kernel_points.h"
-#include "parallel.h"
-#include "row_cache.h"
 
 namespace svmcut {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-struct Candidate {
-    double value;
-    int64_t at;
-};
-struct Extremes {
-    Candidate highest;
-    double lowest;
-};
-struct SmoCode {
-    Extremes (*update)(double*, const float*, const float*, double, const int8_t*, const int8_t*, int64_t, int64_t);
-    Candidate (*partner)(const double*, const float*, const float*, double, float, const int8_t*, int64_t, int64_t);
-    Extremes (*update_one)(double*, const float*, double, const float*, const int8_t*, const int8_t*, int64_t, int64_t);
-};
-
-}  // namespace
-}  // namespace svmcut
-
-#define SVMCUT_LANES smo_portable
-#define SVMCUT_LANE_BYTES 16
-#include "smo_lanes.h"
-#undef SVMCUT_LANES
-#undef SVMCUT_LANE_BYTES
-
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define SVMCUT_VECTOR_CODE 1
-#pragma GCC diagnostic ignored "-Wpsabi"
-#pragma GCC push_options
-#pragma GCC target("avx2,fma")
-#define SVMCUT_LANES smo_avx2
-#define SVMCUT_LANE_BYTES 32
-#include "smo_lanes.h"
-#undef SVMCUT_LANES
-#undef SVMCUT_LANE_BYTES
-#pragma GCC pop_options
-
-#pragma GCC push_options
-#pragma GCC target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")
-#define SVMCUT_LANES smo_avx512
-#define SVMCUT_LANE_BYTES 64
-#include "smo_lanes.h"
-#undef SVMCUT_LANES
-#undef SVMCUT_LANE_BYTES
-#pragma GCC pop_options
-#endif
-
-namespace svmcut {
-namespace {
-
-const SmoCode& smo_code(int instructions) {
-#ifdef SVMCUT_VECTOR_CODE
-    __builtin_cpu_init();
-    const bool two = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    const bool five = two && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-    if (instructions == SVMCUT_FASTEST && five) return smo_avx512::code;
-    if (instructions != SVMCUT_PORTABLE && two) return smo_avx2::code;
-#endif
-    return smo_portable::code;
-}
 
 /* Points are put aside when so large a part of the active ones can go. */
 constexpr double kWorthShrinking = 0.1;
 
 }  // namespace
 }  // namespace svmcut
-
-using svmcut::kInfinity;
-
-struct svmcut_smo {
-    svmcut_csr X;
-    svmcut_kernel kernel;
-    double C;
-    bool free_bias, unshrunk = false;
-    const svmcut::KernelCode* rows_code;
-    const svmcut::SmoCode* code;
-    svmcut::Points points;
-    svmcut::RowCache cache;
-    int64_t n, active, iterations = 0, evaluations = 0, until_shrinking;
-    double dual = 0, highest = kInfinity, lowest = -kInfinity;
-    svmcut::Candidate next{0, -1};
-    /* By position; positions below `active` are laid out. Padded to whole tiles. */
-    std::vector<int64_t> order;
-    std::vector<double> v, beta, whole_v, whole_beta;
-    std::vector<int8_t> y, up, low;
-    std::vector<float> diagonal;
-    std::vector<double> sums;
-
-    bool open(const double* labels, double cache_bytes);
-    void mark(int64_t p) {
-        const double a = beta[p] * y[p];
-        up[p] = y[p] > 0 ? -(a < C) : -(a > 0);
-        low[p] = y[p] > 0 ? -(a > 0) : -(a < C);
-    }
-    bool lay_out() {
-        if (!points.build(X, kernel, order.data(), active, layout)) return false;
-        sums.resize(points.layout == svmcut::Layout::kColumns ? static_cast<size_t>(active) : 0);
-        return true;
-    }
-    int layout = -1;
-
-    const float* row(int64_t p, int threads, int* status);
-    int step(int threads);
-    void select();
-    void restart_counter() { until_shrinking = std::min<int64_t>(n, 1000); }
-    int shrink();
-    int make_whole(int threads);
-    void permute(const std::vector<int64_t>& kept, const std::vector<int64_t>& aside);
-};
 
 bool svmcut_smo::open(const double* labels, double cache_bytes) {
     const auto room = static_cast<size_t>(svmcut::RowCache::padded(n) + svmcut::kTile);
@@ -159,7 +49,30 @@ bool svmcut_smo::open(const double* labels, double cache_bytes) {
     return cache.open(n, cache_bytes);
 }
 
-const float* svmcut_smo::row(int64_t p, int threads, int* status) {
+template <class Search>
+svmcut::Candidate svmcut_smo::search(svmcut::Crew& crew, Search&& part) {
+    svmcut::Candidate found[257];
+    found[0] = {0.0, -1};
+    const int64_t size = piece(), count = pieces();
+    crew.run(count, [&](int64_t k) { found[k] = part(k * size, std::min((k + 1) * size, active)); });
+    for (int64_t k = 1; k < count; ++k)
+        if (found[k].at >= 0 && (found[0].at < 0 || found[k].value > found[0].value)) found[0] = found[k];
+    return found[0];
+}
+
+template <class Update>
+svmcut::Extremes svmcut_smo::update(svmcut::Crew& crew, Update&& part) {
+    double low_end[257];
+    const int64_t size = piece();
+    const svmcut::Candidate best = search(crew, [&](int64_t begin, int64_t end) {
+        const svmcut::Extremes found = part(begin, end);
+        low_end[begin / size] = found.lowest;
+        return found.highest;
+    });
+    return {best, *std::min_element(low_end, low_end + pieces())};
+}
+
+const float* svmcut_smo::row(int64_t p, svmcut::Crew& crew, int* status) {
     bool missing;
     float* out = cache.row(p, &missing);
     if (!missing) return out;
@@ -168,8 +81,12 @@ const float* svmcut_smo::row(int64_t p, int threads, int* status) {
         *status = SVMCUT_NO_MEMORY;
         return out;
     }
-    (void)threads;
-    rows_code->evaluate(points, query.query.get(), 1, 0, points.tiles, out, active, sums.data());
+    const int64_t tiles = piece() / svmcut::kTile;
+    crew.run((points.tiles + tiles - 1) / tiles, [&](int64_t k) {
+        const int64_t first = k * tiles, last = std::min(first + tiles, points.tiles), at = first * svmcut::kTile;
+        rows_code->evaluate(points, query.query.get(), 1, first, last, out + at, active,
+                            sums.empty() ? nullptr : sums.data() + at);
+    });
     std::fill(out + active, out + svmcut::RowCache::padded(active), 0.0f);
     evaluations += active;
     return out;
@@ -179,25 +96,66 @@ const float* svmcut_smo::row(int64_t p, int threads, int* status) {
 void svmcut_smo::select() {
     const std::vector<float> zero(v.size(), 0.0f);
     const auto found = free_bias ? code->update(v.data(), zero.data(), zero.data(), 0.0, up.data(), low.data(), 0, active)
-                                 : code->update_one(v.data(), zero.data(), 0.0, diagonal.data(), up.data(), low.data(), 0, active);
+                                 : code->update_two(v.data(), zero.data(), zero.data(), 0.0, 0.0, diagonal.data(), up.data(),
+                                                    low.data(), 0, active);
     next = found.highest;
     highest = free_bias ? next.value : -found.lowest;
     lowest = found.lowest;
 }
 
-/* Moves one pair (one coordinate without bias); sets the next i and the extremes. */
-int svmcut_smo::step(int threads) {
+/* The best of beta_i and beta_j in their box, each within what is allowed; j < 0: beta_i alone. */
+void svmcut_smo::move_two(int64_t i, int64_t j, const float* row_i, const float* row_j, double* moves) {
+    const double a = std::max(static_cast<double>(row_i[i]), 1e-12), v_i = v[i];
+    const double low_i = y[i] > 0 ? 0.0 : -C, high_i = low_i + C;
+    double best_i = std::clamp(beta[i] + v_i / a, low_i, high_i), best_j = j < 0 ? 0.0 : beta[j];
+    double gain = (best_i - beta[i]) * (v_i - 0.5 * a * (best_i - beta[i]));
+    if (j >= 0) {
+        const double c = std::max(static_cast<double>(row_j[j]), 1e-12), K = row_i[j], v_j = v[j];
+        const double low_j = y[j] > 0 ? 0.0 : -C, high_j = low_j + C;
+        const auto offer = [&](double to_i, double to_j) {
+            const double s = to_i - beta[i], t = to_j - beta[j];
+            const double value = s * v_i + t * v_j - 0.5 * (a * s * s + 2 * K * s * t + c * t * t);
+            if (value > gain) {
+                gain = value;
+                best_i = to_i;
+                best_j = to_j;
+            }
+        };
+        const double area = a * c - K * K;
+        const double to_i = beta[i] + (v_i * c - v_j * K) / area, to_j = beta[j] + (v_j * a - v_i * K) / area;
+        if (area > 1e-12 * a * c && to_i >= low_i && to_i <= high_i && to_j >= low_j && to_j <= high_j) {
+            offer(to_i, to_j);
+        } else {
+            for (const double edge : {low_i, high_i})
+                offer(edge, std::clamp(beta[j] + (v_j - K * (edge - beta[i])) / c, low_j, high_j));
+            for (const double edge : {low_j, high_j})
+                offer(std::clamp(beta[i] + (v_i - K * (edge - beta[j])) / a, low_i, high_i), edge);
+        }
+        moves[1] = best_j - beta[j];
+        beta[j] = best_j;
+        mark(j);
+    }
+    moves[0] = best_i - beta[i];
+    beta[i] = best_i;
+    mark(i);
+    dual += gain;
+}
+
+/* Moves one pair; sets the next i and the extremes. */
+int svmcut_smo::step(svmcut::Crew& crew) {
     int status = SVMCUT_OK;
     const int64_t i = next.at;
-    const float* const row_i = row(i, threads, &status);
+    const float* const row_i = row(i, crew, &status);
     if (status) return status;
     svmcut::Extremes found;
     if (free_bias) {
-        int64_t j = code->partner(v.data(), row_i, diagonal.data(), v[i], diagonal[i], low.data(), 0, active).at;
+        int64_t j = search(crew, [&](int64_t begin, int64_t end) {
+            return code->partner(v.data(), row_i, diagonal.data(), v[i], diagonal[i], low.data(), begin, end);
+        }).at;
         if (j < 0) /* gains that are no numbers; the most violating pair still moves */
             for (int64_t p = 0; p < active; ++p)
                 if (low[p] && (j < 0 || v[p] < v[j])) j = p;
-        const float* const row_j = row(j, threads, &status);
+        const float* const row_j = row(j, crew, &status);
         if (status) return status;
         const double b = v[i] - v[j];
         const double a = std::max(static_cast<double>(row_i[i]) + row_j[j] - 2.0 * row_i[j], 1e-12);
@@ -210,16 +168,23 @@ int svmcut_smo::step(int threads) {
         dual += s * (b - 0.5 * a * s);
         mark(i);
         mark(j);
-        found = code->update(v.data(), row_i, row_j, s, up.data(), low.data(), 0, active);
+        found = update(crew, [&](int64_t begin, int64_t end) {
+            return code->update(v.data(), row_i, row_j, s, up.data(), low.data(), begin, end);
+        });
         highest = found.highest.value;
     } else {
-        const double a = std::max(static_cast<double>(row_i[i]), 1e-12);
-        const double top = y[i] > 0 ? C : 0.0, bottom = y[i] > 0 ? 0.0 : -C;
-        const double moved = std::clamp(beta[i] + v[i] / a, bottom, top), s = moved - beta[i];
-        dual += s * (v[i] - 0.5 * a * s);
-        beta[i] = moved;
-        mark(i);
-        found = code->update_one(v.data(), row_i, s, diagonal.data(), up.data(), low.data(), 0, active);
+        int64_t j = search(crew, [&](int64_t begin, int64_t end) {
+            return code->companion(v.data(), row_i, diagonal.data(), v[i], diagonal[i], up.data(), low.data(), begin, end);
+        }).at;
+        const float* const row_j = j < 0 ? row_i : row(j, crew, &status);
+        if (status) return status;
+        if (j == i) j = -1;
+        double moves[2] = {0.0, 0.0};
+        move_two(i, j, row_i, row_j, moves);
+        found = update(crew, [&](int64_t begin, int64_t end) {
+            return code->update_two(v.data(), row_i, row_j, moves[0], moves[1], diagonal.data(), up.data(), low.data(),
+                                    begin, end);
+        });
         highest = -found.lowest;
     }
     lowest = found.lowest;
@@ -322,6 +287,7 @@ extern "C" int svmcut_smo_run(svmcut_smo* smo, double tolerance, int64_t steps, 
     using Clock = std::chrono::steady_clock;
     const auto began = Clock::now();
     *finished = 0;
+    svmcut::Crew crew(threads);
     try {
         for (int64_t k = 0; k < steps; ++k) {
             if (smo->next.at < 0 || !(smo->highest - smo->lowest > (smo->free_bias ? 1 : 2) * tolerance)) {
@@ -342,7 +308,7 @@ extern "C" int svmcut_smo_run(svmcut_smo* smo, double tolerance, int64_t steps, 
                 }
                 if (const int status = smo->shrink()) return status;
             }
-            if (const int status = smo->step(threads)) return status;
+            if (const int status = smo->step(crew)) return status;
             if ((k & 15) == 15 && std::chrono::duration<double>(Clock::now() - began).count() > seconds) break;
         }
     } catch (const std::bad_alloc&) {

@@ -74,14 +74,34 @@ Candidate partner(const double* v, const float* row_i, const float* diagonal, do
     return best.result();
 }
 
-/* Without bias: v -= step row_i, then the largest gain v_k^2 / K_kk of one coordinate, and the largest violation. */
-Extremes update_one(double* v, const float* row_i, double step, const float* diagonal, const int8_t* up,
-                    const int8_t* low, int64_t begin, int64_t end) {
+/* Without bias, the partner of i: largest gain of beta_i and beta_k moving freely together, over those whose share of
+ * the move is allowed. */
+Candidate companion(const double* v, const float* row_i, const float* diagonal, double v_i, float own,
+                    const int8_t* up, const int8_t* low, int64_t begin, int64_t end) {
+    Best best{Doubles{}, Longs{} - 1};
+    const double a = own;
+    for (int64_t k = begin; k < end; k += kWidth) {
+        const Doubles x = load<Doubles>(v + k), K = wide(row_i + k), c = wide(diagonal + k);
+        const Doubles least = 1e-6 * a * c + 1e-30, area = a * c - K * K;
+        const Doubles move_i = v_i * c - x * K, move_k = x * a - v_i * K;
+        const Longs allowed = ((move_k > 0) & mask(up + k)) | ((move_k < 0) & mask(low + k));
+        const Doubles gain = (allowed & (move_i * v_i > 0)) ? v_i * move_i + x * move_k : Doubles{};
+        const Floats share = __builtin_convertvector(gain, Floats) /
+                             __builtin_convertvector(area > least ? area : least, Floats);
+        best.offer(__builtin_convertvector(share, Doubles), k);
+    }
+    return best.result();
+}
+
+/* Without bias: v -= step_i row_i + step_j row_j, then the largest gain v_k^2 / K_kk of one coordinate, and the largest
+ * violation. */
+Extremes update_two(double* v, const float* row_i, const float* row_j, double step_i, double step_j,
+                    const float* diagonal, const int8_t* up, const int8_t* low, int64_t begin, int64_t end) {
     Best best{Doubles{}, Longs{} - 1};
     const Floats least = Floats{} + 1e-12f;
     Doubles largest{};
     for (int64_t k = begin; k < end; k += kWidth) {
-        const Doubles x = load<Doubles>(v + k) - step * wide(row_i + k);
+        const Doubles x = load<Doubles>(v + k) - (step_i * wide(row_i + k) + step_j * wide(row_j + k));
         __builtin_memcpy(v + k, &x, sizeof x);
         const Doubles size = ((mask(up + k) & (x > 0)) | (mask(low + k) & (x < 0))) ? (x > 0 ? x : -x) : Doubles{};
         largest = size > largest ? size : largest;
@@ -93,7 +113,7 @@ Extremes update_one(double* v, const float* row_i, double step, const float* dia
     return result;
 }
 
-const SmoCode code = {update, partner, update_one};
+const SmoCode code = {update, partner, companion, update_two};
 
 }  // namespace SVMCUT_LANES
 }  // namespace svmcut

@@ -186,7 +186,9 @@ int svmcut_kernel_scores(const svmcut_csr* rows, const svmcut_csr* support, cons
 
 /* Points laid out for kernel rows; the arrays of X must outlive them. Null when there is no memory. */
 typedef struct svmcut_kernel_rows svmcut_kernel_rows;
-svmcut_kernel_rows* svmcut_kernel_rows_new(const svmcut_csr* X, const svmcut_kernel* kernel, int instructions);
+/* layout: -1 for the one that suits, or a number of svmcut_kernel_rows_layout. */
+svmcut_kernel_rows* svmcut_kernel_rows_new(const svmcut_csr* X, const svmcut_kernel* kernel, int layout,
+                                           int instructions);
 void svmcut_kernel_rows_delete(svmcut_kernel_rows* rows);
 
 /* 0 tiles and products, 1 tiles and differences, 2 lists by feature. */

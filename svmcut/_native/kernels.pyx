@@ -24,7 +24,7 @@ cdef extern from "svmcut.h" nogil:
                              double*)
     ctypedef struct svmcut_kernel_rows:
         pass
-    svmcut_kernel_rows* svmcut_kernel_rows_new(const svmcut_csr*, const svmcut_kernel*, int)
+    svmcut_kernel_rows* svmcut_kernel_rows_new(const svmcut_csr*, const svmcut_kernel*, int, int)
     void svmcut_kernel_rows_delete(svmcut_kernel_rows*)
     int svmcut_kernel_rows_layout(const svmcut_kernel_rows*)
     void svmcut_kernel_rows_diagonal(const svmcut_kernel_rows*, double*)
@@ -91,6 +91,8 @@ cdef class KernelRows:
         Results have the same bytes for any number.
     instructions : {"fastest", "portable", "avx2"}
         What the machine lacks falls back.
+    layout : {"products", "differences", "columns"} or None
+        None for the one that suits.
 
     Attributes
     ----------
@@ -112,19 +114,20 @@ cdef class KernelRows:
     """
 
     cdef readonly int64_t n, evaluations
-    cdef readonly object X, kernel
+    cdef readonly object X, kernel, instructions
     cdef public int threads
     cdef _Rows _rows
     cdef svmcut_kernel_rows* _points
 
-    def __cinit__(self, X, kernel, int threads=1, instructions="fastest"):
+    def __cinit__(self, X, kernel, int threads=1, instructions="fastest", layout=None):
         self.X, self.kernel, self.threads = X, kernel, threads
         self._rows = _Rows(X)
         self.n = self._rows.csr.n_rows
         cdef svmcut_kernel K = _kernel(kernel)
-        cdef int code = INSTRUCTIONS[instructions]
+        cdef int code = INSTRUCTIONS[instructions], wanted = -1 if layout is None else LAYOUTS.index(layout)
+        self.instructions = instructions
         with nogil:
-            self._points = svmcut_kernel_rows_new(&self._rows.csr, &K, code)
+            self._points = svmcut_kernel_rows_new(&self._rows.csr, &K, wanted, code)
         if self._points == NULL:
             raise MemoryError(f"no memory for kernel rows over {self.n} points of {X.n_features} features")
 
@@ -184,7 +187,8 @@ cdef class KernelRows:
         """(q, m) float32 K(x_r, x_c); the columns are laid out anew, O(their nonzeros + m d)."""
         cdef const int64_t[::1] which = self._which(rows)
         columns = np.asarray(self._which(columns))
-        cdef KernelRows part = KernelRows(self.X.take(columns), self.kernel, self.threads)
+        cdef KernelRows part = KernelRows(self.X.take(columns), self.kernel, self.threads, self.instructions,
+                                          self.layout)
         values = part._evaluate(self._rows, which, which.shape[0], None)
         self.evaluations += part.evaluations
         return values

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/smo.cc csrc/kernel_rows.cc
+# distutils: sources = csrc/smo.cc csrc/smo_code.cc csrc/kernel_rows.cc
 """SMO; see csrc/svmcut.h, section smo.cc."""
 
 import numpy as np

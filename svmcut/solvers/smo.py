@@ -2,10 +2,12 @@
 """Sequential minimal optimisation over kernels.
 
     problem      min_{w,b}  P = 1/2 |w|^2 + C sum_i max(0, 1 - y_i (w.phi(x_i) + b)),   b free, or 0
-    dual         max_beta   D = sum_i beta_i y_i - 1/2 beta'K beta,   0 <= beta_i y_i <= C,   sum beta = 0 where b is free
+    dual         max_beta   D = sum_i beta_i y_i - 1/2 beta'K beta,   0 <= beta_i y_i <= C,   sum beta = 0 if b is free
     update       with v = y - K beta: i has the highest v of those that may rise, j maximises (v_i - v_j)^2 /
-                 (K_ii + K_jj - 2 K_ij) among those that may fall, and beta_i rises by what beta_j falls (Fan, Chen, Lin,
-                 JMLR 6, 2005, WSS 2). Without b one coordinate moves, that of the largest gain v_i^2 / K_ii.
+                 (K_ii + K_jj - 2 K_ij) among those that may fall, and beta_i rises by what beta_j falls (Fan, Chen and
+                 Lin, JMLR 6, 2005, WSS 2). Without b, i has the largest gain v_i^2 / K_ii of its own, j the largest
+                 together with i, and both move to their best point in the box (after Steinwart, Hush and Scovel, JMLR
+                 12, 2011): a thirtieth of the steps of one coordinate at a time on adult.
     stop         highest v that may rise - lowest that may fall <= tolerance; without b, no violation above it
     certificate  P - D, from v
 
