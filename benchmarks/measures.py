@@ -30,7 +30,7 @@ LOSSES = {
     "prec-at-k": ("precision", {}, np.geomspace(1, 1000, 7)),
     "rec-at-k": ("recall", {}, np.geomspace(1, 1000, 7)),
     "roc-area": ("roc_area", {}, np.geomspace(1, 1000, 7)),
-    "average-precision": ("average_precision", {}, np.geomspace(1e-4, 1, 5)),
+    "average-precision": ("average_precision", {}, np.geomspace(1e-7, 1e-2, 6)),
 }
 COLUMNS = ("accuracy", "precision", "recall", "f1", "prbep", "roc_area", "average_precision")
 

@@ -121,7 +121,6 @@ class Outcome:
         Length of the longest cut normal, in the unit of the risk, and of w with the weight of the constant feature.
     multipliers : (cuts,) float64
         Of the final cuts, for C in the unit of the original.
-    warnings : list of str
     """
 
     model: LinearModel
@@ -134,7 +133,6 @@ class Outcome:
     longest_cut: float
     norm: float
     multipliers: Any
-    warnings: list[str] = field(default_factory=list)
 
 
 def label_warnings(examples: Examples) -> list[str]:
@@ -300,7 +298,6 @@ class Trainer:
             longest_cut=solver.bundle.largest_norm,
             norm=float(np.sqrt(space.dot(w, w))),
             multipliers=objective.c * solver.bundle.beta[1:],
-            warnings=self.warnings,
         )
 
     def _scaled_start(self, C: float) -> Start | None:

@@ -86,6 +86,7 @@ class Training:
         self._seconds = {"read": time.perf_counter() - self._began, "train": 0.0, "write": 0.0}
         self._config = configure(options)
         self._trainer = Trainer(self.examples, self._config)
+        self._warnings = list(self._trainer.warnings)
         self._validation = None
         if options.validate:
             self._validation = read_examples(options.validate, threads=options.threads, max_memory=options.max_memory)
@@ -127,6 +128,8 @@ class Training:
         self._say("done")
         self._seconds["write"] += time.perf_counter() - writing
         self.outcomes.append(outcome)
+        if not outcome.converged:
+            self._warnings.append(f"{target}: {stop_reason(outcome)}")
         if path or options.validate:
             self.rows.append(self._row(cost, target, outcome))
 
@@ -144,12 +147,14 @@ class Training:
             self._say(report.path_table(self.rows, chosen if options.select else None), end="")
         self._seconds["total"] = time.perf_counter() - self._began
         if options.report:
-            document = report.learn_report(options, self.examples, self.outcomes[chosen], self._seconds)
+            document = report.learn_report(
+                options, self.examples, self.outcomes[chosen], self._seconds, self._warnings
+            )
             if self.rows:
                 document["path"] = self.rows
             write_report(options.report, document)
         if not self.original:
-            for warning in self.outcomes[-1].warnings:
+            for warning in self._warnings:
                 warn(f"svmcut {options.command}", warning)
 
     def _observe(self, progress, objective) -> None:

@@ -121,12 +121,16 @@ def path_table(rows: list[dict[str, Any]], chosen: int | None) -> str:
 
 
 def peak_memory_mb() -> float:
-    """Largest resident size of the process so far."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / 1e6 if sys.platform == "darwin" else peak / 1e3
+    """Largest resident size of this process so far, in 10^6 bytes."""
+    try:
+        with open("/proc/self/status", encoding="ascii") as lines:  # ru_maxrss may be the parent's, kept across exec
+            return next(int(line.split()[1]) * 1024 / 1e6 for line in lines if line.startswith("VmHWM"))
+    except (OSError, StopIteration):
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
 
 
-def learn_report(options, examples, outcome, seconds: dict[str, float]) -> dict[str, Any]:
+def learn_report(options, examples, outcome, seconds: dict[str, float], warnings: list[str]) -> dict[str, Any]:
     """The JSON document of a training run; keys as docs/report.md lists them."""
     progress = outcome.progress
     return {
@@ -153,5 +157,5 @@ def learn_report(options, examples, outcome, seconds: dict[str, float]) -> dict[
         "seed": options.seed,
         "seconds": seconds,
         "peak_memory_mb": peak_memory_mb(),
-        "warnings": outcome.warnings,
+        "warnings": warnings,
     }
