@@ -107,8 +107,15 @@ def one_of(table: Mapping[str, int | None] | tuple[str, ...]) -> Kind:
     return Kind("NAME", parse)
 
 
+def one_line(text: str) -> str:
+    """Text for one line of a model file."""
+    if "\n" in text or "\r" in text:
+        raise ValueError(f"{text!r} is not one line of text")
+    return text
+
+
 ANY = number(-1e300, 1e300)
-TEXT = Kind("TEXT", str)
+TEXT = Kind("TEXT", one_line)
 PATH = Kind("FILE", str)
 
 
