@@ -80,9 +80,8 @@ class Training:
         self.rows: list[dict[str, Any]] = []
         self._say = report.out if options.verbosity > 0 else (lambda text="", end="\n": None)
         self._began, self._cpu_began = time.perf_counter(), time.process_time()
-        self._say("Reading training examples...", end="")
-        self.examples = read_examples(options.example_file, threads=options.threads, max_memory=options.max_memory)
-        self._say("done")
+        with report.step(self._say, "Reading training examples"):
+            self.examples = read_examples(options.example_file, threads=options.threads, max_memory=options.max_memory)
         self._seconds = {"read": time.perf_counter() - self._began, "train": 0.0, "write": 0.0}
         self._config = configure(options)
         self._trainer = Trainer(self.examples, self._config)
@@ -120,12 +119,11 @@ class Training:
             self._say(f"Solver: {outcome.solver}; {stop_reason(outcome)}")
         writing = time.perf_counter()
         self._say("Compacting linear model...done")
-        self._say("Writing learned model...", end="")
-        write_model(target, outcome.model)
-        if options.alphas:
-            with write_atomically(options.alphas) as output:
-                output.write("".join(f"{value:.17g}\n" for value in outcome.multipliers).encode())
-        self._say("done")
+        with report.step(self._say, "Writing learned model"):
+            write_model(target, outcome.model)
+            if options.alphas:
+                with write_atomically(options.alphas) as output:
+                    output.write("".join(f"{value:.17g}\n" for value in outcome.multipliers).encode())
         self._seconds["write"] += time.perf_counter() - writing
         self.outcomes.append(outcome)
         if not outcome.converged:

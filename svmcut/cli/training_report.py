@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import resource
@@ -15,9 +16,21 @@ from svmcut._version import __version__
 
 
 def out(text: str = "", end: str = "\n") -> None:
-    """Writes to standard output at once, so that a pipe sees each iteration as it ends."""
-    sys.stdout.write(text + end)
-    sys.stdout.flush()
+    """Prints at once; nothing where standard output is closed."""
+    print(text, end=end, flush=True)
+
+
+@contextlib.contextmanager
+def step(say, text: str):
+    """The originals' ``text...done`` around a piece of work; a failure ends the line before its message comes."""
+    say(f"{text}...", end="")
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError):
+            say()
+        raise
+    say("done")
 
 
 def properties_line(examples, bias: float, queries: int | None) -> str:

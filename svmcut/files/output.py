@@ -107,7 +107,10 @@ def check_writable(path: str) -> None:
     with _named(path):
         if not path:
             raise OutputError(path, "an empty file name cannot be written")
-        if _descriptor_of(path) is not None:
+        descriptor = _descriptor_of(path)
+        if descriptor is not None:
+            if not _is_written(descriptor):
+                raise OutputError(path, "is not open for writing")
             return
         target, old = _resolve(path)
         if old is not None and stat.S_ISDIR(old.st_mode):
@@ -151,6 +154,14 @@ def _descriptor_of(path: str) -> int | None:
         return None
     number = match.group(1) or match.group(2)
     return int(number) if number else ("stdin", "stdout", "stderr").index(match.group(3))
+
+
+def _is_written(descriptor: int) -> bool:
+    try:
+        import fcntl
+    except ImportError:  # no such system call, and no such names either
+        return True
+    return fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY
 
 
 def _open_in_place(path: str, target: str) -> int:
