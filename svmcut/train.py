@@ -23,7 +23,11 @@ from svmcut.solvers.protocol import Problem, Progress, Start, StoppingRule
 from svmcut.spaces.linear import LinearSpace
 
 # name -> module and class; a solver is imported when it is chosen
-SOLVERS = {"cutting-plane": ("svmcut.solvers.cutting_plane", "CuttingPlane")}
+SOLVERS = {
+    "cutting-plane": ("svmcut.solvers.cutting_plane", "CuttingPlane"),
+    "dual-cd": ("svmcut.solvers.dual_cd", "DualCd"),
+    "newton": ("svmcut.solvers.newton", "Newton"),
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,6 @@ from libc.stdlib cimport free, malloc
 
 
 cdef extern from "svmcut.h" nogil:
-    ctypedef struct svmcut_csr:
-        const float* data
-        const int32_t* indices
-        const int64_t* indptr
-        int64_t n_rows
-        int64_t n_features
     int svmcut_scores(const svmcut_csr* X, const double* w, double constant, double* s, int threads)
     int svmcut_predict(const svmcut_csr* X, const double* w, int64_t d, double constant, double* s, int threads)
     int svmcut_adjoint(const svmcut_csr* X, const double* coef, double* out, const int64_t* columns, int ranges,
@@ -30,11 +24,6 @@ cdef extern from "svmcut.h" nogil:
 
 cdef class Rows:
     """The arrays of a Csr, checked once and kept alive."""
-
-    cdef const float[::1] data
-    cdef const int32_t[::1] indices
-    cdef const int64_t[::1] indptr
-    cdef svmcut_csr csr
 
     def __init__(self, X):
         self.data, self.indices, self.indptr = X.data, X.indices, X.indptr

@@ -18,7 +18,7 @@ LOSSES = {
 }  # fmt: skip
 RESCALINGS = {"slack": 1, "margin": 2}
 KERNELS = {"linear": 0, "polynomial": 1, "rbf": 2, "sigmoid": 3}
-SOLVERS = ("auto", "cutting-plane")
+SOLVERS = ("auto", "cutting-plane", "dual-cd", "newton")
 RANK_LOSSES = {"swapped-pairs": 1, "swapped-fraction": 2, "pairs": None}
 #: Measures --select knows, and whether more is better.
 MEASURES = {
@@ -146,7 +146,7 @@ LEARN = (
     Option("rescaling", ("-o", "--rescaling"), one_of(RESCALINGS), "margin (2) or slack (1) rescaling.", MAIN),
     Option("slack_norm", ("-p",), integer(1, 2), "1 for C xi, 2 for C xi^2.", MAIN),
     Option("bias", ("--b", "--bias"), ANY, "Value of the regularised constant feature; 0 for none.", MAIN),
-    Option("solver", ("--solver",), one_of(SOLVERS), "auto or cutting-plane.", MAIN),
+    Option("solver", ("--solver",), one_of(SOLVERS), "auto, cutting-plane, dual-cd or newton.", MAIN),
     Option("algorithm", ("-w",), integer(0, 9),
            "svm_perf's algorithm number 0-4 or 9; all lead to the same optimum.", MAIN),
     Option("epsilon", ("-e", "--epsilon"), number(0, above=True),

@@ -90,10 +90,14 @@ class Start(NamedTuple):
         Its multipliers certify a lower bound at any C.
     points : tuple
         Elements of the space; the best of them (and of 0) is the first iterate.
+    fractions : (n,) float64 or None
+        Coefficients in [0, 1] of one cut of the hinge risk: alpha / C of an earlier run, for the trainers that move
+        alpha. They hold for any C.
     """
 
     bundle: Any
     points: tuple = ()
+    fractions: Any = None
 
 
 class Solver(Protocol):

@@ -29,12 +29,14 @@ class LinearSpace:
     ----------
     dim : int
         d + 1 with the constant feature, d without.
+    rows : sparse.Rows
+        X as the C side sees it.
     """
 
     def __init__(self, X, bias: float = 0.0, threads: int = 1):
         self.X, self.bias, self.threads = X, bias, threads
         self.dim = X.n_features + (bias != 0)
-        self._rows = sparse.Rows(X)
+        self.rows = sparse.Rows(X)
 
     @cached_property
     def _columns(self):
@@ -55,13 +57,13 @@ class LinearSpace:
     def scores(self, w):
         """A w: (n,) scores; O(nonzeros)."""
         s = np.empty(self.X.n_rows)
-        sparse.scores(self._rows, w, self.bias * w[-1] if self.bias else 0.0, s, self.threads)
+        sparse.scores(self.rows, w, self.bias * w[-1] if self.bias else 0.0, s, self.threads)
         return s
 
     def adjoint(self, coef):
         """A^T coef; rows with coefficient 0 are not read, O(nonzeros of the others)."""
         a = np.zeros(self.dim)
-        sparse.adjoint(self._rows, coef, a, self._columns, self.threads)
+        sparse.adjoint(self.rows, coef, a, self._columns, self.threads)
         if self.bias:
             a[-1] = self.bias * float(np.sum(coef))
         return a

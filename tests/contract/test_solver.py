@@ -10,6 +10,8 @@ from reference import hinge
 from svmcut.data import Csr
 from svmcut.risks.hinge import HingeRisk
 from svmcut.solvers.cutting_plane import CuttingPlane
+from svmcut.solvers.dual_cd import DualCd
+from svmcut.solvers.newton import Newton
 from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.spaces.linear import LinearSpace
 
@@ -17,6 +19,9 @@ SOLVERS = {
     "cutting-plane": CuttingPlane,
     "cutting-plane, as printed": lambda: CuttingPlane(line_search=False, max_idle=0),
     "cutting-plane, pruned hard": lambda: CuttingPlane(max_idle=3),
+    "dual-cd": DualCd,
+    "dual-cd, hurried": lambda: DualCd(max_epochs=0),
+    "newton": Newton,
 }
 
 
@@ -57,10 +62,11 @@ def test_dual_never_falls_and_primal_never_rises(name):
 
 @pytest.mark.parametrize("separable", [True, False])
 @pytest.mark.parametrize("C", [1e-3, 1e-1, 1e1, 1e3, 1e6])
-def test_ends_with_a_stated_gap_at_any_cost(C, separable):
+@pytest.mark.parametrize("name", ["cutting-plane", "dual-cd", "newton"])
+def test_ends_with_a_stated_gap_at_any_cost(name, C, separable):
     X, y = data(5, n=300, d=20, separable=separable)
     rule = StoppingRule(absolute=C * len(y) / 100 * 0.1)
-    last = run(CuttingPlane(), X, y, C, rule)[-1]
+    last = run(SOLVERS[name](), X, y, C, rule)[-1]
     assert rule.met(last.primal, last.dual)
     assert last.primal == pytest.approx(hinge.primal(X, y, last.solution(), C, 1.0), rel=1e-9)
 
@@ -91,19 +97,21 @@ def test_line_search_needs_fewer_cuts():
     assert len(run(CuttingPlane(), X, y, 1.0, rule)) < len(run(CuttingPlane(line_search=False), X, y, 1.0, rule))
 
 
-def test_one_class_features_of_zero_and_equal_rows_end():
+@pytest.mark.parametrize("name", SOLVERS)
+def test_one_class_features_of_zero_and_equal_rows_end(name):
     zeros, ones = np.zeros((20, 3), np.float32), np.ones(20)
-    last = run(CuttingPlane(), zeros, ones, 1.0, StoppingRule(0, 1e-6), bias=0.0)[-1]
+    last = run(SOLVERS[name](), zeros, ones, 1.0, StoppingRule(0, 1e-6), bias=0.0)[-1]
     assert last.primal == last.dual == 20
     equal = np.ones((50, 2), np.float32)
     mixed = np.where(np.arange(50) < 20, 1.0, -1.0)
-    last = run(CuttingPlane(), equal, mixed, 1e3, StoppingRule(0, 1e-6))[-1]
+    last = run(SOLVERS[name](), equal, mixed, 1e3, StoppingRule(0, 1e-6))[-1]
     assert last.gap <= 1e-6 * last.primal
 
 
-def test_columns_of_very_different_scale_end_without_nan():
+@pytest.mark.parametrize("name", ["cutting-plane", "dual-cd", "newton"])
+def test_columns_of_very_different_scale_end_without_nan(name):
     X, y = data(9, n=100, d=4)
     X *= np.array([1e12, 1e-12, 1.0, 1e6], np.float32)
-    last = run(CuttingPlane(), X, y, 1.0, StoppingRule(len(y) / 100 * 0.1))[-1]
+    last = run(SOLVERS[name](), X, y, 1.0, StoppingRule(len(y) / 100 * 0.1))[-1]
     assert np.all(np.isfinite(last.solution()))
     assert np.isfinite(last.gap)
