@@ -194,4 +194,13 @@ void svmcut_row_norms(const svmcut_csr* X, double* squared) {
     }
 }
 
+void svmcut_take_rows(const svmcut_csr* X, const int64_t* rows, int64_t count, const int64_t* indptr, float* data,
+                      int32_t* indices) {
+    for (int64_t k = 0; k < count; ++k) {
+        const int64_t from = X->indptr[rows[k]], length = indptr[k + 1] - indptr[k];
+        std::copy(X->data + from, X->data + from + length, data + indptr[k]);
+        std::copy(X->indices + from, X->indices + from + length, indices + indptr[k]);
+    }
+}
+
 }  // extern "C"

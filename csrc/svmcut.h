@@ -140,6 +140,10 @@ void svmcut_blend(int64_t n, double p, const double* x, double q, const double* 
 /* squared[i] = |x_i|^2 */
 void svmcut_row_norms(const svmcut_csr* X, double* squared);
 
+/* Copies rows to data and indices, row k to indptr[k] (count + 1 of them, sums of the rows' lengths). */
+void svmcut_take_rows(const svmcut_csr* X, const int64_t* rows, int64_t count, const int64_t* indptr, float* data,
+                      int32_t* indices);
+
 /* ---- hinge.cc: the hinge risk --------------------------------------------------------------------------------------- */
 
 /* Scores s, labels y in {-1, +1}: coef[i] = -y[i] where y[i] s[i] < 1, else 0; *value = sum of the hinge losses;
@@ -188,7 +192,7 @@ int svmcut_smooth_hinge(int64_t n, const double* y, const double* s, double delt
 int svmcut_smooth_slope(int64_t n, const double* y, const double* s, const double* e, double t, double delta,
                         double* slope, double* curvature, int threads);
 
-/* The rows with 0 < |coef| < 1, in order; rows: n int32. Returns how many. */
+/* The rows with 0 < |coef| < 1, in order; rows: n + 1 int32. Returns how many. */
 int64_t svmcut_band_rows(int64_t n, const double* coef, int32_t* rows);
 
 /* H += sum over the rows of (x, bias)(x, bias)', lower triangle, row-major with `dim` = n_features + (bias != 0). */

@@ -2,8 +2,6 @@
 # distutils: sources = csrc/newton.cc
 """Thin wrappers of csrc/newton.cc."""
 
-import numpy as np
-
 from libc.stdint cimport int32_t, int64_t
 
 from svmcut._native.sparse cimport Rows, svmcut_csr
@@ -45,15 +43,15 @@ def smooth_slope(const double[::1] y, const double[::1] s, const double[::1] e, 
     return slope, curvature
 
 
-def band_rows(const double[::1] coef):
-    """Rows with 0 < |coef| < 1, int32."""
-    rows = np.empty(coef.shape[0] + 1, np.int32)
-    cdef int32_t[::1] out = rows
+def band_rows(const double[::1] coef, int32_t[::1] rows):
+    """Writes the rows with 0 < |coef| < 1 to `rows`, which has one place more than coef; returns how many."""
+    if rows.shape[0] != coef.shape[0] + 1:
+        raise ValueError("rows has the wrong length")
     cdef int64_t count = 0
     if coef.shape[0]:
         with nogil:
-            count = svmcut_band_rows(coef.shape[0], &coef[0], &out[0])
-    return rows[:count]
+            count = svmcut_band_rows(coef.shape[0], &coef[0], &rows[0])
+    return count
 
 
 cdef check(Rows X, const int32_t[::1] rows):

@@ -50,25 +50,29 @@ class Smoothed(NamedTuple):
     band: int
 
 
-def smooth(signs, s, delta: float, threads: int = 1) -> Smoothed:
-    """Losses, coefficients and gap of the smoothed hinge at scores s; O(n)."""
-    coef = np.empty(len(s))
+def smooth(signs, s, delta: float, threads: int = 1, out=None) -> Smoothed:
+    """Losses, coefficients and gap of the smoothed hinge at scores s; O(n). out: room for coef."""
+    coef = np.empty(len(s)) if out is None else out
     _, hinge, share, excess, band = native.smooth_hinge(signs, s, delta, coef, threads)
     return Smoothed(coef, hinge, share, excess, band)
 
 
 def line_step(signs, s, e, wd: float, dd: float, C: float, delta: float, slope: float, threads: int = 1) -> float:
-    """The t > 0 at which the slope of the smoothed primal along scores s + t e is at most a twentieth of the slope at 0.
+    """A t > 0 near the minimum of the smoothed primal along scores s + t e, and not above its value at 0.
 
-    Safeguarded Newton: the slope is piecewise linear and rises. Relative to the slope at 0 and to nothing else: a
-    tolerance on the gradient stalls on badly scaled directions.
+    Safeguarded Newton on the slope, which is piecewise linear and rises. It ends relative to the slope at 0 and to
+    nothing else: a tolerance on the gradient stalls on badly scaled directions. Short of the minimum a small slope will
+    do. Beyond it the rise since `low`, at most here (t - low), must be small against the fall before it.
     """
     low, high, t = 0.0, math.inf, 1.0
     tolerance = 0.3  # a full step is welcome: once the band has settled it ends at the minimum
     for _ in range(60):
         rise, curvature = native.smooth_slope(signs, s, e, t, delta, threads)
         here = wd + t * dd + C * rise
-        if abs(here) <= tolerance * -slope:
+        if here <= 0:
+            if -here <= tolerance * -slope:
+                break
+        elif here <= 1e-3 * -slope or here * (t - low) <= 0.05 * -slope * low:
             break
         tolerance = 0.05
         low, high = (t, high) if here < 0 else (low, t)
@@ -91,12 +95,15 @@ class Descent:
         self.space, self.signs, self.C, self.delta = space, risk.signs, C, delta
         self._oracle = RiskOracle(risk, space, refresh=20)
         self.w, self.s = w, space.scores(w)
+        n = len(self.s)
+        self._room, self._rows = (np.empty(n), np.empty(n)), np.empty(n + 1, np.int32)
         self.passes = 1.0
         self.look()
 
     def look(self) -> None:
         """Gradient and gap at w and delta; one pass, over the band's rows alone where only delta changed."""
-        self.at = smooth(self.signs, self.s, self.delta, self.space.threads)
+        self._room = self._room[::-1]  # the oracle keeps the last coefficients
+        self.at = smooth(self.signs, self.s, self.delta, self.space.threads, self._room[0])
         self.a = self._oracle.normal(self.at.coef)
         self.gradient = self.w + self.C * self.a
         self.smoothing = self.C * self.at.excess
@@ -127,7 +134,7 @@ class Descent:
 
     def _direction(self):
         space, scale = self.space, self.C / self.delta
-        rows = native.band_rows(self.at.coef)
+        rows = self._rows[: native.band_rows(self.at.coef, self._rows)]
         if space.dim <= DENSE_DIM:
             H, p = np.zeros((space.dim, space.dim)), -self.gradient
             native.band_gram(space.rows, rows, space.bias, H, space.threads)
