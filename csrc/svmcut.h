@@ -158,7 +158,7 @@ int svmcut_hinge_line(int64_t n, const double* y, const double* s, const double*
 /* ---- dual_cd.cc: dual coordinate descent for the hinge loss --------------------------------------------------------- */
 
 typedef struct {
-    int64_t active;      /* order[0] to order[active - 1] are visited */
+    int64_t active;      /* order[0] to order[active - 1] are visited; they increase */
     double above, below; /* extremes of the projected gradient in the last epoch: beyond them a coordinate is shrunk */
     double gap;          /* sum of the gaps of the visited coordinates, each as it was found: an estimate */
     uint64_t random;
@@ -166,7 +166,7 @@ typedef struct {
     int64_t moved;           /* coordinates changed in the last epoch */
 } svmcut_dual_cd_state;
 
-/* order: n int32, filled here. */
+/* order: 2 n int32, the first n filled here, the others room for the visits. */
 void svmcut_dual_cd_start(int64_t n, uint64_t seed, int32_t* order, svmcut_dual_cd_state* state);
 
 /* min over alpha in [0, C]^n of 1/2 |w|^2 - sum alpha, from the alpha given and its w = sum_i alpha_i y_i (x_i, bias):

@@ -10,6 +10,7 @@ from svmcut._native.sparse cimport Rows, svmcut_csr
 
 
 cdef extern from "svmcut.h" nogil:
+    int SVMCUT_NO_MEMORY
     int SVMCUT_CANCELLED
     ctypedef struct svmcut_dual_cd_state:
         int64_t active
@@ -58,7 +59,7 @@ cdef class Descent:
         if w.shape[0] != X.csr.n_features + (bias != 0):
             raise ValueError("w has the wrong length")
         self.X, self.y, self.norms, self.bias, self.alpha, self.w = X, y, norms, bias, alpha, w
-        self.order = np.empty(n, np.int32)
+        self.order = np.empty(2 * n, np.int32)
         svmcut_dual_cd_start(n, seed, &self.order[0], &self.state)
 
     gap = property(lambda self: self._state()[0])
@@ -78,6 +79,8 @@ cdef class Descent:
         with nogil:
             status = svmcut_dual_cd(&self.X.csr, &self.y[0], &self.norms[0], self.bias, C, epochs, enough,
                                     &self.alpha[0], w, &self.order[0], &self.state, flag)
+        if status == SVMCUT_NO_MEMORY:
+            raise MemoryError
         return status != SVMCUT_CANCELLED
 
     def wake(self, double C, const double[::1] s):

@@ -11,7 +11,8 @@ The fastest of the trainers here on sparse rows with many features. Hsieh, Chang
 
 Deviations from the paper: the constant feature has its own weight and X is not copied; the run ends at a duality gap and
 not at a projected gradient; the exact gap is computed when the sum of the gaps met on the way says that it is due. Where
-the gap falls too slowly (few features, large C), Newton's method or cutting planes go on from the point reached.
+the gap falls too slowly and features are few, Newton's method goes on from the point reached; where it stalls, cutting
+planes do.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from svmcut._native import dual_cd, sparse
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.fractional import FractionalCuts, check_needs
 from svmcut.solvers.newton import DENSE_DIM, Newton
-from svmcut.solvers.protocol import Problem, Progress, Start
+from svmcut.solvers.protocol import Problem, Progress, Stall, Start
 
 
 class DualCd:
@@ -36,13 +37,13 @@ class DualCd:
     seed : int
         Of the order of the visits.
     max_epochs : int
-        Epochs the run may be predicted to need in all before another solver goes on.
+        Epochs the run may be predicted to need in all where Newton's method could go on (few features).
     """
 
     name = "dual-cd"
     needs = frozenset({"hinge", "linear"})
 
-    def __init__(self, seed: int = 0, max_epochs: int = 300):
+    def __init__(self, seed: int = 0, max_epochs: int = 100):
         self.seed, self.max_epochs = seed, max_epochs
 
     def steps(self, problem: Problem, start: Start | None = None) -> Iterator[Progress]:
@@ -66,38 +67,38 @@ class DualCd:
         norms = np.empty(n)
         sparse.row_norms(rows, norms)
         norms += space.bias**2
-        alpha, w = np.zeros(n), space.zero()
+        alpha, w, looks = np.zeros(n), space.zero(), 0
         if start is not None and start.fractions is not None:
             np.multiply(start.fractions, C, out=alpha)
             np.multiply(space.adjoint(signs * alpha), 1.0, out=w)
         descent = dual_cd.Descent(rows, signs, norms, space.bias, alpha, w, self.seed)
-        # The estimate is a few epochs old where it is too high, and knows no line search; its last ratio to the gap says how far.
-        ratio, before = 1.0, (0, run.gap)
+        # The estimate adds gaps of many moments and knows no search of the line: its ratio to the gap says when to look.
+        ratio, stall, few = 1.0, Stall(60), space.dim <= DENSE_DIM
         while True:
-            descent.run(C, 10, run.target / ratio)
+            epochs, gap = descent.epochs, run.gap
+            descent.run(C, max(10, epochs // 5), run.target / ratio)
             self.fractions = np.minimum(alpha / C, 1.0)
             coef = self.fractions * signs
             np.negative(coef, out=coef)
             a = space.adjoint(coef)
             np.multiply(a, -C, out=w)
             s = space.scores(w)
-            run.passes = descent.entries / max(1, space.X.nnz) + 2
+            looks += 2
+            run.passes = looks + descent.entries / max(1, space.X.nnz)
             run.search(w, s)
             run.cut(a, float(np.sum(self.fractions)), run.risk)
             met = run.met()
             yield run.progress()
             if met:
                 return
-            if descent.moved == 0 or self._too_slow(descent.epochs, run, before):
+            if stall.update(run.gap) or (few and self._too_slow(gap / run.gap, epochs, descent.epochs, run)):
                 break
-            ratio = min(max(run.gap / descent.gap, 0.2), 2.0) if descent.gap > 0 else 1.0
-            before = (descent.epochs, run.gap)
+            ratio = min(max(run.gap / descent.gap, 0.3), 1.5) if descent.gap > 0 else 1.0
             descent.wake(C, s)
-        few = space.dim <= DENSE_DIM
         yield from run.hand_over(Newton() if few else CuttingPlane())
 
-    def _too_slow(self, epochs: int, run: FractionalCuts, before: tuple[int, float]) -> bool:
-        """Whether the gap's fall since `before` (epochs, gap) predicts more than max_epochs in all."""
-        rate = math.log(before[1] / run.gap) / (epochs - before[0])
-        left = math.log(run.gap / run.target) if run.target > 0 else math.inf
-        return epochs + (left / rate if rate > 0 else math.inf) > self.max_epochs and epochs > 30
+    def _too_slow(self, fall: float, before: int, epochs: int, run: FractionalCuts) -> bool:
+        """Whether a gap that fell to 1 / fall of itself between two looks needs more than max_epochs in all."""
+        if not fall > 1 or run.target <= 0:
+            return True
+        return epochs + (epochs - before) * math.log(run.gap / run.target) / math.log(fall) > self.max_epochs

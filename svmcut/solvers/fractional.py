@@ -92,7 +92,9 @@ class FractionalCuts:
             return False
         self.s = problem.space.scores(self.w)
         self.risk = problem.risk.linearize(self.s).value
-        self.primal = 0.5 * self._squared + problem.C * self.risk
+        primal = 0.5 * self._squared + problem.C * self.risk
+        if abs(primal - self.primal) > 1e-13 * primal:  # else the sums differ in their order alone
+            self.primal = primal
         self.passes += 1
         return problem.stop.met(self.primal, self.lower)
 
