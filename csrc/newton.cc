@@ -17,6 +17,7 @@ constexpr int64_t kPiece = 1 << 14;
 constexpr int64_t kChunk = 256;  // terms that wait in the first cache for their sum
 constexpr int64_t kRowsPerPiece = 1 << 11;
 constexpr int64_t kMostPieces = 16;
+constexpr int64_t kGramRoom = 1 << 22;  // doubles of private sums
 constexpr double kSmallPivot = 1e-13;  // of the diagonal; below it the pivot is rounding
 
 // Wider vectors where the processor has them. Not fused multiply-add: the bytes are the same on every processor.
@@ -274,7 +275,8 @@ int64_t svmcut_band_rows(int64_t n, const double* coef, int32_t* rows) {
 int svmcut_band_gram(const svmcut_csr* X, const int32_t* rows, int64_t count, double bias, int64_t dim, double* H,
                      int threads) {
     std::atomic<bool> failed{false};
-    const int status = reduce(count, pieces_of(count), dim * dim, H, threads, [&](int64_t begin, int64_t end, double* out) {
+    const int64_t pieces = std::min(pieces_of(count), kGramRoom / (dim * dim));
+    const int status = reduce(count, pieces, dim * dim, H, threads, [&](int64_t begin, int64_t end, double* out) {
         try {
             Row buffer[4] = {Row(dim), Row(dim), Row(dim), Row(dim)};
             gram_of(X, rows, begin, end, bias, dim, buffer, out);

@@ -70,10 +70,24 @@ class DualCd:
         alpha, w, looks = np.zeros(n), space.zero(), 0
         if start is not None and start.fractions is not None:
             np.multiply(start.fractions, C, out=alpha)
-            np.multiply(space.adjoint(signs * alpha), 1.0, out=w)
+            np.copyto(w, space.adjoint(signs * alpha))
+        elif run.lower == 0:
+            # The cut at 0 is c = 1: its multiplier on all rows is a better start than 0, and for small C the end.
+            a = space.adjoint(-signs)
+            run.cut(a, float(n), float(n))
+            scale = C * float(run.bundle.beta[-1])
+            np.multiply(a, -scale, out=w)
+            alpha.fill(scale)
+            run.search(w, space.scores(w))
+            looks += 2
+            met = run.met()
+            yield run.progress()
+            if met:
+                return
         descent = dual_cd.Descent(rows, signs, norms, space.bias, alpha, w, self.seed)
         # The estimate adds gaps of many moments and knows no search of the line: its ratio to the gap says when to look.
-        ratio, stall, few = 1.0, Stall(60), space.dim <= DENSE_DIM
+        ratio, stall = 1.0, Stall(60)
+        few = space.dim <= max(DENSE_DIM, n // 10)
         while True:
             epochs, gap = descent.epochs, run.gap
             descent.run(C, max(10, epochs // 5), run.target / ratio)

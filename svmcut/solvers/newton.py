@@ -32,7 +32,7 @@ from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.fractional import FractionalCuts, check_needs
 from svmcut.solvers.protocol import Problem, Progress, Stall, Start
 
-DENSE_DIM = 320  # up to here the Hessian is formed and factorised
+DENSE_DIM = 1024  # up to here the Hessian is formed and factorised
 SAMPLE_EVERY = 8  # rows of one sampled row
 SAMPLE_ROWS = 4000  # no sample is smaller
 FINAL = 0.8  # of the target is left to the smoothing
