@@ -308,6 +308,8 @@ def check(options: LearnOptions) -> None:
         raise UsageError("-f must be at least 1 with -w 4")
     if options.qp_new > options.qp_size:
         raise UsageError(f"-n {options.qp_new} exceeds -q {options.qp_size}")
+    if options.algorithm in (0, 1, 2, 3, 4) and options.solver not in ("auto", "cutting-plane"):
+        raise UsageError(f"-w {options.algorithm} trains with cutting planes; leave it out with --solver")
     if options.slack_norm == 2 and options.algorithm not in (0, 1, None):
         raise UsageError("-p 2 (squared slack) goes with -w 0 or 1")
     if options.kernel != "linear":

@@ -190,7 +190,7 @@ def configure(options: LearnOptions) -> Config:
         gap=options.gap,
         bias=default_bias if options.bias is None else options.bias,
         kernel=Kernel(options.kernel, options.degree, options.gamma, options.s, options.r, options.u),
-        solver=options.solver,
+        solver="cutting-plane" if options.algorithm in (0, 1, 2, 3, 4) else options.solver,
         max_iterations=options.max_iterations,
         time_limit=time_limit(options),
         max_memory=options.max_memory,

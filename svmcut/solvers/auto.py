@@ -9,9 +9,9 @@ FEW_FEATURES = 320
 def choose(n: int, d: int, nnz: int, C: float) -> str:
     """The solver's name for n rows, d features, nnz nonzeros and C per example.
 
-    Newton's method forms and factorises a d x d matrix, whatever C: it wins where features are few and C is not so small
-    that a few epochs of dual coordinate descent, which read nothing but the rows, are done first. Where that descent
-    proves slow it hands over to Newton's method by itself.
+    Newton's method forms and factorises a d x d matrix, whatever C: it wins where features are few and C is not so
+    small that a few epochs of dual coordinate descent, which read nothing but the rows, are done first. Where that
+    descent proves slow it hands over to Newton's method by itself.
     """
     few = d <= FEW_FEATURES and n > max(2000, 20 * d)
-    return "newton" if few and C > 0.3 * (d / 300) ** 3 else "dual-cd"
+    return "newton" if few and 0.3 * (d / 300) ** 3 < C else "dual-cd"

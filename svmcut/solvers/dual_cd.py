@@ -9,10 +9,10 @@
 The fastest of the trainers here on sparse rows with many features. Hsieh, Chang, Lin, Keerthi and Sundararajan, ICML
 2008, Algorithm 3.
 
-Deviations from the paper: the constant feature has its own weight and X is not copied; the run ends at a duality gap and
-not at a projected gradient; the exact gap is computed when the sum of the gaps met on the way says that it is due. Where
-the gap falls too slowly and features are few, Newton's method goes on from the point reached; where it stalls, cutting
-planes do.
+Deviations from the paper: the constant feature has its own weight and X is not copied; the run ends at a duality gap
+and not at a projected gradient; the exact gap is computed when the sum of the gaps met on the way says that it is
+due. Where the gap falls too slowly and features are few, Newton's method goes on from the point reached; where it
+stalls, cutting planes do.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class DualCd:
             if met:
                 return
         descent = dual_cd.Descent(rows, signs, norms, space.bias, alpha, w, self.seed)
-        # The estimate adds gaps of many moments and knows no search of the line: its ratio to the gap says when to look.
+        # The estimate adds gaps of many moments and knows no line search: its ratio to the gap says when to look.
         ratio, stall = 1.0, Stall(60)
         few = space.dim <= max(DENSE_DIM, n // 10)
         while True:

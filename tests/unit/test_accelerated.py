@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Dual coordinate descent, the smoothed hinge and the Newton step against slow truths; gaps against their identities."""
+"""Dual coordinate descent, the smoothed hinge and the Newton step against slow truths; gaps against identities."""
+
+import itertools
 
 import numpy as np
 import pytest
@@ -236,7 +238,7 @@ def test_a_hand_over_keeps_the_bounds_and_the_count(rng):
     X, y = data(rng, 300, 15)
     history = list(DualCd(max_epochs=0).steps(problem(X, y, 300.0, 1e-4)))
     assert [p.iteration for p in history] == list(range(1, len(history) + 1))
-    assert all(b.passes >= a.passes for a, b in zip(history, history[1:]))
+    assert all(b.passes >= a.passes for a, b in itertools.pairwise(history))
     assert history[-1].gap <= 1e-4 * history[-1].primal
 
 
