@@ -19,12 +19,69 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 from svmcut.cutting.bundle import CutBundle
 from svmcut.cutting.line_search import line_minimum
 from svmcut.cutting.oracle import RiskOracle
 from svmcut.qp.checked import CheckedSimplexQp
+from svmcut.risks.protocol import Linearization
 from svmcut.solvers.protocol import Problem, Progress, Stall, Start
+
+REFRESH = 50  # iterations for which scores and cuts are updated before they are formed afresh
+
+
+class _Point(NamedTuple):
+    """A w with all that is known there.
+
+    Attributes
+    ----------
+    scores, cut : (n,) float64, Linearization
+        A w and R linearised there.
+    squared, primal : float
+        |w|^2 and 1/2 |w|^2 + C R.
+    age : int
+        How often the scores were carried along a line since they were formed from w.
+    """
+
+    w: Any
+    scores: Any
+    cut: Any
+    squared: float
+    primal: float
+    age: int = 0
+
+
+def _evaluate(problem: Problem, w, scores, cut=None, age: int = 0) -> _Point:
+    cut = cut or problem.risk.linearize(scores)
+    squared = problem.space.dot(w, w)
+    return _Point(w, scores, cut, squared, 0.5 * squared + problem.C * cut.value, age)
+
+
+def _verified(problem: Problem, point: _Point) -> _Point:
+    """The point with scores from its w; the primal changes where that is more than rounding."""
+    fresh = _evaluate(problem, point.w, problem.space.scores(point.w))
+    same = abs(fresh.primal - point.primal) <= 1e-13 * fresh.primal
+    return fresh._replace(primal=point.primal) if same else fresh
+
+
+def _search(problem: Problem, best: _Point, model, scores, tol: float) -> _Point:
+    """The minimum of P on the line from the best point through the model's minimiser, or the best point."""
+    risk, space = problem.risk, problem.space
+    cross = space.dot(best.w, model.w)
+    wd, dd = cross - best.squared, model.squared_norm - 2 * cross + best.squared
+    rates = scores - best.scores
+    if hasattr(risk, "line_minimum"):
+        t, moved_s, cut = risk.line_minimum(best.scores, rates, wd, dd, problem.C), None, None
+    else:
+        found = line_minimum(risk, best.scores, rates, best.squared, wd, dd, problem.C, tol, known=best.cut)
+        t, moved_s, cut = found.t, found.scores, found.cut
+    if t <= 0:
+        return best
+    if moved_s is None:
+        moved_s = best.scores + t * rates
+    moved = _evaluate(problem, space.blend(1 - t, best.w, t, model.w), moved_s, cut, best.age + 1)
+    return moved if moved.primal < best.primal else best
 
 
 class CuttingPlane:
@@ -56,41 +113,37 @@ class CuttingPlane:
         start : Start or None
             Cuts and points of an earlier run (another C, another solver); None begins at w = 0.
         """
-        space, risk, C, stop = problem.space, problem.risk, problem.C, problem.stop
+        space, C, stop = problem.space, problem.C, problem.stop
         started = time.perf_counter()
         self.bundle = bundle = start.bundle if start else CutBundle(space, self._qp)
-        oracle = RiskOracle(risk, space, refresh=50 if self.line_search else 1)
+        oracle = RiskOracle(problem.risk, space, refresh=REFRESH if self.line_search else 1)
         stall = Stall()
 
-        best_w = space.zero()
-        best_s = space.scores(best_w)
-        best_risk, squared = risk.linearize(best_s).value, 0.0
-        primal, lower, slack, passes = C * best_risk, 0.0, 0.0, 0.0
+        best = _evaluate(problem, space.zero(), space.scores(space.zero()))
+        lower, slack, passes = 0.0, 0.0, 0.0
         if start:
-            model = bundle.solve(C, 0.01 * stop.target(primal) / C)
+            model = bundle.solve(C, 0.01 * stop.target(best.primal) / C)
             lower, slack = max(0.0, model.lower), model.slack
             for w in (*start.points, model.w):
-                s = space.scores(w)
-                value, norm = risk.linearize(s).value, space.dot(w, w)
+                best = min(best, _evaluate(problem, w, space.scores(w)), key=lambda point: point.primal)
                 passes += 1
-                if 0.5 * norm + C * value < primal:
-                    primal = 0.5 * norm + C * value
-                    best_w, best_s, best_risk, squared = w, s, value, norm
+        cut = oracle.cut_at(best.scores)
+        passes += 1
         iteration = 1
-        cut = None
         while True:
-            w, risk_here = best_w, best_risk
-            yield Progress(
-                iteration, passes, primal, lower, primal - lower, time.perf_counter() - started,
-                lambda w=w: w, len(bundle), bundle.support, slack, risk_here,
-            )  # fmt: skip
-            if stop.met(primal, lower) or stall.update(primal - lower):
-                return
-            if cut is None:
-                cut = oracle.cut_at(best_s)
+            ends = stop.met(best.primal, lower) or stall.update(best.primal - lower)
+            if best.age and (ends or best.age >= REFRESH):
+                best = _verified(problem, best)
                 passes += 1
+                ends = stop.met(best.primal, lower) or stall.over
+            yield Progress(
+                iteration, passes, best.primal, lower, best.primal - lower, time.perf_counter() - started,
+                lambda w=best.w: w, len(bundle), bundle.support, slack, best.cut.value,
+            )  # fmt: skip
+            if ends:
+                return
             bundle.add(cut)
-            tol = 0.1 * max(primal - lower, stop.target(primal)) / C
+            tol = 0.1 * max(best.primal - lower, stop.target(best.primal)) / C
             model = bundle.solve(C, tol)
             lower, slack = max(lower, model.lower), model.slack
             if self.max_idle:
@@ -98,27 +151,11 @@ class CuttingPlane:
             scores = space.scores(model.w)
             passes += 2
             iteration += 1
-
-            if not self.line_search:
+            if self.line_search:
+                best = _search(problem, best, model, scores, 0.1 * (best.primal - lower))
+                cut = oracle.cut_at((1 - self.overshoot) * best.scores + self.overshoot * scores)
+            else:
                 cut = oracle.cut_at(scores)
                 value = 0.5 * model.squared_norm + C * cut.risk
-                if value < primal:
-                    primal, best_w, best_risk = value, model.w, cut.risk
-                continue
-
-            cross = space.dot(best_w, model.w)
-            wd, dd = cross - squared, model.squared_norm - 2 * cross + squared
-            rates = scores - best_s
-            if hasattr(risk, "line_minimum"):
-                t = risk.line_minimum(best_s, rates, wd, dd, C)
-            else:
-                t = line_minimum(risk, best_s, rates, squared, wd, dd, C, 0.1 * (primal - lower)).t
-            if t > 0:
-                moved_s = best_s + t * rates
-                moved_risk = risk.linearize(moved_s).value
-                moved_w = space.blend(1 - t, best_w, t, model.w)
-                moved_squared = space.dot(moved_w, moved_w)
-                value = 0.5 * moved_squared + C * moved_risk
-                if value < primal:
-                    primal, best_w, best_s, best_risk, squared = value, moved_w, moved_s, moved_risk, moved_squared
-            cut = oracle.cut_at((1 - self.overshoot) * best_s + self.overshoot * scores)
+                if value < best.primal:
+                    best = _Point(model.w, scores, Linearization(cut.risk, None, cut.b), model.squared_norm, value)

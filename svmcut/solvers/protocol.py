@@ -124,4 +124,8 @@ class Stall:
             self._best, self._since = gap, 0
         else:
             self._since += 1
+        return self.over
+
+    @property
+    def over(self) -> bool:
         return self._since >= self._patience
