@@ -96,6 +96,19 @@ def dot(const double[::1] a, const double[::1] b, int threads=1):
     return value
 
 
+def dots(list vectors, const double[::1] a, double[::1] out, int threads=1):
+    """out[k] = vectors[k] . a"""
+    cdef int64_t k
+    cdef const double[::1] v
+    if out.shape[0] != len(vectors):
+        raise ValueError("one place a vector is needed")
+    for k in range(out.shape[0]):
+        v = vectors[k]
+        if v.shape[0] != a.shape[0]:
+            raise ValueError("vectors differ in length")
+        out[k] = svmcut_dot(a.shape[0], first(v), first(a), threads)
+
+
 def combine(const double[::1] weights, list vectors, double[::1] out, int threads=1):
     """out = sum_k weights[k] vectors[k]"""
     cdef int64_t k, count = len(vectors)

@@ -8,8 +8,20 @@
 
 Algorithm 1 and 2 of Joachims, KDD 2006, differ in the risk alone. Without line search the query is the minimiser of the
 lower model, as printed there; the newest constraint is violated by at most epsilon exactly when the gap is at most C
-epsilon. With line search (the default; Franc and Sonnenburg, ICML 2008) the best point moves to the minimum of P on the
-segment's line towards the model's minimiser, and the query lies a little beyond it: a third to a half fewer cuts.
+epsilon. With line search (the default; Franc and Sonnenburg, ICML 2008) the best point v moves to the minimum of P on
+the line towards a minimiser of the model, and the query lies a little beyond it. That minimiser is of the model with
+(mu/2) |w - v|^2 added (the proximal bundle method): where C is large the model alone has its minimum far from v for
+long, and cuts are spent on places that do not matter. mu follows the line search; the bound is the better of two.
+
+    iterations                                           C      mu = 0     mu
+    ranking, 60,000 rows of 136 features, 4 % gap        10         44     21
+                                                       1000        347     38
+    MQ2008, svm_rank's epsilon 0.01                      10         19     14
+                                                       1000         50     33
+    hinge, 523,000 rows of 54 features, gap 1e-3          1        100     55
+    a9a, gap 1e-3                                         1         81     57
+                                                        100        309    125
+    hinge, 100,000 rows of 47,000 features, gap 1e-3      1         48     42
 
 Deviations from the paper: the best iterate is returned, not the last; the QP is solved no finer than the gap deserves;
 cuts that were idle for `max_idle` solutions are dropped.
@@ -28,6 +40,7 @@ from svmcut.qp.checked import CheckedSimplexQp
 from svmcut.risks.protocol import Linearization
 from svmcut.solvers.protocol import Problem, Progress, Stall, Start
 
+TINY = 1e-300
 REFRESH = 50  # iterations for which scores and cuts are updated before they are formed afresh
 
 
@@ -65,8 +78,19 @@ def _verified(problem: Problem, point: _Point) -> _Point:
     return fresh._replace(primal=point.primal) if same else fresh
 
 
-def _search(problem: Problem, best: _Point, model, scores, tol: float) -> _Point:
-    """The minimum of P on the line from the best point through the model's minimiser, or the best point."""
+def _next_mu(mu: float, t: float, promised: float) -> float:
+    """The weight of (mu/2) |w - v|^2 after a step of length t, 1 being the model's minimiser.
+
+    promised is the fall from P(v) to the model's value there, as a part of the gap: where it is small the model is
+    right as far as mu lets it see, and what is left of the gap lies beyond. Where the step is short the model is not.
+    """
+    if t > 0.9 or promised < 0.3:
+        return max(0.5 * mu, 1e-3)
+    return 2 * mu if t < 0.1 else mu
+
+
+def _search(problem: Problem, best: _Point, model, scores, tol: float) -> tuple[_Point, float]:
+    """The minimum of P on the line from the best point through the model's minimiser, or the best point; the step."""
     risk, space = problem.risk, problem.space
     cross = space.dot(best.w, model.w)
     wd, dd = cross - best.squared, model.squared_norm - 2 * cross + best.squared
@@ -77,11 +101,11 @@ def _search(problem: Problem, best: _Point, model, scores, tol: float) -> _Point
         found = line_minimum(risk, best.scores, rates, best.squared, wd, dd, problem.C, tol, known=best.cut)
         t, moved_s, cut = found.t, found.scores, found.cut
     if t <= 0:
-        return best
+        return best, 0.0
     if moved_s is None:
         moved_s = best.scores + t * rates
     moved = _evaluate(problem, space.blend(1 - t, best.w, t, model.w), moved_s, cut, best.age + 1)
-    return moved if moved.primal < best.primal else best
+    return (moved, t) if moved.primal < best.primal else (best, 0.0)
 
 
 class CuttingPlane:
@@ -95,14 +119,19 @@ class CuttingPlane:
         Solutions a cut may stay without a multiplier; 0 keeps all.
     overshoot : float
         The query lies at (1 - overshoot) best + overshoot minimiser.
+    mu : float
+        Of the first model, see the head of the module; 0 for none at all. Without line search there is none.
     qp : SimplexQp or None
         None for OSQP with the exact solver behind it.
     """
 
     name = "cutting-plane"
 
-    def __init__(self, line_search: bool = True, max_idle: int = 50, overshoot: float = 0.1, qp=None):
+    def __init__(
+        self, line_search: bool = True, max_idle: int = 50, overshoot: float = 0.1, mu: float = 1.0, qp=None
+    ):
         self.line_search, self.max_idle, self.overshoot = line_search, max_idle, overshoot
+        self.mu = mu if line_search else 0.0
         self._qp = qp or CheckedSimplexQp()
 
     def steps(self, problem: Problem, start: Start | None = None) -> Iterator[Progress]:
@@ -129,7 +158,7 @@ class CuttingPlane:
                 passes += 1
         cut = oracle.cut_at(best.scores)
         passes += 1
-        iteration = 1
+        iteration, mu = 1, self.mu
         while True:
             ends = stop.met(best.primal, lower) or stall.update(best.primal - lower)
             if best.age and (ends or best.age >= REFRESH):
@@ -146,13 +175,18 @@ class CuttingPlane:
             tol = 0.1 * max(best.primal - lower, stop.target(best.primal)) / C
             model = bundle.solve(C, tol)
             lower, slack = max(lower, model.lower), model.slack
+            if mu:
+                model = bundle.solve_near(C, best.w, mu, tol)
+                lower = max(lower, model.lower)
             if self.max_idle:
                 bundle.prune(self.max_idle)
             scores = space.scores(model.w)
             passes += 2
             iteration += 1
             if self.line_search:
-                best = _search(problem, best, model, scores, 0.1 * (best.primal - lower))
+                promised = (best.primal - 0.5 * model.squared_norm - C * model.slack) / max(best.primal - lower, TINY)
+                best, t = _search(problem, best, model, scores, 0.1 * (best.primal - lower))
+                mu = mu and _next_mu(mu, t, promised)
                 cut = oracle.cut_at((1 - self.overshoot) * best.scores + self.overshoot * scores)
             else:
                 cut = oracle.cut_at(scores)

@@ -71,6 +71,12 @@ class LinearSpace:
     def dot(self, a, b) -> float:
         return sparse.dot(a, b, self.threads)
 
+    def dots(self, elements, a):
+        """(k,) dot products of every element with a, each to the last bit that of `dot`."""
+        out = np.empty(len(elements))
+        sparse.dots(list(elements), a, out, self.threads)
+        return out
+
     def combine(self, weights, elements):
         """sum_k weights[k] elements[k]"""
         out = np.empty(self.dim)

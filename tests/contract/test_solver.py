@@ -9,6 +9,7 @@ from reference import hinge
 
 from svmcut.data import Csr
 from svmcut.risks.hinge import HingeRisk
+from svmcut.risks.ordinal import OrdinalRisk
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.dual_cd import DualCd
 from svmcut.solvers.newton import Newton
@@ -18,6 +19,7 @@ from svmcut.spaces.linear import LinearSpace
 SOLVERS = {
     "cutting-plane": CuttingPlane,
     "cutting-plane, as printed": lambda: CuttingPlane(line_search=False, max_idle=0),
+    "cutting-plane, line search alone": lambda: CuttingPlane(mu=0),
     "cutting-plane, pruned hard": lambda: CuttingPlane(max_idle=3),
     "dual-cd": DualCd,
     "dual-cd, hurried": lambda: DualCd(max_epochs=0),
@@ -95,6 +97,34 @@ def test_line_search_needs_fewer_cuts():
     X, y = data(8, n=500, d=30)
     rule = StoppingRule(0, 1e-4)
     assert len(run(CuttingPlane(), X, y, 1.0, rule)) < len(run(CuttingPlane(line_search=False), X, y, 1.0, rule))
+
+
+@pytest.mark.parametrize("C", [100.0, 3000.0])
+def test_large_cost_and_few_features_need_fewer_iterations_than_with_line_search_alone(C):
+    X, y = data(8, n=2000, d=30)
+    rule = StoppingRule(0, 1e-3)
+    near, alone = (len(run(CuttingPlane(mu=mu), X, y, C, rule)) for mu in (1.0, 0.0))
+    assert near < 0.8 * alone
+
+
+@pytest.mark.parametrize("C", [0.1, 10.0, 1000.0])
+@pytest.mark.parametrize("name", [name for name in SOLVERS if name.startswith("cutting-plane")])
+def test_ordinal_optimum_is_that_of_the_hinge_of_all_pairs(name, C):
+    rng = np.random.default_rng(11)
+    X = rng.normal(size=(40, 5)).astype(np.float32)
+    y, qid = rng.integers(0, 3, 40).astype(float), np.repeat(np.arange(8), 5)
+    pairs = [(i, j) for i in range(40) for j in range(40) if qid[i] == qid[j] and y[i] > y[j]]
+    differences = np.array([X[i].astype(float) - X[j] for i, j in pairs])
+    _, minimum = hinge.optimum(differences, np.ones(len(pairs)), C / 8)
+    space = LinearSpace(Csr.from_dense(X))
+    problem = Problem(OrdinalRisk().bind(y, qid), space, C, StoppingRule(0, 1e-5))
+    last = list(SOLVERS[name]().steps(problem))[-1]
+    assert last.gap <= 1e-5 * last.primal
+    assert last.dual <= minimum * (1 + 1e-9)
+    assert minimum * (1 - 1e-9) <= last.primal <= minimum * (1 + 1.1e-5)
+    w = last.solution()
+    exact = hinge.primal(differences, np.ones(len(pairs)), w, C / 8)
+    assert last.primal == pytest.approx(exact, rel=1e-12)
 
 
 @pytest.mark.parametrize("name", SOLVERS)
