@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The smoothed hinge loss and the parts of its Newton step. Sums run over pieces whose bounds depend on the shape of the
-// data alone and are added in the order of the pieces: the same bytes for any number of threads.
+// The smoothed hinge loss and the parts of its Newton step. Sums run over pieces whose bounds depend on the shape of
+// the data alone and are added in the order of the pieces: the same bytes for any number of threads.
 
 #include <algorithm>
 #include <cmath>
@@ -17,6 +17,7 @@ constexpr int64_t kPiece = 1 << 14;
 constexpr int64_t kChunk = 256;  // terms that wait in the first cache for their sum
 constexpr int64_t kRowsPerPiece = 1 << 11;
 constexpr int64_t kMostPieces = 16;
+constexpr int kGroup = 8;                 // full rows taken together
 constexpr int64_t kGramRoom = 1 << 22;  // doubles of private sums
 constexpr double kSmallPivot = 1e-13;  // of the diagonal; below it the pivot is rounding
 
@@ -143,13 +144,15 @@ void add_outer(const Row& row, int64_t dim, double* __restrict H) {
     }
 }
 
-// Four rows without zeros at once: a quarter of the traffic with H.
-void add_outer_full(const Row* rows, int64_t dim, double* H) {
-    const double *p = rows[0].x.data(), *q = rows[1].x.data(), *r = rows[2].x.data(), *s = rows[3].x.data();
+// A group of rows without zeros at once: less traffic with H.
+SVMCUT_WIDE void add_outer_full(const double* const* x, int64_t dim, double* H) {
+    const double *p = x[0], *q = x[1], *r = x[2], *s = x[3], *t = x[4], *u = x[5], *v = x[6], *w = x[7];
     for (int64_t a = 0; a < dim; ++a) {
-        double* line = H + a * dim;
-        const double pa = p[a], qa = q[a], ra = r[a], sa = s[a];
-        for (int64_t b = 0; b <= a; ++b) line[b] += (pa * p[b] + qa * q[b]) + (ra * r[b] + sa * s[b]);
+        double* __restrict line = H + a * dim;
+        const double pa = p[a], qa = q[a], ra = r[a], sa = s[a], ta = t[a], ua = u[a], va = v[a], wa = w[a];
+        for (int64_t b = 0; b <= a; ++b)
+            line[b] += ((pa * p[b] + qa * q[b]) + (ra * r[b] + sa * s[b])) +
+                       ((ta * t[b] + ua * u[b]) + (va * v[b] + wa * w[b]));
     }
 }
 
@@ -161,8 +164,10 @@ void gram_of(const svmcut_csr* X, const int32_t* rows, int64_t begin, int64_t en
         row.load(X, rows[k], bias);
         if (row.count < dim) {
             add_outer(row, dim, H);
-        } else if (++waiting == 4) {
-            add_outer_full(buffer, dim, H);
+        } else if (++waiting == kGroup) {
+            const double* x[kGroup];
+            for (int g = 0; g < kGroup; ++g) x[g] = buffer[g].x.data();
+            add_outer_full(x, dim, H);
             waiting = 0;
         }
     }
@@ -219,6 +224,27 @@ inline double dot(const double* a, const double* b, int64_t n) {
         for (int k = 0; k < 8; ++k) s[k] += a[i + k] * b[i + k];
     for (; i < n; ++i) s[0] += a[i] * b[i];
     return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
+}
+
+// Cholesky's factors of a symmetric positive definite matrix, row by row, and H^-1 g. False where a pivot is not finite.
+SVMCUT_WIDE bool solve(int64_t dim, double* H, double* g) {
+    for (int64_t i = 0; i < dim; ++i) {
+        double* row = H + i * dim;
+        for (int64_t j = 0; j < i; ++j) row[j] = (row[j] - dot(row, H + j * dim, j)) / H[j * dim + j];
+        const double diagonal = row[i];
+        double pivot = diagonal - dot(row, row, i);
+        // I + scale H is positive definite; a pivot lost to rounding is replaced, which shortens the step there
+        if (pivot < kSmallPivot * diagonal) pivot = diagonal;
+        if (!(pivot > 0) || !std::isfinite(pivot)) return false;
+        row[i] = std::sqrt(pivot);
+        g[i] = (g[i] - dot(row, g, i)) / row[i];
+    }
+    for (int64_t i = dim - 1; i >= 0; --i) {
+        const double* row = H + i * dim;
+        g[i] /= row[i];
+        for (int64_t j = 0; j < i; ++j) g[j] -= g[i] * row[j];
+    }
+    return true;
 }
 
 }  // namespace
@@ -278,8 +304,8 @@ int svmcut_band_gram(const svmcut_csr* X, const int32_t* rows, int64_t count, do
     const int64_t pieces = std::min(pieces_of(count), kGramRoom / (dim * dim));
     const int status = reduce(count, pieces, dim * dim, H, threads, [&](int64_t begin, int64_t end, double* out) {
         try {
-            Row buffer[4] = {Row(dim), Row(dim), Row(dim), Row(dim)};
-            gram_of(X, rows, begin, end, bias, dim, buffer, out);
+            std::vector<Row> buffer(kGroup, Row(dim));
+            gram_of(X, rows, begin, end, bias, dim, buffer.data(), out);
         } catch (...) {
             failed = true;
         }
@@ -303,23 +329,7 @@ int svmcut_solve_shifted(int64_t dim, double* H, double scale, double* g) {
         for (int64_t j = 0; j <= i; ++j) row[j] *= scale;
         row[i] += 1.0;
     }
-    for (int64_t i = 0; i < dim; ++i) {
-        double* row = H + i * dim;
-        for (int64_t j = 0; j < i; ++j) row[j] = (row[j] - dot(row, H + j * dim, j)) / H[j * dim + j];
-        const double diagonal = row[i];
-        double pivot = diagonal - dot(row, row, i);
-        // (I + scale H) is positive definite; a pivot lost to rounding is replaced, which shortens the step there
-        if (pivot < kSmallPivot * diagonal) pivot = diagonal;
-        if (!(pivot > 0) || !std::isfinite(pivot)) return SVMCUT_BAD_INPUT;
-        row[i] = std::sqrt(pivot);
-        g[i] = (g[i] - dot(row, g, i)) / row[i];
-    }
-    for (int64_t i = dim - 1; i >= 0; --i) {
-        const double* row = H + i * dim;
-        g[i] /= row[i];
-        for (int64_t j = 0; j < i; ++j) g[j] -= g[i] * row[j];
-    }
-    return SVMCUT_OK;
+    return solve(dim, H, g) ? SVMCUT_OK : SVMCUT_BAD_INPUT;
 }
 
 }  // extern "C"

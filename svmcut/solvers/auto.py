@@ -14,4 +14,5 @@ def choose(n: int, d: int, nnz: int, C: float) -> str:
     descent proves slow it hands over to Newton's method by itself.
     """
     few = d <= FEW_FEATURES and n > max(2000, 20 * d)
-    return "newton" if few and 0.3 * (d / 300) ** 3 < C else "dual-cd"
+    small = 0.12 * (d / 300) ** 3
+    return "newton" if few and small < C else "dual-cd"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Certified runs of trainers that know nothing of cuts: one fractional cut holds all they found out.
 
-    cut          any c in [0, 1]^n:   R(s') >= sum c - (c y).s'            (a convex mix of the hinge's 2^n cuts)
+    cut          any c in [0, 1]^n:   R(s') >= sum c - (c y).s'       (a convex combination of the hinge's 2^n cuts)
     box dual     alpha = C c, w = C sum c_i y_i x_i:   D = C sum c - 1/2 |w|^2
     multiplier   a bundle with this cut and the flat plane gives at least that, by scaling alpha: min(C, b / |g|^2)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Dual coordinate descent, the smoothed hinge and the Newton step against slow truths; gaps against identities."""
+"""Dual coordinate descent, smoothed hinge and Newton step against slow truths; gaps against their identities."""
 
 import itertools
 
@@ -130,13 +130,13 @@ def test_gram_product_and_solution_are_those_of_dense_rows(rng, n, bias, density
         X[X == 0] = 1
     full = hinge.with_constant(X.astype(float), bias)
     rows = np.nonzero(rng.random(n) < 0.9)[0].astype(np.int32)
-    Csr_rows = sparse.Rows(Csr.from_dense(X))
+    rows_of_X = sparse.Rows(Csr.from_dense(X))
     grams = []
     for threads in (1, 2, 5):
         H, product = np.zeros((full.shape[1],) * 2), np.zeros(full.shape[1])
-        native.band_gram(Csr_rows, rows, bias, H, threads)
+        native.band_gram(rows_of_X, rows, bias, H, threads)
         p = np.linspace(-1, 1, len(product))
-        native.band_product(Csr_rows, rows, bias, p, product, threads)
+        native.band_product(rows_of_X, rows, bias, p, product, threads)
         assert np.tril(H) == pytest.approx(np.tril(full[rows].T @ full[rows]), rel=1e-9, abs=1e-9)
         assert product == pytest.approx(full[rows].T @ (full[rows] @ p), rel=1e-9, abs=1e-9)
         grams.append((H.tobytes(), product.tobytes()))
