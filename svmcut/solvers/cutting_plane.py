@@ -11,7 +11,8 @@ lower model, as printed there; the newest constraint is violated by at most epsi
 epsilon. With line search (the default; Franc and Sonnenburg, ICML 2008) the best point v moves to the minimum of P on
 the line towards a minimiser of the model, and the query lies a little beyond it. That minimiser is of the model with
 (mu/2) |w - v|^2 added (the proximal bundle method): where C is large the model alone has its minimum far from v for
-long, and cuts are spent on places that do not matter. mu follows the line search; the bound is the better of two.
+long, and cuts are spent on places that do not matter. mu follows the line search; the bound is the better of two. Where
+the gap has not fallen for a while, all cuts near v are known and the model alone says where to look.
 
     iterations                                           C      mu = 0     mu
     ranking, 60,000 rows of 136 features, 4 % gap        10         44     21
@@ -41,6 +42,7 @@ from svmcut.risks.protocol import Linearization
 from svmcut.solvers.protocol import Problem, Progress, Stall, Start
 
 TINY = 1e-300
+NULL_STEPS = 8  # iterations without a smaller gap after which the query is that of the model alone, which cannot stall
 REFRESH = 50  # iterations for which scores and cuts are updated before they are formed afresh
 
 
@@ -175,7 +177,9 @@ class CuttingPlane:
             tol = 0.1 * max(best.primal - lower, stop.target(best.primal)) / C
             model = bundle.solve(C, tol)
             lower, slack = max(lower, model.lower), model.slack
-            if mu:
+            if stall.since >= NULL_STEPS:
+                mu = self.mu
+            elif mu:
                 model = bundle.solve_near(C, best.w, mu, tol)
                 lower = max(lower, model.lower)
             if self.max_idle:

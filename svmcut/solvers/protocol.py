@@ -116,16 +116,16 @@ class Stall:
     """
 
     def __init__(self, patience: int = 200):
-        self._patience, self._best, self._since = patience, math.inf, 0
+        self._patience, self._best, self.since = patience, math.inf, 0
 
     def update(self, gap: float) -> bool:
         """True when the gap has not fallen by a thousandth in the last `patience` updates."""
         if gap < 0.999 * self._best:
-            self._best, self._since = gap, 0
+            self._best, self.since = gap, 0
         else:
-            self._since += 1
+            self.since += 1
         return self.over
 
     @property
     def over(self) -> bool:
-        return self._since >= self._patience
+        return self.since >= self._patience

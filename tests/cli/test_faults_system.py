@@ -242,7 +242,7 @@ def signalled(program, number, twice=False):
     """A process that gets a signal in its third iteration, and another when it begins to write where twice."""
     code = SIGNALLED.format(number.name, twice)
     environment = os.environ | {"PYTHONPATH": os.path.dirname(os.path.dirname(__file__))}
-    line = [sys.executable, "-c", code, program, "-c", "1000", "-e", "1e-6", "noisy", "out"]
+    line = [sys.executable, "-c", code, program, "-c", "1000", "-e", "1e-6", "-w", "3", "noisy", "out"]
     return subprocess.run(line, env=environment, capture_output=True, text=True, timeout=TIMEOUT)
 
 
@@ -288,7 +288,7 @@ def test_row22_terminated_in_training_writes_nothing(program, noisy):
 def test_row24_interrupted_from_outside(noisy):
     import fcntl
 
-    with start("svmcut learn", "-c", "1000", "--gap", "1e-9", "noisy", "out") as child:
+    with start("svmcut learn", "-c", "1000", "--gap", "1e-9", "-w", "3", "noisy", "out") as child:
         fcntl.fcntl(child.stdout, 1031, 4096)  # F_SETPIPE_SZ: too little for the whole report, so the child must wait
         while not child.stdout.readline().startswith(b"Iter 5:"):
             pass
