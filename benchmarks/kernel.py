@@ -32,7 +32,7 @@ def timed(words):
 def plain(path, folder):
     """The file without gzip."""
     target = folder / Path(path).name.removesuffix(".gz")
-    with (gzip.open(path) if str(path).endswith(".gz") else open(path, "rb")) as source, open(target, "wb") as sink:
+    with gzip.open(path) if str(path).endswith(".gz") else open(path, "rb") as source, open(target, "wb") as sink:
         shutil.copyfileobj(source, sink)
     return str(target)
 

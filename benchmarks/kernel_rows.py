@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Kernel values a second (rbf, one thread, CPU time), by number of features: single rows, and sums over 400 rows.
 
-    python benchmarks/kernel_rows.py [--threads N] [--repeats N]
+python benchmarks/kernel_rows.py [--threads N] [--repeats N]
 """
 
 import argparse

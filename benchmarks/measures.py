@@ -24,13 +24,13 @@ from svmcut.train import Config, Trainer
 
 # loss, its own measure, options, grid of C (percent losses: svm_perf's unit; average precision has no 1/(P N))
 LOSSES = {
-    "error-rate": ("accuracy", {}, np.geomspace(1, 1e4, 9)),
-    "f1": ("f1", {}, np.geomspace(1, 1e4, 9)),
-    "prbep": ("prbep", {}, np.geomspace(1, 1e4, 9)),
-    "prec-at-k": ("precision", {}, np.geomspace(1, 1e4, 9)),
-    "rec-at-k": ("recall", {}, np.geomspace(1, 1e4, 9)),
-    "roc-area": ("roc_area", {}, np.geomspace(1, 1e4, 9)),
-    "average-precision": ("average_precision", {}, np.geomspace(1e-5, 1, 9)),
+    "error-rate": ("accuracy", {}, np.geomspace(1, 1000, 7)),
+    "f1": ("f1", {}, np.geomspace(1, 1000, 7)),
+    "prbep": ("prbep", {}, np.geomspace(1, 1000, 7)),
+    "prec-at-k": ("precision", {}, np.geomspace(1, 1000, 7)),
+    "rec-at-k": ("recall", {}, np.geomspace(1, 1000, 7)),
+    "roc-area": ("roc_area", {}, np.geomspace(1, 1000, 7)),
+    "average-precision": ("average_precision", {}, np.geomspace(1e-7, 1e-2, 6)),
 }
 COLUMNS = ("accuracy", "precision", "recall", "f1", "prbep", "roc_area", "average_precision")
 
@@ -42,7 +42,7 @@ def subset(examples: Examples, rows) -> Examples:
 def choose_c(loss: str, examples: Examples, measure: str, options: dict, grid) -> float:
     """The C whose model is best on every fifth row, trained on the others."""
     held_out = np.arange(len(examples)) % 5 == 4
-    trainer = Trainer(subset(examples, np.flatnonzero(~held_out)), Config(loss=loss, gap=0.01, threads=2, **options))
+    trainer = Trainer(subset(examples, np.flatnonzero(~held_out)), Config(loss=loss, **options))
     rest = subset(examples, np.flatnonzero(held_out))
     values = []
     for c in grid:
@@ -56,7 +56,7 @@ def quality(train: Examples, test: Examples) -> list[list[str]]:
     rows = []
     for loss, (measure, options, grid) in LOSSES.items():
         c = choose_c(loss, train, measure, options, grid)
-        outcome = Trainer(train, Config(loss=loss, gap=0.005, threads=2, **options)).fit(c, None)
+        outcome = Trainer(train, Config(loss=loss, **options)).fit(c, None)
         measured = classification_measures(test.y, outcome.model.scores(test.X))
         cells = [f"**{measured[key]:.2f}**" if key == measure else f"{measured[key]:.2f}" for key in COLUMNS]
         rows.append([loss, f"{c:.3g}", str(outcome.progress.iteration), *cells])

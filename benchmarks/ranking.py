@@ -56,7 +56,7 @@ def process(train: str, c: str, epsilon: str, rounds: int) -> None:
     command = [str(Path(sys.executable).parent / "svmcut"), "rank", "-c", c, "-e", epsilon, "--threads", "1", "-v", "0"]
     runs = [time_process([*command, train, "/dev/null"]) for _ in range(rounds + 1)][1:]
     middle = medians(runs)
-    print(f"svmcut rank -c {c} -e {epsilon}: {middle.wall:.2f} s wall, {middle.cpu:.2f} s CPU, {middle.peak_mb:.0f} MB")
+    print(f"svmcut rank -c {c} -e {epsilon}: {middle.wall:.2f} s wall, {middle.cpu:.2f} s CPU")
 
 
 def grades(examples: Examples, count: int) -> np.ndarray:

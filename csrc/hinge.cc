@@ -66,7 +66,7 @@ int svmcut_hinge(int64_t n, const double* y, const double* s, double* coef, doub
     const int64_t pieces = (n + kPiece - 1) / kPiece;
     std::vector<double> loss(pieces);
     std::vector<int64_t> count(pieces);
-    svmcut::for_pieces(pieces, n < 8 * kPiece ? 1 : threads, [&](int64_t p) {
+    svmcut::for_pieces(pieces, n < 16 * kPiece ? 1 : threads, [&](int64_t p) {
         double sum = 0;
         int64_t hits = 0;
         for (int64_t i = p * kPiece; i < std::min(n, (p + 1) * kPiece); ++i) {
@@ -91,7 +91,7 @@ int svmcut_hinge(int64_t n, const double* y, const double* s, double* coef, doub
 int svmcut_hinge_line(int64_t n, const double* y, const double* s, const double* e, double wd, double dd, double C,
                       double* step, int threads) {
     const int64_t pieces = (n + kPiece - 1) / kPiece;
-    if (n < 8 * kPiece) threads = 1;
+    if (n < 16 * kPiece) threads = 1;
     std::vector<double> part(pieces);
     svmcut::for_pieces(pieces, threads, [&](int64_t p) {
         double sum = 0;

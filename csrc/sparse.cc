@@ -14,6 +14,7 @@ namespace {
 
 constexpr int64_t kEntriesPerPiece = 1 << 16;
 constexpr int64_t kVectorPiece = 1 << 14;
+constexpr int64_t kWorthThreads = 1 << 20;  // entries; below, starting a thread costs more than it saves
 
 int64_t entries(const svmcut_csr* X) { return X->indptr[X->n_rows] - X->indptr[0]; }
 
@@ -101,7 +102,7 @@ double piecewise_sum(int64_t n, int threads, Term&& term) {
     const int64_t pieces = (n + kVectorPiece - 1) / kVectorPiece;
     if (pieces <= 1) return term(0, n);
     std::vector<double> part(pieces);
-    svmcut::for_pieces(pieces, n < 8 * kVectorPiece ? 1 : threads,
+    svmcut::for_pieces(pieces, n < 16 * kVectorPiece ? 1 : threads,
                        [&](int64_t p) { part[p] = term(p * kVectorPiece, std::min(n, (p + 1) * kVectorPiece)); });
     double sum = 0;
     for (double value : part) sum += value;
@@ -115,6 +116,7 @@ extern "C" {
 int svmcut_scores(const svmcut_csr* X, const double* w, double constant, double* s, int threads) {
     const int64_t pieces = std::max<int64_t>(1, std::min(X->n_rows, entries(X) / kEntriesPerPiece));
     const auto bound = balanced_rows(X, pieces);
+    if (entries(X) < kWorthThreads) threads = 1;
     svmcut::for_pieces(pieces, threads, [&](int64_t p) {
         for (int64_t i = bound[p]; i < bound[p + 1]; ++i) {
             const int64_t start = X->indptr[i];
@@ -141,8 +143,9 @@ int svmcut_predict(const svmcut_csr* X, const double* w, int64_t d, double const
 int svmcut_adjoint(const svmcut_csr* X, const double* coef, double* out, const int64_t* columns, int ranges,
                    int threads) {
     const int64_t d = X->n_features, pieces = std::min<int64_t>(16, entries(X) / kEntriesPerPiece);
+    if (entries(X) < kWorthThreads) threads = 1;
     if (pieces > 1 && pieces * d <= entries(X) / 16) return adjoint_by_rows(X, coef, out, pieces, threads);
-    if (threads > 1 && ranges > 1 && entries(X) > 4 * kEntriesPerPiece)
+    if (threads > 1 && ranges > 1)
         adjoint_by_columns(X, coef, out, columns, ranges);
     else
         add_rows(X, coef, 0, X->n_rows, out);
@@ -163,7 +166,7 @@ double svmcut_dot(int64_t n, const double* a, const double* b, int threads) {
 void svmcut_combine(int64_t n, int64_t count, const double* weights, const double* const* vectors, double* out,
                     int threads) {
     const int64_t pieces = (n + kVectorPiece - 1) / kVectorPiece;
-    svmcut::for_pieces(pieces, n * count < 8 * kVectorPiece ? 1 : threads, [&](int64_t p) {
+    svmcut::for_pieces(pieces, n * count < kWorthThreads ? 1 : threads, [&](int64_t p) {
         const int64_t begin = p * kVectorPiece, end = std::min(n, begin + kVectorPiece);
         std::fill(out + begin, out + end, 0.0);
         for (int64_t k = 0; k < count; ++k) {
@@ -177,7 +180,7 @@ void svmcut_combine(int64_t n, int64_t count, const double* weights, const doubl
 
 void svmcut_blend(int64_t n, double p, const double* x, double q, const double* y, double* out, int threads) {
     const int64_t pieces = (n + kVectorPiece - 1) / kVectorPiece;
-    svmcut::for_pieces(pieces, n < 8 * kVectorPiece ? 1 : threads, [&](int64_t k) {
+    svmcut::for_pieces(pieces, n < 16 * kVectorPiece ? 1 : threads, [&](int64_t k) {
         const int64_t begin = k * kVectorPiece, end = std::min(n, begin + kVectorPiece);
         for (int64_t i = begin; i < end; ++i) out[i] = p * x[i] + q * y[i];
     });
@@ -188,6 +191,15 @@ void svmcut_row_norms(const svmcut_csr* X, double* squared) {
         double sum = 0;
         for (int64_t k = X->indptr[i]; k < X->indptr[i + 1]; ++k) sum += static_cast<double>(X->data[k]) * X->data[k];
         squared[i] = sum;
+    }
+}
+
+void svmcut_take_rows(const svmcut_csr* X, const int64_t* rows, int64_t count, const int64_t* indptr, float* data,
+                      int32_t* indices) {
+    for (int64_t k = 0; k < count; ++k) {
+        const int64_t from = X->indptr[rows[k]], length = indptr[k + 1] - indptr[k];
+        std::copy(X->data + from, X->data + from + length, data + indptr[k]);
+        std::copy(X->indices + from, X->indices + from + length, indices + indptr[k]);
     }
 }
 

@@ -30,6 +30,11 @@ EXIT_STATUS = (
     ("143", "Stopped by SIGTERM; nothing is written."),
 )
 
+ENVIRONMENT = (
+    ("SVMCUT_DEADLINE", "A Unix time at which training stops, as --time-limit would."),
+    ("SVMCUT_DEBUG", "With 1, errors show their traceback."),
+)
+
 
 def subcommands():
     """Name, click command and context of svmcut and of each of its commands."""
@@ -71,6 +76,8 @@ def commands_page() -> str:
     parts.append("\n## Exit statuses of svmcut\n\n| status | meaning |\n|---|---|\n")
     parts += [f"| {status} | {meaning} |\n" for status, meaning in EXIT_STATUS]
     parts.append("\nThe programs with the originals' names end with 0 or 1 only.\n")
+    parts.append("\n## Environment\n\n| variable | meaning |\n|---|---|\n")
+    parts += [f"| `{variable}` | {meaning} |\n" for variable, meaning in ENVIRONMENT]
     return "".join(parts)
 
 
@@ -105,7 +112,9 @@ def man_page() -> str:
     lines.append(".SH EXIT STATUS")
     for status, meaning in EXIT_STATUS:
         lines += [".TP", f".B {status}", roff(meaning)]
-    lines += [".SH ENVIRONMENT", ".TP", ".B SVMCUT_DEBUG", "With 1, errors show their traceback."]
+    lines += [".SH ENVIRONMENT"]
+    for variable, meaning in ENVIRONMENT:
+        lines += [".TP", f".B {variable}", roff(meaning)]
     return "\n".join(lines) + "\n"
 
 

@@ -55,12 +55,14 @@ class Csr:
 
     def take(self, rows: NDArray) -> Csr:
         """The named rows, copied, in the order given; O(their nonzeros)."""
-        starts = self.indptr[rows]
-        lengths = self.indptr[np.asarray(rows) + 1] - starts
-        indptr = np.zeros(len(lengths) + 1, np.int64)
-        np.cumsum(lengths, out=indptr[1:])
-        where = np.repeat(starts - indptr[:-1], lengths) + np.arange(indptr[-1])
-        return Csr(self.data[where], self.indices[where], indptr, self.n_features)
+        from svmcut._native import sparse
+
+        rows = np.ascontiguousarray(rows, np.int64)
+        indptr = np.zeros(len(rows) + 1, np.int64)
+        np.cumsum(self.indptr[rows + 1] - self.indptr[rows], out=indptr[1:])
+        data, indices = np.empty(indptr[-1], np.float32), np.empty(indptr[-1], np.int32)
+        sparse.take_rows(sparse.Rows(self), rows, indptr, data, indices)
+        return Csr(data, indices, indptr, self.n_features)
 
     def compact(self) -> tuple[Csr, NDArray[np.int32] | None]:
         """The same rows on the columns that occur, and those columns, where most do not; else self and None.

@@ -106,8 +106,6 @@ class KernelCutTrainer(Trainer):
         problem = Problem(objective.risk, space, objective.C, self._rule(objective))
         progress, stopped_by = self._run(solver, problem, objective, observe)
         full = getattr(solver, "full", False)
-        if full:
-            self.warnings = [*self.warnings, "the cuts filled their memory; raise --max-memory or --sample-size"]
         w = progress.solution()
         cuts = {"cuts": progress.cuts, "rounds": progress.iteration, "points": len(w.points), "primal": progress.primal,
                 "kernel_evaluations": self._rows.evaluations - before}  # fmt: skip
@@ -117,13 +115,17 @@ class KernelCutTrainer(Trainer):
         if reduced.polish and stopped_by is None and len(w.points):
             outcome = self._polish(w, objective, observe)
             if not outcome.primal <= cuts["primal"]:
-                outcome.warnings = [*self.warnings, f"the sampled cuts alone reached {cuts['primal']:.6g}, less than "
-                                    f"the polish in the span of {len(self._basis)} points; raise --basis"]  # fmt: skip
+                outcome.warnings.append(
+                    f"the sampled cuts alone reached {cuts['primal']:.6g}, less than the polish in the span of "
+                    f"{len(self._basis)} points; raise --basis"
+                )
         else:
             outcome = self._bare(w, objective, progress, solver)
             outcome.converged = stopped_by is None and not full
             outcome.stopped_by = None if outcome.converged else stopped_by or "limit"
         outcome.details["sampled"] = cuts
+        if full:
+            outcome.warnings.append("the cuts filled their memory; raise --max-memory or --sample-size")
         return outcome
 
     def _bare(self, w, objective: Objective, progress: Progress, solver) -> Outcome:
@@ -142,7 +144,7 @@ class KernelCutTrainer(Trainer):
         squared = float(w.coef @ self._rows.accumulate(w.points, w.coef)[w.points]) if len(w.points) else 0.0
         return Outcome(
             model, objective, progress._replace(primal=primal, dual=dual, gap=primal - dual), self.solver, True, None,
-            0.0, bundle.largest_norm, math.sqrt(max(0.0, squared)), objective.c * bundle.beta[1:], self.warnings,
+            0.0, bundle.largest_norm, math.sqrt(max(0.0, squared)), objective.c * bundle.beta[1:],
         )  # fmt: skip
 
     def _polish(self, w, objective: Objective, observe) -> Outcome:
@@ -171,7 +173,6 @@ class KernelCutTrainer(Trainer):
             longest_cut=solver.bundle.largest_norm,
             norm=math.sqrt(max(0.0, space.dot(w, w))),
             multipliers=objective.c * solver.bundle.beta[1:],
-            warnings=self.warnings,
         )
         if self._certifies():
             model = solver.bundle.solve(objective.C, 1e-3 * problem.stop.target(progress.primal) / objective.C)
@@ -295,4 +296,3 @@ class KernelCutTrainer(Trainer):
     def _bracket(self, primal: float, dual: float) -> tuple[float, float]:
         """Both, or no dual where it lies above the primal: the kernel is not positive semidefinite then."""
         return primal, dual if dual <= primal * (1 + 1e-6) else math.nan
-

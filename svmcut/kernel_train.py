@@ -122,7 +122,6 @@ class KernelTrainer:
             longest_cut=0.0,
             norm=float(np.sqrt(max(0.0, 2 * (progress.primal - objective.C * progress.risk)))),
             multipliers=expansion.beta,
-            warnings=self.warnings,
             kernel_evaluations=progress.evaluations,
         )
 

@@ -21,6 +21,15 @@ def usable_cpus() -> int:
     return max(cpus, 1)
 
 
+def _address_space() -> int:
+    """Bytes of this process's address space; 0 where the system does not say."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
 def available_memory() -> float | None:
     """Megabytes this process may still use: the system's, or less where a control group or a limit says so."""
     bounds = []
@@ -41,5 +50,5 @@ def available_memory() -> float | None:
             continue
     soft = resource.getrlimit(resource.RLIMIT_AS)[0]
     if soft != resource.RLIM_INFINITY:
-        bounds.append(soft)
+        bounds.append(max(0, soft - _address_space()))
     return min(bounds) / 1e6 if bounds else None

@@ -24,7 +24,11 @@ from svmcut.solvers.protocol import Problem, Progress, Start, StoppingRule
 from svmcut.spaces.linear import LinearSpace
 
 # name -> module and class; a solver is imported when it is chosen
-SOLVERS = {"cutting-plane": ("svmcut.solvers.cutting_plane", "CuttingPlane")}
+SOLVERS = {
+    "cutting-plane": ("svmcut.solvers.cutting_plane", "CuttingPlane"),
+    "dual-cd": ("svmcut.solvers.dual_cd", "DualCd"),
+    "newton": ("svmcut.solvers.newton", "Newton"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +137,7 @@ class Outcome:
     multipliers : (cuts,) float64
         Of the final cuts, for C in the unit of the original.
     warnings : list of str
+        What a user should know of this run; the trainer's own `warnings` are those of the data.
     certificate : (float, float) or None
         Primal of the model and a dual bound (nan for none) of the full problem, where the solver's own are those of
         another: the span of a basis, sampled cuts, kernel values in float32.
@@ -263,13 +268,14 @@ class Trainer:
         config, space = self.config, self.space
         objective = self.objective(cost, example_cost)
         problem = Problem(objective.risk, space, objective.C, self._rule(objective))
-        name = "cutting-plane" if config.solver == "auto" else config.solver
-        solver = make_solver(name)
+        name = self._choose(objective.C) if config.solver == "auto" else config.solver
+        solver = make_solver(name, config.seed)
         began = time.perf_counter()
         progress, stopped_by = self._run(solver, problem, objective, observe, self._scaled_start(objective.C))
         converged = problem.stop.met(progress.primal, progress.dual)
         w = progress.solution()
-        self._start, self._last_C = Start(solver.bundle, (w,)), objective.C
+        self._start = Start(solver.bundle, (w,), getattr(solver, "fractions", None))
+        self._last_C = objective.C
         return Outcome(
             model=self._model(w, progress.cuts),
             objective=objective,
@@ -281,8 +287,15 @@ class Trainer:
             longest_cut=solver.bundle.largest_norm,
             norm=float(np.sqrt(space.dot(w, w))),
             multipliers=objective.c * solver.bundle.beta[1:],
-            warnings=self.warnings,
         )
+
+    def _choose(self, C: float) -> str:
+        """The solver of ``auto``: cutting planes, but for the plain hinge the fastest certified trainer."""
+        if self.config.task == "rank" or not self._is_sum:
+            return "cutting-plane"
+        from svmcut.solvers.auto import choose
+
+        return choose(self.space.X.n_rows, self.space.dim, self.space.X.nnz, C)
 
     def _rule(self, objective: Objective) -> StoppingRule:
         return StoppingRule(objective.c * objective.epsilon, self.config.gap)
@@ -322,10 +335,13 @@ class Trainer:
         return LinearModel(weights, 0.0 - constant, self._columns, self.config.kernel, highest, cuts)
 
 
-def make_solver(name: str):
-    """The solver of that name, imported now."""
+def make_solver(name: str, seed: int = 0):
+    """The solver of that name, imported now; the seed goes to those that draw at random."""
     module, cls = SOLVERS[name]
-    return getattr(importlib.import_module(module), cls)()
+    solver = getattr(importlib.import_module(module), cls)()
+    if hasattr(solver, "seed"):
+        solver.seed = seed
+    return solver
 
 
 def make_trainer(examples: Examples, config: Config):

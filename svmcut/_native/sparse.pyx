@@ -7,12 +7,6 @@ from libc.stdlib cimport free, malloc
 
 
 cdef extern from "svmcut.h" nogil:
-    ctypedef struct svmcut_csr:
-        const float* data
-        const int32_t* indices
-        const int64_t* indptr
-        int64_t n_rows
-        int64_t n_features
     int svmcut_scores(const svmcut_csr* X, const double* w, double constant, double* s, int threads)
     int svmcut_predict(const svmcut_csr* X, const double* w, int64_t d, double constant, double* s, int threads)
     int svmcut_adjoint(const svmcut_csr* X, const double* coef, double* out, const int64_t* columns, int ranges,
@@ -22,6 +16,8 @@ cdef extern from "svmcut.h" nogil:
                         int threads)
     void svmcut_blend(int64_t n, double p, const double* x, double q, const double* y, double* out, int threads)
     void svmcut_row_norms(const svmcut_csr* X, double* squared)
+    void svmcut_take_rows(const svmcut_csr* X, const int64_t* rows, int64_t count, const int64_t* indptr,
+                          float* data, int32_t* indices)
     int svmcut_hinge(int64_t n, const double* y, const double* s, double* coef, double* value, int64_t* violated,
                      int threads)
     int svmcut_hinge_line(int64_t n, const double* y, const double* s, const double* e, double wd, double dd,
@@ -30,11 +26,6 @@ cdef extern from "svmcut.h" nogil:
 
 cdef class Rows:
     """The arrays of a Csr, checked once and kept alive."""
-
-    cdef const float[::1] data
-    cdef const int32_t[::1] indices
-    cdef const int64_t[::1] indptr
-    cdef svmcut_csr csr
 
     def __init__(self, X):
         self.data, self.indices, self.indptr = X.data, X.indices, X.indptr
@@ -105,6 +96,19 @@ def dot(const double[::1] a, const double[::1] b, int threads=1):
     return value
 
 
+def dots(list vectors, const double[::1] a, double[::1] out, int threads=1):
+    """out[k] = vectors[k] . a"""
+    cdef int64_t k
+    cdef const double[::1] v
+    if out.shape[0] != len(vectors):
+        raise ValueError("one place a vector is needed")
+    for k in range(out.shape[0]):
+        v = vectors[k]
+        if v.shape[0] != a.shape[0]:
+            raise ValueError("vectors differ in length")
+        out[k] = svmcut_dot(a.shape[0], first(v), first(a), threads)
+
+
 def combine(const double[::1] weights, list vectors, double[::1] out, int threads=1):
     """out = sum_k weights[k] vectors[k]"""
     cdef int64_t k, count = len(vectors)
@@ -172,3 +176,18 @@ def hinge_line(const double[::1] y, const double[::1] s, const double[::1] e, do
     if status:
         raise MemoryError
     return step
+
+
+def take_rows(Rows X, const int64_t[::1] rows, const int64_t[::1] indptr, float[::1] data, int32_t[::1] indices):
+    """Copies the rows one behind the other; indptr holds the running sums of their lengths."""
+    cdef int64_t k, count = rows.shape[0]
+    if indptr.shape[0] != count + 1 or data.shape[0] != indptr[count] or indices.shape[0] != indptr[count]:
+        raise ValueError("indptr, data and indices do not fit the rows")
+    for k in range(count):
+        if rows[k] < 0 or rows[k] >= X.csr.n_rows:
+            raise ValueError("a row number is out of range")
+        if indptr[k + 1] - indptr[k] != X.indptr[rows[k] + 1] - X.indptr[rows[k]]:
+            raise ValueError("indptr does not hold the lengths of the rows")
+    if data.shape[0]:
+        with nogil:
+            svmcut_take_rows(&X.csr, &rows[0], count, &indptr[0], &data[0], &indices[0])

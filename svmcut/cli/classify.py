@@ -13,7 +13,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EPILOG, context_settings={"help_option_names": ["-?", "-h", "--help"]})
+@click.command(epilog=_EPILOG, context_settings={"help_option_names": ["-?", "-h", "--help"], "max_content_width": 110})
 @click.argument("example_file")
 @click.argument("model_file")
 @click.argument("predictions_file", default="svm_predictions")

@@ -45,12 +45,13 @@ def guard(
     -----
     With SVMCUT_DEBUG=1 in the environment, exceptions come through with their traceback.
     """
+    _occupy_standard_descriptors()
     _raise_on_sigterm()
     try:
         status = work() or 0
         if sys.stdout is not None:
             sys.stdout.flush()
-    except (SvmcutError, OSError, MemoryError, KeyboardInterrupt, Terminated) as error:
+    except (Exception, KeyboardInterrupt, Terminated) as error:
         if os.environ.get("SVMCUT_DEBUG") == "1":
             raise
         status = _report(error, program)
@@ -81,8 +82,20 @@ def _report(error: BaseException, program: Callable[[], str]) -> int:
         where = f": {error.filename}" if error.filename else ""
         _complain(f"{program()}: {error.strerror or error}{where}")
         return 1
-    _complain(f"{program()}: out of memory{': ' + str(error) if str(error) else ''}")
+    if isinstance(error, MemoryError):
+        _complain(f"{program()}: out of memory{': ' + str(error) if str(error) else ''}")
+    elif isinstance(error, ImportError):
+        _complain(f"{program()}: a library cannot be loaded: {_cause(error)}")
+    else:
+        _complain(f"{program()}: internal error: {type(error).__name__}: {error}; SVMCUT_DEBUG=1 shows where")
     return 1
+
+
+def _cause(error: BaseException) -> str:
+    """What the first of a chain of failures says, on one line."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return " ".join(str(error).split())
 
 
 def _complain(text: str) -> None:
@@ -103,8 +116,22 @@ def _silence_stdout() -> None:
         os.close(null)
 
 
+def _occupy_standard_descriptors() -> None:
+    """Fill closed descriptors 0 to 2, so that no file opened later is taken for standard output or error.
+
+    Each is opened the wrong way round: using it fails as it would have failed when closed.
+    """
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.open(os.devnull, os.O_WRONLY if descriptor == 0 else os.O_RDONLY)
+
+
 def _raise_on_sigterm() -> None:
     def stop(number, frame):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one must not disturb the clearing away
         raise Terminated
 
     # Only the main thread may; elsewhere the program around keeps its own handling.

@@ -59,8 +59,11 @@ Examples:
 )
 @table_options(LEARN)
 @switches
-@click.option("--free-bias/--no-free-bias", default=None,
-              help="Unregularised bias of kernel trainers; on for --solver smo, off where auto chose.")
+@click.option(
+    "--free-bias/--no-free-bias",
+    default=None,
+    help="Unregularised bias of kernel trainers; on for --solver smo, off where auto chose.",
+)
 @click.argument("example_file", metavar="EXAMPLE_FILE")
 @click.argument("model_file", metavar="[MODEL_FILE]", default="svm_struct_model")
 def learn(**values):

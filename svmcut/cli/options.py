@@ -19,7 +19,9 @@ LOSSES = {
 RESCALINGS = {"slack": 1, "margin": 2}
 KERNELS = {"linear": 0, "polynomial": 1, "rbf": 2, "sigmoid": 3}
 RANK_LOSSES = {"swapped-pairs": 1, "swapped-fraction": 2, "pairs": None}
-SOLVERS = ("auto", "cutting-plane", "smo", "subspace", "sampled-cuts", "constant-cuts")
+SOLVERS = ("auto", "cutting-plane", "dual-cd", "newton", "smo", "subspace", "sampled-cuts", "constant-cuts")
+#: Trainers of the linear hinge loss.
+LINEAR_ONLY = ("dual-cd", "newton")
 SAMPLED_LOSSES = ("error-rate", "roc-area", *RANK_LOSSES)
 #: Solvers that work on kernel values, -t 0 among them, and the losses they train for (None for all).
 KERNEL_SOLVERS = {
@@ -112,8 +114,15 @@ def one_of(table: Mapping[str, int | None] | tuple[str, ...]) -> Kind:
     return Kind("NAME", parse)
 
 
+def one_line(text: str) -> str:
+    """Text for one line of a model file."""
+    if "\n" in text or "\r" in text:
+        raise ValueError(f"{text!r} is not one line of text")
+    return text
+
+
 ANY = number(-1e300, 1e300)
-TEXT = Kind("TEXT", str)
+TEXT = Kind("TEXT", one_line)
 PATH = Kind("FILE", str)
 
 
@@ -145,7 +154,8 @@ LEARN = (
     Option("slack_norm", ("-p",), integer(1, 2), "1 for C xi, 2 for C xi^2.", MAIN),
     Option("bias", ("--b", "--bias"), ANY, "Value of the regularised constant feature; 0 for none.", MAIN),
     Option("solver", ("--solver",), one_of(SOLVERS),
-           "auto or cutting-plane; with kernels also smo, subspace, sampled-cuts or constant-cuts.", MAIN),
+           "auto, cutting-plane, dual-cd or newton; with kernels auto, cutting-plane, smo, subspace, sampled-cuts or "
+           "constant-cuts.", MAIN),
     Option("algorithm", ("-w",), integer(0, 9),
            "svm_perf's algorithm number 0-4 or 9; all lead to the same optimum.", MAIN),
     Option("epsilon", ("-e", "--epsilon"), number(0, above=True),
@@ -325,10 +335,14 @@ def check(options: LearnOptions) -> None:
         raise UsageError("-f must be at least 1 with -w 4")
     if options.qp_new > options.qp_size:
         raise UsageError(f"-n {options.qp_new} exceeds -q {options.qp_size}")
+    if options.algorithm in (0, 1, 2, 3, 4) and options.solver not in ("auto", "cutting-plane"):
+        raise UsageError(f"-w {options.algorithm} trains with cutting planes; leave it out with --solver")
     if options.slack_norm == 2 and options.algorithm not in (0, 1, None):
         raise UsageError("-p 2 (squared slack) goes with -w 0 or 1")
     if options.has_kernel:
         check_kernel(options)
+    elif options.solver in LINEAR_ONLY and (options.task == "rank" or options.loss != "error-rate"):
+        raise UsageError(f"solver '{options.solver}' trains for error-rate only; use --solver cutting-plane")
     elif options.free_bias:
         raise UsageError("--free-bias needs a solver with an unregularised bias; add --solver smo")
     elif options.basis_method:
@@ -351,7 +365,7 @@ def check_kernel(options: LearnOptions) -> None:
             f"{what} takes no constant feature, but --b {options.bias:g} asks for one; give --b 0 (and --solver smo "
             "for an unregularised bias)"
         )
-    solver = kernel_solver(options)
+    solver = solver_name(options)
     if options.free_bias and solver not in ("auto", "smo"):
         raise UsageError(f"solver '{solver}' has no unregularised bias; use --solver smo")
     if options.preimage not in (0, 1, 2, 4):
@@ -375,10 +389,10 @@ def check_kernel(options: LearnOptions) -> None:
         raise UsageError(f"--i {options.preimage} is for the rbf kernel; use --i 1 with the {options.kernel} kernel")
 
 
-def kernel_solver(options: LearnOptions) -> str:
-    """The solver that -w, --t and --solver name together, for a kernel."""
-    if options.solver != "auto":
+def solver_name(options: LearnOptions) -> str:
+    """The solver that -w, --t and --solver name together."""
+    if options.solver != "auto" or (options.algorithm is None and not options.basis_method):
         return options.solver
-    if options.basis_method or options.algorithm == 9:
+    if options.has_kernel and (options.basis_method or options.algorithm == 9):
         return "subspace"
-    return "auto" if options.algorithm is None else "cutting-plane"
+    return "auto" if options.algorithm == 9 else "cutting-plane"

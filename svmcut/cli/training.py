@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from svmcut.cli import training_report as report
 from svmcut.cli.guard import warn
-from svmcut.cli.options import MEASURES, RANK_MEASURES, Cost, LearnOptions, check, kernel_solver
+from svmcut.cli.options import MEASURES, RANK_MEASURES, Cost, LearnOptions, check, solver_name
 from svmcut.cli.report import write_report
 from svmcut.errors import UsageError
 from svmcut.files.examples import read_examples
@@ -81,12 +81,12 @@ class Training:
         self.rows: list[dict[str, Any]] = []
         self._say = report.out if options.verbosity > 0 else (lambda text="", end="\n": None)
         self._began, self._cpu_began = time.perf_counter(), time.process_time()
-        self._say("Reading training examples...", end="")
-        self.examples = read_examples(options.example_file, threads=options.threads, max_memory=options.max_memory)
-        self._say("done")
+        with report.step(self._say, "Reading training examples"):
+            self.examples = read_examples(options.example_file, threads=options.threads, max_memory=options.max_memory)
         self._seconds = {"read": time.perf_counter() - self._began, "train": 0.0, "write": 0.0}
         self._config = configure(options)
         self._trainer = make_trainer(self.examples, self._config)
+        self._warnings = list(self._trainer.warnings)
         self._validation = None
         if options.validate:
             self._validation = read_examples(options.validate, threads=options.threads, max_memory=options.max_memory)
@@ -121,14 +121,16 @@ class Training:
         writing = time.perf_counter()
         if not options.has_kernel or options.basis_method:
             self._say("Compacting linear model...done")
-        self._say("Writing learned model...", end="")
-        write_model(target, outcome.model)
-        if options.alphas:
-            with write_atomically(options.alphas) as output:
-                output.write("".join(f"{value:.17g}\n" for value in outcome.multipliers).encode())
-        self._say("done")
+        with report.step(self._say, "Writing learned model"):
+            write_model(target, outcome.model)
+            if options.alphas:
+                with write_atomically(options.alphas) as output:
+                    output.write("".join(f"{value:.17g}\n" for value in outcome.multipliers).encode())
         self._seconds["write"] += time.perf_counter() - writing
         self.outcomes.append(outcome)
+        self._warnings.extend(outcome.warnings)
+        if not outcome.converged:
+            self._warnings.append(f"{target}: {stop_reason(outcome)}")
         if path or options.validate:
             self.rows.append(self._row(cost, target, outcome))
 
@@ -146,12 +148,12 @@ class Training:
             self._say(report.path_table(self.rows, chosen if options.select else None), end="")
         self._seconds["total"] = time.perf_counter() - self._began
         if options.report:
-            document = report.learn_report(options, self.examples, self.outcomes[chosen], self._seconds)
+            document = report.learn_report(options, self.examples, self.outcomes[chosen], self._seconds, self._warnings)
             if self.rows:
                 document["path"] = self.rows
             write_report(options.report, document)
         if not self.original:
-            for warning in self.outcomes[-1].warnings:
+            for warning in self._warnings:
                 warn(f"svmcut {options.command}", warning)
 
     def _observe(self, progress, objective) -> None:
@@ -191,7 +193,7 @@ def configure(options: LearnOptions) -> Config:
         free_bias=options.free_bias,
         cache_mb=options.cache_size,
         kernel=Kernel(options.kernel, options.degree, options.gamma, options.s, options.r, options.u),
-        solver=kernel_solver(options) if options.has_kernel else options.solver,
+        solver=solver_name(options),
         max_iterations=options.max_iterations,
         time_limit=time_limit(options),
         max_memory=options.max_memory,

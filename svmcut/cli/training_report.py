@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import resource
@@ -15,9 +16,21 @@ from svmcut._version import __version__
 
 
 def out(text: str = "", end: str = "\n") -> None:
-    """Writes to standard output at once, so that a pipe sees each iteration as it ends."""
-    sys.stdout.write(text + end)
-    sys.stdout.flush()
+    """Prints at once; nothing where standard output is closed."""
+    print(text, end=end, flush=True)
+
+
+@contextlib.contextmanager
+def step(say, text: str):
+    """The originals' ``text...done`` around a piece of work; a failure ends the line before its message comes."""
+    say(f"{text}...", end="")
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError):
+            say()
+        raise
+    say("done")
 
 
 def properties_line(examples, bias: float, queries: int | None) -> str:
@@ -123,12 +136,16 @@ def path_table(rows: list[dict[str, Any]], chosen: int | None) -> str:
 
 
 def peak_memory_mb() -> float:
-    """Largest resident size of the process so far."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / 1e6 if sys.platform == "darwin" else peak / 1e3
+    """Largest resident size of this process so far, in 10^6 bytes."""
+    try:
+        with open("/proc/self/status", encoding="ascii") as lines:  # ru_maxrss may be the parent's, kept across exec
+            return next(int(line.split()[1]) * 1024 / 1e6 for line in lines if line.startswith("VmHWM"))
+    except (OSError, StopIteration):
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
 
 
-def learn_report(options, examples, outcome, seconds: dict[str, float]) -> dict[str, Any]:
+def learn_report(options, examples, outcome, seconds: dict[str, float], warnings: list[str]) -> dict[str, Any]:
     """The JSON document of a training run; keys as docs/report.md lists them."""
     progress = outcome.progress
     return {
@@ -156,5 +173,5 @@ def learn_report(options, examples, outcome, seconds: dict[str, float]) -> dict[
         "seed": options.seed,
         "seconds": seconds,
         "peak_memory_mb": peak_memory_mb(),
-        "warnings": outcome.warnings,
+        "warnings": warnings,
     }

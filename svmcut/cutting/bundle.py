@@ -4,8 +4,11 @@
     lower model   1/2 |w|^2 + C max_t (b_t + a_t.w)          cuts t, one of them the flat plane (0, 0): R >= 0
     its dual      D(beta) = C b.beta - (C^2/2) beta'H beta,   H = A A',  w = -C sum_t beta_t a_t
 
-D is a lower bound of the primal for any feasible beta. It is computed from the w it belongs to and not from H, so that
-rounding in H can cost steps but never the certificate.
+    near v        + (mu/2) |w - v|^2: the same QP with C/(1 + mu) for C and b + mu/(1 + mu) A v for b;
+                  w = (mu v - C sum_t beta_t a_t)/(1 + mu)
+
+D is a lower bound of the primal for any feasible beta, those of the QP near v among them. It is computed from the w it
+belongs to and not from H, so that rounding in H can cost steps but never the certificate.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ class Cut(NamedTuple):
 
 
 class BundleSolution(NamedTuple):
-    """Minimiser of the lower model, its certified bound, and the slack max_t b_t + a_t.w of the cuts in use."""
+    """Minimiser of a model, the certified bound of its multipliers, and max_t b_t + a_t.w over the cuts in use."""
 
     w: Any
     lower: float
@@ -50,7 +53,8 @@ class CutBundle:
 
     Notes
     -----
-    (I1) index 0 is the flat plane and is never pruned. (I2) beta >= 0 and sum beta = 1. (I3) H is symmetric.
+    (I1) index 0 is the flat plane and is never pruned. (I2) beta >= 0 and sum beta = 1; the multipliers of the model
+    near a point likewise. (I3) H is symmetric.
     """
 
     def __init__(self, space, qp: SimplexQp):
@@ -59,6 +63,7 @@ class CutBundle:
         self._H = np.zeros((16, 16))
         self._b = np.zeros(16)
         self.beta = np.ones(1)
+        self._near = np.ones(1)
         self._idle = np.zeros(1, np.int64)
 
     def __len__(self) -> int:
@@ -91,10 +96,16 @@ class CutBundle:
         self._elements.append(cut.a)
         self._b[k] = cut.b
         self._H[k, 0] = self._H[0, k] = 0.0
-        for t in range(1, k + 1):
-            self._H[k, t] = self._H[t, k] = self.space.dot(self._elements[t], cut.a)
-        self.beta = np.append(self.beta, 0.0)
+        self._H[k, 1 : k + 1] = self._H[1 : k + 1, k] = self._products(cut.a)
+        self.beta, self._near = np.append(self.beta, 0.0), np.append(self._near, 0.0)
         self._idle = np.append(self._idle, 0)
+
+    def _products(self, element):
+        """Dot products of all cut normals with an element."""
+        cuts = self._elements[1:]
+        if hasattr(self.space, "dots"):
+            return self.space.dots(cuts, element)
+        return np.array([self.space.dot(a, element) for a in cuts])
 
     def solve(self, C: float, tol: float) -> BundleSolution:
         """Minimises the lower model to within tol, in units of D/C; the multipliers are kept as the next start."""
@@ -106,13 +117,33 @@ class CutBundle:
 
     def solution(self, C: float) -> BundleSolution:
         """w, bound and slack of the multipliers as they stand."""
-        k = len(self._elements)
-        used = [t for t in range(1, k) if self.beta[t] > 0]
-        w = self.space.combine(-C * self.beta[used], [self._elements[t] for t in used])
-        squared = self.space.dot(w, w)
-        lower = C * float(self._b[:k] @ self.beta) - 0.5 * squared
-        slack = float(np.max(self._b[:k] - C * (self._H[:k, :k] @ self.beta)))
+        w, squared, lower, products = self._combined(C, self.beta)
+        slack = float(np.max(self._b[: len(products)] + products))
         return BundleSolution(w, lower, max(0.0, slack), squared)
+
+    def solve_near(self, C: float, centre, mu: float, tol: float) -> BundleSolution:
+        """Minimises the lower model + (mu/2) |w - centre|^2; `beta` stays as it is.
+
+        The bound is that of the lower model itself at these multipliers.
+        """
+        k = len(self._elements)
+        H, b = np.ascontiguousarray(self._H[:k, :k]), self._b[:k]
+        at_centre = np.concatenate([[0.0], self._products(centre)])
+        pull = mu / (1 + mu)
+        self._near = self._qp.solve(H, b + pull * at_centre, C / (1 + mu), self._near, tol)
+        self._idle[self._near > 0] = 0
+        free_w, _, lower, products = self._combined(C, self._near)
+        w = self.space.blend(pull, centre, 1 - pull, free_w)
+        slack = float(np.max(b + pull * at_centre + (1 - pull) * products))
+        return BundleSolution(w, lower, max(0.0, slack), self.space.dot(w, w))
+
+    def _combined(self, C: float, beta):
+        """w = -C sum_t beta_t a_t, |w|^2, D(beta), and the dot products of all cuts with w."""
+        k = len(self._elements)
+        used = 1 + np.flatnonzero(beta[1:])
+        w = self.space.combine(-C * beta[used], [self._elements[t] for t in used])
+        squared = self.space.dot(w, w)
+        return w, squared, C * float(self._b[:k] @ beta) - 0.5 * squared, -C * (self._H[:k, used] @ beta[used])
 
     def prune(self, max_idle: int) -> int:
         """Drops the cuts whose multiplier was 0 in the last max_idle solutions; returns how many."""
@@ -126,5 +157,5 @@ class CutBundle:
             b[: len(rows)] = self._b[rows]
             self._H, self._b = H, b
             self._elements = [self._elements[t] for t in rows]
-            self.beta, self._idle = self.beta[rows], self._idle[rows]
+            self.beta, self._near, self._idle = self.beta[rows], self._near[rows], self._idle[rows]
         return dropped

@@ -9,19 +9,31 @@ with s the scores of w, e those of the direction d, and ww, wd, dd the dot produ
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from svmcut._native.sparse import dot
 
 
 class LinePoint(NamedTuple):
-    """Step, phi(step), and a certified lower bound of phi on the whole half line t >= 0."""
+    """Step, phi(step), a certified lower bound of phi on the whole half line t >= 0, and R at the step.
+
+    Attributes
+    ----------
+    scores, cut : (n,) float64, Linearization
+        s + t e and the linearization there: nobody needs to form them again.
+    """
 
     t: float
     value: float
     lower: float
     evaluations: int
+    scores: Any
+    cut: Any
 
 
-def line_minimum(risk, s, e, ww: float, wd: float, dd: float, C: float, tol: float, max_evaluations: int = 30):
+def line_minimum(
+    risk, s, e, ww: float, wd: float, dd: float, C: float, tol: float, max_evaluations: int = 30, known=None
+):
     """Cutting planes in one dimension: between two tangents of R the model is a parabola, minimised in closed form.
 
     Parameters
@@ -33,6 +45,8 @@ def line_minimum(risk, s, e, ww: float, wd: float, dd: float, C: float, tol: flo
         w.w, w.d, d.d
     tol : float
         Stop when phi is within tol of its minimum.
+    known : Linearization or None
+        That of R at s, where the caller has it.
 
     Returns
     -------
@@ -42,20 +56,21 @@ def line_minimum(risk, s, e, ww: float, wd: float, dd: float, C: float, tol: flo
     def quadratic(t):
         return 0.5 * (ww + 2 * t * wd + t * t * dd)
 
-    value, coef, _ = risk.linearize(s)
-    slope = float(coef @ e)
-    best_t, best = 0.0, quadratic(0.0) + C * value
+    cut = known or risk.linearize(s)
+    value, slope = cut.value, dot(cut.coef, e)
+    best_t, best, best_s, best_cut = 0.0, quadratic(0.0) + C * value, s, cut
     if wd + C * slope >= 0 or dd <= 0:
-        return LinePoint(best_t, best, best, 1)
+        return LinePoint(best_t, best, best, 1, best_s, best_cut)
     lo, hi, t, lower = (0.0, value, slope), None, 1.0, -math.inf
     evaluations = 1
     while evaluations < max_evaluations:
-        value, coef, _ = risk.linearize(s + t * e)
-        slope = float(coef @ e)
+        here = s + t * e
+        cut = risk.linearize(here)
+        value, slope = cut.value, dot(cut.coef, e)
         evaluations += 1
         phi = quadratic(t) + C * value
         if phi < best:
-            best_t, best = t, phi
+            best_t, best, best_s, best_cut = t, phi, here, cut
         if wd + t * dd + C * slope < 0:
             lo = (t, value, slope)
         else:
@@ -74,4 +89,4 @@ def line_minimum(risk, s, e, ww: float, wd: float, dd: float, C: float, tol: flo
             lower = quadratic(t) + C * max(v_lo + r_lo * (t - t_lo), v_hi + r_hi * (t - t_hi))
         if best - lower <= tol or not math.isfinite(t):
             break
-    return LinePoint(best_t, best, lower, evaluations)
+    return LinePoint(best_t, best, lower, evaluations, best_s, best_cut)

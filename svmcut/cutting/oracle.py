@@ -32,9 +32,10 @@ class RiskOracle:
     def cut_at(self, s) -> Cut:
         """The cut at scores that are known already; one pass for the normal, over changed rows alone where it pays."""
         value, coef, offset = self.risk.linearize(s)
-        return Cut(self._normal(coef), offset, value)
+        return Cut(self.normal(coef), offset, value)
 
-    def _normal(self, coef):
+    def normal(self, coef):
+        """A^T coef; one pass, over changed rows alone where it pays."""
         if self._a is not None and self._age < self._refresh:
             change = coef - self._coef
             if 2 * np.count_nonzero(change) < np.count_nonzero(coef):

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from svmcut._native.scan import Scanner
 from svmcut.data import Csr, Examples, Source
 from svmcut.errors import DataError, MemoryLimitError
+from svmcut.machine import available_memory
 
 BLOCK_BYTES = 1 << 18
 """Text in flight with one thread; fits in the second-level cache."""
@@ -54,16 +55,15 @@ def read_examples(path: str, *, threads: int = 1, max_memory: float | None = Non
     -----
     Time O(bytes). Memory: the arrays and one block of text, or the longest line.
     """
+    block_bytes = BLOCK_BYTES if threads <= 1 else THREAD_BLOCK_BYTES * threads
     with _opened(path) as text:
         scanner = Scanner(path, threads=threads)
         try:
-            block_bytes = BLOCK_BYTES if threads <= 1 else THREAD_BLOCK_BYTES * threads
             for _ in _feed(scanner, text, block_bytes):
                 _check_memory(scanner, text, max_memory)
             examples = _take(scanner)
         except MemoryError:
-            need = _megabytes(scanner.nbytes)
-            raise MemoryLimitError(f"{path}: reading it takes {need} MB or more, and there is less") from None
+            raise _too_little(f"{path}: reading it", max(scanner.nbytes, block_bytes)) from None
         if not len(examples):
             raise DataError(path, "no examples")
         return examples
@@ -100,8 +100,7 @@ def stream_examples(path: str, *, threads: int = 1, block_bytes: int = 1 << 20) 
                     found = True
                     yield examples
         except MemoryError:
-            need = _megabytes(scanner.nbytes)
-            raise MemoryLimitError(f"{path}: a line takes {need} MB or more, and there is less") from None
+            raise _too_little(f"{path}: reading it", max(scanner.nbytes, block_bytes)) from None
         if not found:
             raise DataError(path, "no examples")
 
@@ -143,6 +142,12 @@ def _check_memory(scanner: Scanner, text: _Text, max_memory: float | None) -> No
         )
 
 
+def _too_little(what: str, need: int) -> MemoryLimitError:
+    available = available_memory()
+    there_is = f" ({available:.1f} MB)" if available is not None and available * MEGABYTE < need else ""
+    return MemoryLimitError(f"{what} takes {_megabytes(need)} MB or more, and there is less{there_is}")
+
+
 def _megabytes(size: float) -> str:
     return f"{size / MEGABYTE:.0f}" if size >= 10 * MEGABYTE else f"{size / MEGABYTE:.1f}"
 
@@ -157,7 +162,8 @@ def _opened(path: str) -> Iterator[_Text]:
         elif sys.stdin is None:
             raise DataError(path, "standard input is closed")
         else:
-            yield _Text(path, sys.stdin.buffer)
+            # Unbuffered where there is a descriptor: a buffered reader keeps a signal waiting for the data it lacks.
+            yield _Text(path, getattr(sys.stdin.buffer, "raw", sys.stdin.buffer))
     except OSError as error:
         raise DataError(path, error.strerror or str(error)) from None
     except ValueError as error:  # a NUL in the name, a closed stream

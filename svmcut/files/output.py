@@ -72,15 +72,16 @@ def write_atomically(path: str) -> Iterator[Output]:
         exception of the block.
     """
     check_writable(path)
-    with _named(path):
-        target, old = _resolve(path)
-        in_place = _descriptor_of(path) is not None or (old is not None and not stat.S_ISREG(old.st_mode))
-        output = None if in_place else _create_beside(path, target, old)
-        if output is None:
-            output, temporary = Output(path, _open_in_place(path, target)), None
-        else:
-            output, temporary = output
+    output = temporary = None
     try:
+        with _named(path):
+            target, old = _resolve(path)
+            if _descriptor_of(path) is not None or (old is not None and not stat.S_ISREG(old.st_mode)):
+                output = Output(path, _open_in_place(path, target))
+            else:
+                # Named before it exists: a signal may end the run between any two steps.
+                temporary = _name_beside(target)
+                output = Output(path, _create(temporary, old))
         yield output
         output._finish(sync=temporary is not None)
         if temporary is not None:
@@ -89,7 +90,8 @@ def write_atomically(path: str) -> Iterator[Output]:
                 temporary = None
                 _sync_folder(os.path.dirname(target))
     finally:
-        output._abandon()
+        if output is not None:
+            output._abandon()
         if temporary is not None:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
@@ -107,7 +109,10 @@ def check_writable(path: str) -> None:
     with _named(path):
         if not path:
             raise OutputError(path, "an empty file name cannot be written")
-        if _descriptor_of(path) is not None:
+        descriptor = _descriptor_of(path)
+        if descriptor is not None:
+            if not _is_written(descriptor):
+                raise OutputError(path, "is not open for writing")
             return
         target, old = _resolve(path)
         if old is not None and stat.S_ISDIR(old.st_mode):
@@ -153,21 +158,29 @@ def _descriptor_of(path: str) -> int | None:
     return int(number) if number else ("stdin", "stdout", "stderr").index(match.group(3))
 
 
+def _is_written(descriptor: int) -> bool:
+    try:
+        import fcntl
+    except ImportError:  # no such system call, and no such names either
+        return True
+    return fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY
+
+
 def _open_in_place(path: str, target: str) -> int:
     descriptor = _descriptor_of(path)
     return os.open(target, os.O_WRONLY) if descriptor is None else os.dup(descriptor)
 
 
-def _create_beside(path: str, target: str, old: os.stat_result | None) -> tuple[Output, str]:
-    folder = os.path.dirname(target)
+def _name_beside(target: str) -> str:
+    """A name nobody has in the folder of the target; short, as the target's may be as long as the system allows."""
     while True:
-        # Short and independent of the target's name, which may be as long as the file system allows.
-        temporary = os.path.join(folder, f".svmcut-{os.getpid():x}-{os.urandom(6).hex()}")
-        try:
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-            break
-        except FileExistsError:
-            continue
+        name = os.path.join(os.path.dirname(target), f".svmcut-{os.getpid():x}-{os.urandom(6).hex()}")
+        if not os.path.lexists(name):
+            return name
+
+
+def _create(name: str, old: os.stat_result | None) -> int:
+    descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     if old is not None:
         # Owner first: changing it clears set-id bits. Both are best effort; a file system may have neither.
         with contextlib.suppress(OSError, AttributeError):
@@ -175,7 +188,7 @@ def _create_beside(path: str, target: str, old: os.stat_result | None) -> tuple[
                 os.fchown(descriptor, old.st_uid, old.st_gid)
         with contextlib.suppress(OSError, AttributeError):
             os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
-    return Output(path, descriptor), temporary
+    return descriptor
 
 
 def _sync_folder(folder: str) -> None:

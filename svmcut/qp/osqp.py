@@ -36,7 +36,10 @@ class OsqpSimplexQp:
     )  # fmt: skip
 
     def solve(self, H, b, C: float, beta0, tol: float):
-        """The projected answer of OSQP, whatever its status; None where that is no finite vector."""
+        """The projected answer of OSQP, whatever its status; None where that is no finite vector, or a refusal.
+
+        OSQP refuses matrices that rounding made indefinite.
+        """
         import osqp
         from scipy import sparse
 
@@ -46,12 +49,15 @@ class OsqpSimplexQp:
         constraints = sparse.vstack([np.ones((1, k)), sparse.identity(k)], format="csc")
         lower, upper = np.zeros(k + 1), np.ones(k + 1)
         lower[0] = 1.0
-        problem.setup(
-            P=sparse.csc_matrix(np.triu(H * (C / scale))), q=-b / scale, A=constraints, l=lower, u=upper,
-            **self.SETTINGS,
-        )  # fmt: skip
-        problem.warm_start(x=beta0)
-        answer = problem.solve(raise_error=False).x
+        try:
+            problem.setup(
+                P=sparse.csc_matrix(np.triu(H * (C / scale))), q=-b / scale, A=constraints, l=lower, u=upper,
+                **self.SETTINGS,
+            )  # fmt: skip
+            problem.warm_start(x=beta0)
+            answer = problem.solve(raise_error=False).x
+        except osqp.OSQPException:
+            return None
         if answer is None or not np.all(np.isfinite(answer)):
             return None
         return project_on_simplex(np.asarray(answer))

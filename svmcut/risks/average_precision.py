@@ -63,8 +63,7 @@ class BoundAveragePrecision:
     def linearize(self, s: NDArray) -> Linearization:
         """The most violated ranking: value, coefficients (n,), offset (its loss in percent)."""
         s = np.ascontiguousarray(s, np.float64)
-        return Linearization(
-            *average_precision_cut(
-                s, self._positive, self._negative, self.scale, self.weight, self._work, self._threads
-            )
+        value, coef, offset = average_precision_cut(
+            s, self._positive, self._negative, self.scale, self.weight, self._work, self._threads
         )
+        return Linearization(0.0 if value < 0 else value, coef, offset)  # below 0 by rounding alone; nan stays

@@ -8,8 +8,21 @@
 
 Algorithm 1 and 2 of Joachims, KDD 2006, differ in the risk alone. Without line search the query is the minimiser of the
 lower model, as printed there; the newest constraint is violated by at most epsilon exactly when the gap is at most C
-epsilon. With line search (the default; Franc and Sonnenburg, ICML 2008) the best point moves to the minimum of P on the
-segment's line towards the model's minimiser, and the query lies a little beyond it: a third to a half fewer cuts.
+epsilon. With line search (the default; Franc and Sonnenburg, ICML 2008) the best point v moves to the minimum of P on
+the line towards a minimiser of the model, and the query lies a little beyond it. That minimiser is of the model with
+(mu/2) |w - v|^2 added (the proximal bundle method): where C is large the model alone has its minimum far from v for
+long, and cuts are spent on places that do not matter. mu follows the line search; the bound is the better of two. Where
+the gap has not fallen for a while, all cuts near v are known and the model alone says where to look.
+
+    iterations                                           C      mu = 0     mu
+    ranking, 60,000 rows of 136 features, 4 % gap        10         44     21
+                                                       1000        347     38
+    MQ2008, svm_rank's epsilon 0.01                      10         19     14
+                                                       1000         50     33
+    hinge, 523,000 rows of 54 features, gap 1e-3          1        100     55
+    a9a, gap 1e-3                                         1         81     57
+                                                        100        309    125
+    hinge, 100,000 rows of 47,000 features, gap 1e-3      1         48     42
 
 Deviations from the paper: the best iterate is returned, not the last; the QP is solved no finer than the gap deserves;
 cuts that were idle for `max_idle` solutions are dropped.
@@ -19,12 +32,82 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 from svmcut.cutting.bundle import CutBundle
 from svmcut.cutting.line_search import line_minimum
 from svmcut.cutting.oracle import RiskOracle
 from svmcut.qp.checked import CheckedSimplexQp
+from svmcut.risks.protocol import Linearization
 from svmcut.solvers.protocol import Problem, Progress, Stall, Start
+
+TINY = 1e-300
+NULL_STEPS = 8  # iterations without a smaller gap after which the query is that of the model alone, which cannot stall
+REFRESH = 50  # iterations for which scores and cuts are updated before they are formed afresh
+
+
+class _Point(NamedTuple):
+    """A w with all that is known there.
+
+    Attributes
+    ----------
+    scores, cut : (n,) float64, Linearization
+        A w and R linearised there.
+    squared, primal : float
+        |w|^2 and 1/2 |w|^2 + C R.
+    age : int
+        How often the scores were carried along a line since they were formed from w.
+    """
+
+    w: Any
+    scores: Any
+    cut: Any
+    squared: float
+    primal: float
+    age: int = 0
+
+
+def _evaluate(problem: Problem, w, scores, cut=None, age: int = 0) -> _Point:
+    cut = cut or problem.risk.linearize(scores)
+    squared = problem.space.dot(w, w)
+    return _Point(w, scores, cut, squared, 0.5 * squared + problem.C * cut.value, age)
+
+
+def _verified(problem: Problem, point: _Point) -> _Point:
+    """The point with scores from its w; the primal changes where that is more than rounding."""
+    fresh = _evaluate(problem, point.w, problem.space.scores(point.w))
+    same = abs(fresh.primal - point.primal) <= 1e-13 * fresh.primal
+    return fresh._replace(primal=point.primal) if same else fresh
+
+
+def _next_mu(mu: float, t: float, promised: float) -> float:
+    """The weight of (mu/2) |w - v|^2 after a step of length t, 1 being the model's minimiser.
+
+    promised is the fall from P(v) to the model's value there, as a part of the gap: where it is small the model is
+    right as far as mu lets it see, and what is left of the gap lies beyond. Where the step is short the model is not.
+    """
+    if t > 0.9 or promised < 0.3:
+        return max(0.5 * mu, 1e-3)
+    return 2 * mu if t < 0.1 else mu
+
+
+def _search(problem: Problem, best: _Point, model, scores, tol: float) -> tuple[_Point, float]:
+    """The minimum of P on the line from the best point through the model's minimiser, or the best point; the step."""
+    risk, space = problem.risk, problem.space
+    cross = space.dot(best.w, model.w)
+    wd, dd = cross - best.squared, model.squared_norm - 2 * cross + best.squared
+    rates = scores - best.scores
+    if hasattr(risk, "line_minimum"):
+        t, moved_s, cut = risk.line_minimum(best.scores, rates, wd, dd, problem.C), None, None
+    else:
+        found = line_minimum(risk, best.scores, rates, best.squared, wd, dd, problem.C, tol, known=best.cut)
+        t, moved_s, cut = found.t, found.scores, found.cut
+    if t <= 0:
+        return best, 0.0
+    if moved_s is None:
+        moved_s = best.scores + t * rates
+    moved = _evaluate(problem, space.blend(1 - t, best.w, t, model.w), moved_s, cut, best.age + 1)
+    return (moved, t) if moved.primal < best.primal else (best, 0.0)
 
 
 class CuttingPlane:
@@ -38,14 +121,17 @@ class CuttingPlane:
         Solutions a cut may stay without a multiplier; 0 keeps all.
     overshoot : float
         The query lies at (1 - overshoot) best + overshoot minimiser.
+    mu : float
+        Of the first model, see the head of the module; 0 for none at all. Without line search there is none.
     qp : SimplexQp or None
         None for OSQP with the exact solver behind it.
     """
 
     name = "cutting-plane"
 
-    def __init__(self, line_search: bool = True, max_idle: int = 50, overshoot: float = 0.1, qp=None):
+    def __init__(self, line_search: bool = True, max_idle: int = 50, overshoot: float = 0.1, mu: float = 1.0, qp=None):
         self.line_search, self.max_idle, self.overshoot = line_search, max_idle, overshoot
+        self.mu = mu if line_search else 0.0
         self._qp = qp or CheckedSimplexQp()
 
     def steps(self, problem: Problem, start: Start | None = None) -> Iterator[Progress]:
@@ -56,69 +142,56 @@ class CuttingPlane:
         start : Start or None
             Cuts and points of an earlier run (another C, another solver); None begins at w = 0.
         """
-        space, risk, C, stop = problem.space, problem.risk, problem.C, problem.stop
+        space, C, stop = problem.space, problem.C, problem.stop
         started = time.perf_counter()
         self.bundle = bundle = start.bundle if start else CutBundle(space, self._qp)
-        oracle = RiskOracle(risk, space, refresh=50 if self.line_search else 1)
+        oracle = RiskOracle(problem.risk, space, refresh=REFRESH if self.line_search else 1)
         stall = Stall()
 
-        best_w = space.zero()
-        best_s = space.scores(best_w)
-        best_risk, squared = risk.linearize(best_s).value, 0.0
-        primal, lower, slack, passes = C * best_risk, 0.0, 0.0, 0.0
+        best = _evaluate(problem, space.zero(), space.scores(space.zero()))
+        lower, slack, passes = 0.0, 0.0, 0.0
         if start:
-            model = bundle.solve(C, 0.01 * stop.target(primal) / C)
+            model = bundle.solve(C, 0.01 * stop.target(best.primal) / C)
             lower, slack = max(0.0, model.lower), model.slack
             for w in (*start.points, model.w):
-                s = space.scores(w)
-                value, norm = risk.linearize(s).value, space.dot(w, w)
+                best = min(best, _evaluate(problem, w, space.scores(w)), key=lambda point: point.primal)
                 passes += 1
-                if 0.5 * norm + C * value < primal:
-                    primal = 0.5 * norm + C * value
-                    best_w, best_s, best_risk, squared = w, s, value, norm
-        iteration = 1
-        cut = None
+        cut = oracle.cut_at(best.scores)
+        passes += 1
+        iteration, mu = 1, self.mu
         while True:
-            w, risk_here = best_w, best_risk
-            yield Progress(
-                iteration, passes, primal, lower, primal - lower, time.perf_counter() - started,
-                lambda w=w: w, len(bundle), bundle.support, slack, risk_here,
-            )  # fmt: skip
-            if stop.met(primal, lower) or stall.update(primal - lower):
-                return
-            if cut is None:
-                cut = oracle.cut_at(best_s)
+            ends = stop.met(best.primal, lower) or stall.update(best.primal - lower)
+            if best.age and (ends or best.age >= REFRESH):
+                best = _verified(problem, best)
                 passes += 1
+                ends = stop.met(best.primal, lower) or stall.over
+            yield Progress(
+                iteration, passes, best.primal, lower, best.primal - lower, time.perf_counter() - started,
+                lambda w=best.w: w, len(bundle), bundle.support, slack, best.cut.value,
+            )  # fmt: skip
+            if ends:
+                return
             bundle.add(cut)
-            tol = 0.1 * max(primal - lower, stop.target(primal)) / C
+            tol = 0.1 * max(best.primal - lower, stop.target(best.primal)) / C
             model = bundle.solve(C, tol)
             lower, slack = max(lower, model.lower), model.slack
+            if stall.since >= NULL_STEPS:
+                mu = self.mu
+            elif mu:
+                model = bundle.solve_near(C, best.w, mu, tol)
+                lower = max(lower, model.lower)
             if self.max_idle:
                 bundle.prune(self.max_idle)
             scores = space.scores(model.w)
             passes += 2
             iteration += 1
-
-            if not self.line_search:
+            if self.line_search:
+                promised = (best.primal - 0.5 * model.squared_norm - C * model.slack) / max(best.primal - lower, TINY)
+                best, t = _search(problem, best, model, scores, 0.1 * (best.primal - lower))
+                mu = mu and _next_mu(mu, t, promised)
+                cut = oracle.cut_at((1 - self.overshoot) * best.scores + self.overshoot * scores)
+            else:
                 cut = oracle.cut_at(scores)
                 value = 0.5 * model.squared_norm + C * cut.risk
-                if value < primal:
-                    primal, best_w, best_risk = value, model.w, cut.risk
-                continue
-
-            cross = space.dot(best_w, model.w)
-            wd, dd = cross - squared, model.squared_norm - 2 * cross + squared
-            rates = scores - best_s
-            if hasattr(risk, "line_minimum"):
-                t = risk.line_minimum(best_s, rates, wd, dd, C)
-            else:
-                t = line_minimum(risk, best_s, rates, squared, wd, dd, C, 0.1 * (primal - lower)).t
-            if t > 0:
-                moved_s = best_s + t * rates
-                moved_risk = risk.linearize(moved_s).value
-                moved_w = space.blend(1 - t, best_w, t, model.w)
-                moved_squared = space.dot(moved_w, moved_w)
-                value = 0.5 * moved_squared + C * moved_risk
-                if value < primal:
-                    primal, best_w, best_s, best_risk, squared = value, moved_w, moved_s, moved_risk, moved_squared
-            cut = oracle.cut_at((1 - self.overshoot) * best_s + self.overshoot * scores)
+                if value < best.primal:
+                    best = _Point(model.w, scores, Linearization(cut.risk, None, cut.b), model.squared_norm, value)

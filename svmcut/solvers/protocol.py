@@ -93,10 +93,14 @@ class Start(NamedTuple):
         Its multipliers certify a lower bound at any C.
     points : tuple
         Elements of the space; the best of them (and of 0) is the first iterate.
+    fractions : (n,) float64 or None
+        Coefficients in [0, 1] of one cut of the hinge risk: alpha / C of an earlier run, for the trainers that move
+        alpha. They hold for any C.
     """
 
     bundle: Any
     points: tuple = ()
+    fractions: Any = None
 
 
 class Solver(Protocol):
@@ -115,12 +119,16 @@ class Stall:
     """
 
     def __init__(self, patience: int = 200):
-        self._patience, self._best, self._since = patience, math.inf, 0
+        self._patience, self._best, self.since = patience, math.inf, 0
 
     def update(self, gap: float) -> bool:
         """True when the gap has not fallen by a thousandth in the last `patience` updates."""
         if gap < 0.999 * self._best:
-            self._best, self._since = gap, 0
+            self._best, self.since = gap, 0
         else:
-            self._since += 1
-        return self._since >= self._patience
+            self.since += 1
+        return self.over
+
+    @property
+    def over(self) -> bool:
+        return self.since >= self._patience

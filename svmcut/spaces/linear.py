@@ -29,12 +29,14 @@ class LinearSpace:
     ----------
     dim : int
         d + 1 with the constant feature, d without.
+    rows : sparse.Rows
+        X as the C side sees it.
     """
 
     def __init__(self, X, bias: float = 0.0, threads: int = 1):
         self.X, self.bias, self.threads = X, bias, threads
         self.dim = X.n_features + (bias != 0)
-        self._rows = sparse.Rows(X)
+        self.rows = sparse.Rows(X)
 
     @cached_property
     def _columns(self):
@@ -45,7 +47,9 @@ class LinearSpace:
         start, stop = self.X.indptr[0], self.X.indptr[-1]
         sample = np.sort(self.X.indices[start : stop : max(1, self.X.nnz // 100_000)])
         inner = sample[[len(sample) * k // self.threads for k in range(1, self.threads)]]
-        return np.concatenate([[0], np.unique(inner[inner > 0]), [d]]).astype(np.int64)
+        # by hand: np.unique imports numpy.ma, which takes longer than a small run
+        inner = inner[np.diff(inner, prepend=0) > 0]
+        return np.concatenate([[0], inner, [d]]).astype(np.int64)
 
     def zero(self):
         return np.zeros(self.dim)
@@ -53,19 +57,25 @@ class LinearSpace:
     def scores(self, w):
         """A w: (n,) scores; O(nonzeros)."""
         s = np.empty(self.X.n_rows)
-        sparse.scores(self._rows, w, self.bias * w[-1] if self.bias else 0.0, s, self.threads)
+        sparse.scores(self.rows, w, self.bias * w[-1] if self.bias else 0.0, s, self.threads)
         return s
 
     def adjoint(self, coef):
         """A^T coef; rows with coefficient 0 are not read, O(nonzeros of the others)."""
         a = np.zeros(self.dim)
-        sparse.adjoint(self._rows, coef, a, self._columns, self.threads)
+        sparse.adjoint(self.rows, coef, a, self._columns, self.threads)
         if self.bias:
             a[-1] = self.bias * float(np.sum(coef))
         return a
 
     def dot(self, a, b) -> float:
         return sparse.dot(a, b, self.threads)
+
+    def dots(self, elements, a):
+        """(k,) dot products of every element with a, each to the last bit that of `dot`."""
+        out = np.empty(len(elements))
+        sparse.dots(list(elements), a, out, self.threads)
+        return out
 
     def combine(self, weights, elements):
         """sum_k weights[k] elements[k]"""

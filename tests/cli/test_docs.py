@@ -36,6 +36,7 @@ def test_links_within_the_project_lead_somewhere(page):
     ("command", "name", "options"),
     [
         ("learn", "wine", ["-c", "1"]),
+        ("learn", "wine", ["-c", "1,2"]),
         ("rank", "ranking", ["-c", "1"]),
         ("classify", "wine", []),
         ("classify", "ranking", []),
@@ -54,5 +55,5 @@ def test_report_keys_are_documented(command, name, options, tmp_path):
     else:
         assert main([command, *options, "-v", "0", "--report", report, data, model]) == 0
     document = json.loads(Path(report).read_text())
-    keys = [*document, *document["seconds"]]
+    keys = [*document, *document["seconds"], *(key for entry in document.get("path", ()) for key in entry)]
     assert [key for key in keys if f"`{key}`" not in page] == []

@@ -16,15 +16,10 @@ def check(shared, pattern, *options):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_classify(shared):
-    check(shared, "^cls_|^perf.*classify$|^perf_cls_")
+@pytest.mark.parametrize("family", ["perf_", "rank_", "cls_", "in_(?!hmm)"])
+def test_the_originals_behaviour(shared, family):
+    check(shared, f"^{family}")
 
 
 def test_linear_predictions_to_the_last_digit(shared):
     check(shared, "^cls_(extra|part0|unl)$|^perf_l\\d_w3_c1.classify$", "--byte-exact")
-
-
-def test_rank_classify(shared):
-    if not os.path.exists(os.path.join(BIN, "svm_rank_classify")):
-        pytest.skip("svm_rank_classify is not installed")
-    check(shared, "^rank.*classify$")

@@ -77,6 +77,8 @@ def test_unknown_command(capsys):
         (MemoryError(), 1, "prog: out of memory\n"),
         (OSError(13, "Permission denied", "a"), 1, "prog: Permission denied: a\n"),
         (KeyboardInterrupt(), 130, ""),
+        (ImportError("libx.so: no room"), 1, "prog: a library cannot be loaded: libx.so: no room\n"),
+        (ZeroDivisionError("x"), 1, "prog: internal error: ZeroDivisionError: x; SVMCUT_DEBUG=1 shows where\n"),
     ],
 )
 def test_guard(error, status, message, monkeypatch, capsys):

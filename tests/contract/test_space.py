@@ -26,6 +26,8 @@ def test_scores_and_adjoint_are_the_matrix_products(rng, shape, bias):
     c[rng.random(len(c)) < 0.5] = 0
     np.testing.assert_allclose(space.scores(w), A @ w, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(space.adjoint(c), A.T @ c, rtol=1e-11, atol=1e-11)
+    vectors = [rng.normal(size=space.dim) for _ in range(3)]
+    assert list(space.dots(vectors, w)) == [space.dot(v, w) for v in vectors]
     assert space.dot(space.adjoint(c), w) == pytest.approx(c @ space.scores(w), rel=1e-9, abs=1e-9)
 
 

@@ -147,7 +147,7 @@ def test_damaged_text_is_refused_at_the_same_place(text, data):
     damaged = bytearray(text)
     if data is not None and damaged:
         for _ in range(data.draw(st.integers(1, 3))):
-            at = data.draw(st.integers(0, len(damaged) - 1))
+            at = data.draw(st.integers(0, max(0, len(damaged) - 1)))
             damaged[at : at + data.draw(st.integers(0, 2))] = data.draw(
                 st.sampled_from(
                     [b"", b":", b" ", b"\n", b"-", b"9", b".", b"#", b"\0", b"e", b"\x01", b"\xff", b"q", b"\r"]

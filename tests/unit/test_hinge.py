@@ -54,6 +54,10 @@ def test_both_line_searches_find_the_minimum(trial, ties):
     point = line_minimum(risk, s, e, 0.0, wd, dd, C, tol=1e-10 * (1 + abs(best)), max_evaluations=200)
     assert point.value == pytest.approx(best, rel=1e-8, abs=1e-8)
     assert point.lower <= best + 1e-9 * (1 + abs(best))
+    known = line_minimum(risk, s, e, 0.0, wd, dd, C, 1e-10 * (1 + abs(best)), 200, known=risk.linearize(s))
+    assert (known.t, known.value, known.evaluations) == (point.t, point.value, point.evaluations)
+    np.testing.assert_array_equal(known.scores, s + known.t * e)
+    assert known.cut.value == risk.linearize(known.scores).value
 
 
 def test_line_search_of_many_examples_is_the_same_for_any_number_of_threads(rng):

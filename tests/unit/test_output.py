@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
+import gc
+import itertools
 import os
 import signal
 import stat
@@ -228,3 +230,39 @@ def test_a_killed_run_leaves_the_old_file(tmp_path):
     done = subprocess.run([sys.executable, "-c", code, path])
     assert done.returncode == -signal.SIGKILL
     assert path.read_bytes() == b"old"
+
+
+def test_an_interrupt_at_any_line_leaves_the_old_file_or_the_new_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+    path, source = tmp_path / "file", check_writable.__code__.co_filename
+    tracer = sys.gettrace()
+
+    def interrupt_at(number):
+        lines = itertools.count()
+
+        def trace(frame, event, argument):
+            if frame.f_code.co_filename != source:
+                return None
+            if event == "line" and next(lines) == number:
+                raise KeyboardInterrupt
+            return trace
+
+        try:
+            sys.settrace(trace)
+            write(str(path), b"new")
+        finally:
+            sys.settrace(tracer)
+
+    interrupts = 0
+    for number in range(1000):
+        path.write_bytes(b"old")
+        try:
+            interrupt_at(number)
+        except KeyboardInterrupt:
+            interrupts += 1
+            gc.collect()
+            assert os.listdir(tmp_path) == ["file"]
+            assert path.read_bytes() in (b"old", b"new")
+        else:
+            break
+    assert path.read_bytes() == b"new" and interrupts > 30

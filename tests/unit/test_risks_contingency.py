@@ -151,3 +151,17 @@ def test_average_precision_of_several_pieces(rng):
     two = AveragePrecisionRisk().bind(y, threads=2).linearize(s)
     assert one.coef.tobytes() == two.coef.tobytes()
     assert one.value == pytest.approx(truth.average_precision_quadratic(s, y > 0), rel=1e-11)
+
+
+def test_average_precision_is_never_negative(rng):
+    """Near the scores where the maximum is 0, rounding alone gave it a sign, and a huge C made much of it."""
+    bound = AveragePrecisionRisk().bind(np.array([1.0, 1.0, -1.0]))
+    for _ in range(2000):
+        s = np.append(rng.uniform(8, 30, 2), 0.0) + rng.normal()
+        low, high = 0.0, 10.0
+        for _ in range(60):
+            middle = (low + high) / 2
+            value = bound.linearize(s * middle).value
+            assert value >= 0
+            low, high = (middle, high) if value > 0 else (low, middle)
+    assert np.isnan(bound.linearize(np.full(3, np.nan)).value)

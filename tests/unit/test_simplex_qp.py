@@ -91,6 +91,12 @@ def test_a_bad_osqp_answer_is_mended_by_the_exact_solver(rng, monkeypatch, x):
     assert objective(H, b, 10.0, beta) == pytest.approx(objective(H, b, 10.0, expected), rel=1e-9)
 
 
+def test_a_matrix_that_osqp_refuses_is_left_to_the_exact_solver():
+    H, b = -np.eye(3), np.array([0.0, 1.0, 1.0])
+    assert osqp.OsqpSimplexQp().solve(H, b, 1.0, np.eye(3)[0], 1e-8) is None
+    assert_feasible(CheckedSimplexQp(osqp_from=1).solve(H, b, 1.0, np.eye(3)[0], 1e-8))
+
+
 def test_osqp_is_not_asked_about_a_few_cuts(rng, monkeypatch):
     H, b = problem(rng, 12, 4)
     monkeypatch.setattr(checked.OsqpSimplexQp, "solve", lambda *_: pytest.fail("OSQP was asked"))

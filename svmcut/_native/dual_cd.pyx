@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# distutils: sources = csrc/dual_cd.cc
+"""Thin wrapper of csrc/dual_cd.cc."""
+
+import numpy as np
+
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+from svmcut._native.sparse cimport Rows, svmcut_csr
+
+
+cdef extern from "svmcut.h" nogil:
+    int SVMCUT_NO_MEMORY
+    int SVMCUT_CANCELLED
+    ctypedef struct svmcut_dual_cd_state:
+        int64_t active
+        double above
+        double below
+        double gap
+        uint64_t random
+        int64_t epochs
+        int64_t entries
+        int64_t moved
+    void svmcut_dual_cd_start(int64_t n, uint64_t seed, int32_t* order, svmcut_dual_cd_state* state)
+    int svmcut_dual_cd(const svmcut_csr* X, const double* y, const double* norms, double bias, double C,
+                       int64_t epochs, double enough, double* alpha, double* w, int32_t* order,
+                       svmcut_dual_cd_state* state, const int* cancel)
+    void svmcut_dual_cd_wake(int64_t n, const double* y, const double* s, const double* alpha, double C,
+                             int32_t* order, svmcut_dual_cd_state* state)
+
+
+cdef class Descent:
+    """The state of a descent: alpha (n,), w (n_features, one more with a bias), both float64 and the caller's.
+
+    Attributes
+    ----------
+    gap : float
+        Estimated gap after the last epoch.
+    epochs, entries, active, moved : int
+        Epochs done, nonzeros read, coordinates in use, coordinates changed in the last epoch.
+    """
+
+    cdef Rows X
+    cdef const double[::1] y
+    cdef const double[::1] norms
+    cdef double[::1] alpha
+    cdef double[::1] w
+    cdef int32_t[::1] order
+    cdef double bias
+    cdef svmcut_dual_cd_state state
+
+    def __init__(self, Rows X, const double[::1] y, const double[::1] norms, double bias, double[::1] alpha,
+                 double[::1] w, uint64_t seed):
+        cdef int64_t n = X.csr.n_rows
+        if n < 1 or n > 2**31 - 1:
+            raise ValueError("dual coordinate descent takes from 1 to 2^31 - 1 rows")
+        if y.shape[0] != n or norms.shape[0] != n or alpha.shape[0] != n:
+            raise ValueError("y, norms or alpha has the wrong length")
+        if w.shape[0] != X.csr.n_features + (bias != 0):
+            raise ValueError("w has the wrong length")
+        self.X, self.y, self.norms, self.bias, self.alpha, self.w = X, y, norms, bias, alpha, w
+        self.order = np.empty(2 * n, np.int32)
+        svmcut_dual_cd_start(n, seed, &self.order[0], &self.state)
+
+    gap = property(lambda self: self._state()[0])
+    epochs = property(lambda self: self._state()[1])
+    entries = property(lambda self: self._state()[2])
+    active = property(lambda self: self._state()[3])
+    moved = property(lambda self: self._state()[4])
+
+    def _state(self):
+        return self.state.gap, self.state.epochs, self.state.entries, self.state.active, self.state.moved
+
+    def run(self, double C, int64_t epochs, double enough, const int[::1] cancel=None):
+        """Up to `epochs` epochs, until the estimated gap is at most `enough`; False when cancel[0] became nonzero."""
+        cdef const int* flag = &cancel[0] if cancel is not None and cancel.shape[0] else NULL
+        cdef double* w = &self.w[0] if self.w.shape[0] else NULL
+        cdef int status
+        with nogil:
+            status = svmcut_dual_cd(&self.X.csr, &self.y[0], &self.norms[0], self.bias, C, epochs, enough,
+                                    &self.alpha[0], w, &self.order[0], &self.state, flag)
+        if status == SVMCUT_NO_MEMORY:
+            raise MemoryError
+        return status != SVMCUT_CANCELLED
+
+    def wake(self, double C, const double[::1] s):
+        """Chooses the active coordinates by the scores s of w."""
+        if s.shape[0] != self.alpha.shape[0]:
+            raise ValueError("s has the wrong length")
+        with nogil:
+            svmcut_dual_cd_wake(self.alpha.shape[0], &self.y[0], &s[0], &self.alpha[0], C, &self.order[0],
+                                &self.state)

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# distutils: sources = csrc/newton.cc
+"""Thin wrappers of csrc/newton.cc."""
+
+from libc.stdint cimport int32_t, int64_t
+
+from svmcut._native.sparse cimport Rows, svmcut_csr
+
+
+cdef extern from "svmcut.h" nogil:
+    int svmcut_smooth_hinge(int64_t n, const double* y, const double* s, double delta, double* coef, double* sums,
+                            int64_t* band, int threads)
+    int svmcut_smooth_slope(int64_t n, const double* y, const double* s, const double* e, double t, double delta,
+                            double* slope, double* curvature, int threads)
+    int64_t svmcut_band_rows(int64_t n, const double* coef, int32_t* rows)
+    int svmcut_band_gram(const svmcut_csr* X, const int32_t* rows, int64_t count, double bias, int64_t dim, double* H,
+                         int threads)
+    int svmcut_band_product(const svmcut_csr* X, const int32_t* rows, int64_t count, double bias, const double* p,
+                            double* out, int threads)
+    int svmcut_solve_shifted(int64_t dim, double* H, double scale, double* g)
+
+
+def smooth_hinge(const double[::1] y, const double[::1] s, double delta, double[::1] coef, int threads=1):
+    """Fills coef = -y u; returns (smoothed losses, hinge losses, sum of u, sum of max(0, z) - u z, band)."""
+    cdef double[4] sums
+    cdef int64_t band = 0, n = y.shape[0]
+    if s.shape[0] != n or coef.shape[0] != n or n == 0:
+        raise ValueError("y, s and coef differ in length or are empty")
+    with nogil:
+        svmcut_smooth_hinge(n, &y[0], &s[0], delta, &coef[0], sums, &band, threads)
+    return sums[0], sums[1], sums[2], sums[3], band
+
+
+def smooth_slope(const double[::1] y, const double[::1] s, const double[::1] e, double t, double delta,
+                 int threads=1):
+    """(slope, curvature) at t of the sum of the smoothed losses at scores s + t e."""
+    cdef double slope = 0.0, curvature = 0.0
+    cdef int64_t n = y.shape[0]
+    if s.shape[0] != n or e.shape[0] != n or n == 0:
+        raise ValueError("y, s and e differ in length or are empty")
+    with nogil:
+        svmcut_smooth_slope(n, &y[0], &s[0], &e[0], t, delta, &slope, &curvature, threads)
+    return slope, curvature
+
+
+def band_rows(const double[::1] coef, int32_t[::1] rows):
+    """Writes the rows with 0 < |coef| < 1 to `rows`, which has one place more than coef; returns how many."""
+    if rows.shape[0] != coef.shape[0] + 1:
+        raise ValueError("rows has the wrong length")
+    cdef int64_t count = 0
+    if coef.shape[0]:
+        with nogil:
+            count = svmcut_band_rows(coef.shape[0], &coef[0], &rows[0])
+    return count
+
+
+cdef check(Rows X, const int32_t[::1] rows):
+    cdef int64_t k
+    for k in range(rows.shape[0]):
+        if rows[k] < 0 or rows[k] >= X.csr.n_rows:
+            raise ValueError("a row number is out of range")
+
+
+def band_gram(Rows X, const int32_t[::1] rows, double bias, double[:, ::1] H, int threads=1):
+    """H += sum over the rows of (x, bias)(x, bias)', lower triangle."""
+    cdef int64_t dim = X.csr.n_features + (bias != 0)
+    if H.shape[0] != dim or H.shape[1] != dim:
+        raise ValueError("H has the wrong shape")
+    check(X, rows)
+    cdef int status = 0
+    if rows.shape[0] and dim:
+        with nogil:
+            status = svmcut_band_gram(&X.csr, &rows[0], rows.shape[0], bias, dim, &H[0, 0], threads)
+    if status:
+        raise MemoryError
+
+
+def band_product(Rows X, const int32_t[::1] rows, double bias, const double[::1] p, double[::1] out, int threads=1):
+    """out += sum over the rows of ((x, bias).p) (x, bias)"""
+    cdef int64_t dim = X.csr.n_features + (bias != 0)
+    if p.shape[0] != dim or out.shape[0] != dim:
+        raise ValueError("p or out has the wrong length")
+    check(X, rows)
+    cdef int status = 0
+    if rows.shape[0] and dim:
+        with nogil:
+            status = svmcut_band_product(&X.csr, &rows[0], rows.shape[0], bias, &p[0], &out[0], threads)
+    if status:
+        raise MemoryError
+
+
+def solve_shifted(double[:, ::1] H, double scale, double[::1] g):
+    """Solves (I + scale H) p = g from H's lower triangle; H is overwritten, g becomes p. False where it overflows."""
+    if H.shape[0] != H.shape[1] or g.shape[0] != H.shape[0]:
+        raise ValueError("H or g has the wrong shape")
+    cdef int status = 0
+    if g.shape[0]:
+        with nogil:
+            status = svmcut_solve_shifted(g.shape[0], &H[0, 0], scale, &g[0])
+    return status == 0

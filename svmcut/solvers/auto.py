@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which certified trainer of the hinge loss is fastest on rows of a given shape; measured by benchmarks/auto.py."""
+
+from __future__ import annotations
+
+FEW_FEATURES = 320
+
+
+def choose(n: int, d: int, nnz: int, C: float) -> str:
+    """The solver's name for n rows, d features, nnz nonzeros and C per example.
+
+    Newton's method forms and factorises a d x d matrix, whatever C: it wins where features are few and C is not so
+    small that a few epochs of dual coordinate descent, which read nothing but the rows, are done first. Where that
+    descent proves slow it hands over to Newton's method by itself.
+    """
+    few = d <= FEW_FEATURES and n > max(2000, 20 * d)
+    small = 0.12 * (d / 300) ** 3
+    return "newton" if few and small < C else "dual-cd"

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The commands and the executables, called in this process or as processes of their own."""
+
+import os
+import subprocess
+import sys
+
+from svmcut.cli import originals
+from svmcut.cli.main import main
+
+BIN = os.path.dirname(sys.executable)
+
+CLASSIFICATION_LEARNERS = ("svmcut learn", "svm_perf_learn")
+RANK_LEARNERS = ("svmcut rank", "svm_rank_learn")
+LEARNERS = CLASSIFICATION_LEARNERS + RANK_LEARNERS
+CLASSIFIERS = ("svmcut classify", "svm_perf_classify", "svm_rank_classify")
+
+TIMEOUT = 120
+"""Seconds for one process; generous, for machines under load."""
+
+
+def command(program, *words):
+    """The command line of a program, installed beside the interpreter."""
+    name, *rest = program.split()
+    return [os.path.join(BIN, name), *rest, *map(os.fspath, words)]
+
+
+def call(program, *words):
+    """Exit status of a program run in this process."""
+    name, *rest = program.split()
+    words = [*rest, *map(str, words)]
+    return main(words) if name == "svmcut" else getattr(originals, name)(words)
+
+
+def run(program, *words, **options):
+    """A finished process, its output as text."""
+    options = {"capture_output": True, "text": True, "timeout": TIMEOUT} | options
+    return subprocess.run(command(program, *words), **options)
+
+
+def start(program, *words, **options):
+    """A process that runs, with pipes on all three standard streams."""
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    return subprocess.Popen(command(program, *words), **pipes | options)
+
+
+def status_of(program, svmcut):
+    """The exit status expected of a program where svmcut's is given; the executables know 0 and 1 only."""
+    return svmcut if program.startswith("svmcut") or svmcut == 0 else 1
