@@ -296,6 +296,11 @@ void svmcut_smo_read(const svmcut_smo* smo, svmcut_smo_state* state);
 /* beta, and v = y - K beta (exact where all are active), by row of X. */
 void svmcut_smo_solution(const svmcut_smo* smo, double* beta, double* v);
 
+/* The whole state, kernel rows apart: n + 6 integers and 4 n + 5 reals. A run over the same points that has taken no step
+ * and loads them goes on to the same bytes; BAD_INPUT for a state no run can be in. */
+void svmcut_smo_save(const svmcut_smo* smo, int64_t* integers, double* reals);
+int svmcut_smo_load(svmcut_smo* smo, const int64_t* integers, const double* reals);
+
 /* ---- ordinal.cc contingency.cc averageprecision.cc: most violated constraints -------------------------------------- */
 
 /* Bytes of workspace for the functions below; n rows in all (queries, or positives plus negatives), n < 2^31. */

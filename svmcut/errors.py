@@ -57,6 +57,10 @@ class OutputError(FileError):
     """A file cannot be written; whatever stood there before still stands."""
 
 
+class CheckpointError(FileError):
+    """A checkpoint is damaged, or of another run."""
+
+
 class TrainingError(SvmcutError):
     """Training cannot start or go on with this data (for example: a measure that needs both classes)."""
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import importlib
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -75,6 +76,7 @@ class KernelTrainer:
         cost: float | None,
         example_cost: float | None,
         observe: Callable[[Progress, Objective], None] | None = None,
+        state: dict[str, Any] | None = None,
     ) -> Outcome:
         """Trains to the stopping rule, a limit or an interrupt; primal and dual are those of the model in every case.
 
@@ -89,7 +91,7 @@ class KernelTrainer:
         progress, stopped_by, converged = None, None, False
         try:
             try:
-                for progress in solver.steps(problem):
+                for progress in solver.steps(problem, state=state):
                     if observe is not None:
                         observe(progress, objective)
                     late = config.time_limit is not None and time.perf_counter() - self._began >= config.time_limit
@@ -124,6 +126,10 @@ class KernelTrainer:
             multipliers=expansion.beta,
             kernel_evaluations=progress.evaluations,
         )
+
+    def state(self) -> dict[str, Any]:
+        """As Trainer.state."""
+        return self._solver.state()
 
     def _model(self, expansion) -> KernelModel:
         rows = np.flatnonzero(expansion.beta)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import importlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -161,6 +161,12 @@ class Outcome:
     kernel_evaluations: int | None = None
     details: dict[str, Any] = field(default_factory=dict)
 
+    def portable(self) -> Outcome:
+        """This without the risk and the solver's callables, as a checkpoint keeps it."""
+        return replace(
+            self, objective=replace(self.objective, risk=None), progress=self.progress._replace(solution=None)
+        )
+
     @property
     def primal(self) -> float:
         return self.certificate[0] if self.certificate else self.progress.primal
@@ -251,6 +257,7 @@ class Trainer:
         cost: float | None,
         example_cost: float | None,
         observe: Callable[[Progress, Objective], None] | None = None,
+        state: dict[str, Any] | None = None,
     ) -> Outcome:
         """Trains to the stopping rule, a limit or an interrupt; the best model so far is returned in every case.
 
@@ -260,6 +267,9 @@ class Trainer:
             As in Config, in place of the ones there.
         observe : callable
             Called with every Progress and the objective.
+        state : dict or None
+            What `state` gave in a fit of another trainer on the same examples and configuration: this fit goes on from
+            there and ends in the same bytes.
 
         Raises
         ------
@@ -271,7 +281,8 @@ class Trainer:
         name = self._choose(objective.C) if config.solver == "auto" else config.solver
         solver = make_solver(name, config.seed)
         began = time.perf_counter()
-        progress, stopped_by = self._run(solver, problem, objective, observe, self._scaled_start(objective.C))
+        start = None if state else self._scaled_start(objective.C)
+        progress, stopped_by = self._run(solver, problem, objective, observe, start, state)
         converged = problem.stop.met(progress.primal, progress.dual)
         w = progress.solution()
         self._start = Start(solver.bundle, (w,), getattr(solver, "fractions", None))
@@ -300,12 +311,16 @@ class Trainer:
     def _rule(self, objective: Objective) -> StoppingRule:
         return StoppingRule(objective.c * objective.epsilon, self.config.gap)
 
-    def _run(self, solver, problem: Problem, objective: Objective, observe, start: Start | None = None):
+    def state(self) -> dict[str, Any]:
+        """Where the present fit stands; to be called from its observer."""
+        return self._solver.state()
+
+    def _run(self, solver, problem: Problem, objective: Objective, observe, start: Start | None = None, state=None):
         """The last Progress, and "limit" or "interrupt" where one of them ended the run."""
-        config = self.config
+        config, self._solver = self.config, solver
         progress, stopped_by = None, None
         try:
-            for progress in solver.steps(problem, start):
+            for progress in solver.steps(problem, start, state):
                 if observe is not None:
                     observe(progress, objective)
                 late = config.time_limit is not None and time.perf_counter() - self._began >= config.time_limit
@@ -342,6 +357,22 @@ def make_solver(name: str, seed: int = 0):
     if hasattr(solver, "seed"):
         solver.seed = seed
     return solver
+
+
+def state_classes() -> tuple[type, ...]:
+    """What the states of trainers are made of beside plain values and arrays."""
+    from svmcut.cutting.bundle import Cut
+    from svmcut.data import Csr
+    from svmcut.models import KernelModel
+    from svmcut.risks.protocol import Linearization
+    from svmcut.risks.sampling import Draw
+    from svmcut.solvers.constant_cuts import Points
+    from svmcut.solvers.sampled_cuts import SampledElement
+    from svmcut.spaces.kernel import Expansion
+    from svmcut.spaces.subspace import Traced
+
+    own = (Outcome, Objective, Progress, LinearModel, KernelModel, Kernel, Csr)
+    return (*own, Cut, Linearization, Draw, Points, SampledElement, Expansion, Traced)
 
 
 def make_trainer(examples: Examples, config: Config):

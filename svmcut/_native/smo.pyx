@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/smo.cc csrc/smo_code.cc csrc/kernel_rows.cc
+# distutils: sources = csrc/smo.cc csrc/smo_code.cc csrc/smo_state.cc csrc/kernel_rows.cc
 """SMO; see csrc/svmcut.h, section smo.cc."""
 
 import numpy as np
@@ -8,6 +8,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t
 
 cdef extern from "svmcut.h" nogil:
     int SVMCUT_OK
+    int SVMCUT_NO_MEMORY
     ctypedef struct svmcut_csr:
         const float* data
         const int32_t* indices
@@ -32,6 +33,8 @@ cdef extern from "svmcut.h" nogil:
     void svmcut_smo_rescale(svmcut_smo*, double)
     void svmcut_smo_read(const svmcut_smo*, svmcut_smo_state*)
     void svmcut_smo_solution(const svmcut_smo*, double*, double*)
+    void svmcut_smo_save(const svmcut_smo*, int64_t*, double*)
+    int svmcut_smo_load(svmcut_smo*, const int64_t*, const double*)
 
 
 cdef class Smo:
@@ -140,3 +143,31 @@ cdef class Smo:
         cdef double[::1] v = np.empty(self._rows.n_rows)
         svmcut_smo_solution(self._smo, &beta[0], &v[0])
         return np.asarray(beta), np.asarray(v)
+
+    def save(self):
+        """The whole state as (n + 6,) int64 and (4 n + 5,) float64, for `load` of a run over the same points."""
+        cdef int64_t n = self._rows.n_rows
+        cdef int64_t[::1] integers = np.empty(n + 6, np.int64)
+        cdef double[::1] reals = np.empty(4 * n + 5)
+        svmcut_smo_save(self._smo, &integers[0], &reals[0])
+        return np.asarray(integers), np.asarray(reals)
+
+    def load(self, const int64_t[::1] integers, const double[::1] reals):
+        """Goes on from a saved state; this run must not have taken a step.
+
+        Raises
+        ------
+        ValueError
+            For a state that is none of these points.
+        """
+        cdef int64_t n = self._rows.n_rows
+        if integers.shape[0] != n + 6 or reals.shape[0] != 4 * n + 5:
+            raise ValueError("the state is of another number of points")
+        cdef int status
+        with nogil:
+            status = svmcut_smo_load(self._smo, &integers[0], &reals[0])
+            svmcut_smo_read(self._smo, &self._state)
+        if status == SVMCUT_NO_MEMORY:
+            raise MemoryError("no memory for SMO")
+        if status != SVMCUT_OK:
+            raise ValueError("the state of SMO is damaged")

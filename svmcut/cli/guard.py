@@ -19,7 +19,16 @@ TERMINATED = 143
 
 
 class Terminated(BaseException):
-    """SIGTERM, raised where the run is so that what it holds open is put away; no failure, hence no Exception."""
+    """SIGTERM, raised where the run is so that what it holds open is put away; no failure, hence no Exception.
+
+    Parameters
+    ----------
+    status : int
+        What the program exits with.
+    """
+
+    def __init__(self, status: int = TERMINATED):
+        self.status = status
 
 
 def guard(
@@ -67,7 +76,7 @@ def _report(error: BaseException, program: Callable[[], str]) -> int:
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
     if isinstance(error, Terminated):
-        return TERMINATED
+        return error.status
     if isinstance(error, BrokenPipeError):
         _silence_stdout()
         return 1

@@ -40,7 +40,8 @@ def switches(command):
         ("--certify/--no-certify", "With a kernel, compute a dual bound and the gap; by default below 50,000 rows."),
     ):
         command = click.option(names, default=None, help=text)(command)
-    return command
+    resume = click.option("--resume", is_flag=True, default=None, help="Go on from --checkpoint where there is one.")
+    return resume(command)
 
 
 EPILOG = """\b

@@ -188,6 +188,9 @@ LEARN = (
     Option("threads", ("--threads",), integer(1, 4096), "Threads; the model's bytes do not depend on it.", RUN),
     Option("seed", ("--seed",), integer(0), "Seed of whatever is drawn at random.", RUN),
     Option("max_memory", ("--max-memory",), number(0, above=True), "Refuse work that needs more megabytes.", RUN),
+    Option("checkpoint", ("--checkpoint",), PATH,
+           "Write the state of training to this file at intervals, on SIGUSR1 and SIGTERM; removed at the end.", RUN),
+    Option("checkpoint_every", ("--checkpoint-every",), number(0), "Seconds between checkpoints. Default 60.", RUN),
     Option("report", ("--report",), PATH, "Write the report as one JSON document.", RUN),
     Option("trace", ("--trace",), PATH, "Write one JSON line per iteration.", RUN),
     Option("alphas", ("-a",), PATH, "Write the multipliers of the final constraints, one a line.", RUN),
@@ -261,6 +264,9 @@ class LearnOptions:
     threads: int = field(default_factory=usable_cpus)
     seed: int = 0
     max_memory: float | None = None
+    checkpoint: str | None = None
+    checkpoint_every: float = 60.0
+    resume: bool = False
     report: str | None = None
     trace: str | None = None
     progress: bool | None = None
@@ -339,6 +345,8 @@ def check(options: LearnOptions) -> None:
         raise UsageError(f"-w {options.algorithm} trains with cutting planes; leave it out with --solver")
     if options.slack_norm == 2 and options.algorithm not in (0, 1, None):
         raise UsageError("-p 2 (squared slack) goes with -w 0 or 1")
+    if options.resume and options.checkpoint is None:
+        raise UsageError("--resume goes on from a checkpoint; name it with --checkpoint FILE")
     if options.has_kernel:
         check_kernel(options)
     elif options.solver in LINEAR_ONLY and (options.task == "rank" or options.loss != "error-rate"):

@@ -23,6 +23,7 @@ from svmcut.kernels import Kernel
 from svmcut.train import Config, make_trainer
 
 if TYPE_CHECKING:
+    from svmcut.cli.checkpoints import Checkpoints
     from svmcut.train import Outcome
 
 
@@ -41,21 +42,35 @@ def run(options: LearnOptions, original: bool = False) -> int:
     """
     check(options)
     targets = model_files(options)
-    for path in (*targets, options.report, options.trace, options.alphas, options.select and options.model_file):
+    others = (options.checkpoint, options.report, options.trace, options.alphas, options.select and options.model_file)
+    for path in (*targets, *others):
         if path is not None:
             check_writable(path)
-    training = Training(options, original)
     with contextlib.ExitStack() as stack:
+        checkpoints = None
+        if options.checkpoint is not None:
+            checkpoints = make_checkpoints(options)
+            stack.enter_context(checkpoints.signals())
+        training = Training(options, original, checkpoints)
         training.open(stack)
-        for cost, target in zip(options.path, targets, strict=True):
+        for cost, target in list(zip(options.path, targets, strict=True))[len(training.outcomes) :]:
             training.fit(cost, target)
             if training.outcomes[-1].stopped_by in ("interrupt", "limit") and not options.max_iterations:
                 break
-    training.finish()
+        training.finish()
     last = training.outcomes[-1]
     if last.stopped_by == "interrupt":
         return 130
     return 0 if all(outcome.converged for outcome in training.outcomes) else 3
+
+
+def make_checkpoints(options: LearnOptions):
+    """The checkpoints of a run, imported now."""
+    from svmcut.cli.checkpoints import Checkpoints
+    from svmcut.cli.options import LEARN, RANK
+    from svmcut.train import state_classes
+
+    return Checkpoints(options, RANK if options.command == "rank" else LEARN, state_classes())
 
 
 def model_files(options: LearnOptions) -> list[str]:
@@ -75,8 +90,8 @@ class Training:
         One entry of the report's path for each outcome.
     """
 
-    def __init__(self, options: LearnOptions, original: bool):
-        self.options, self.original = options, original
+    def __init__(self, options: LearnOptions, original: bool, checkpoints: Checkpoints | None = None):
+        self.options, self.original, self._checkpoints = options, original, checkpoints
         self.outcomes: list[Outcome] = []
         self.rows: list[dict[str, Any]] = []
         self._say = report.out if options.verbosity > 0 else (lambda text="", end="\n": None)
@@ -91,6 +106,12 @@ class Training:
         if options.validate:
             self._validation = read_examples(options.validate, threads=options.threads, max_memory=options.max_memory)
             self._seconds["read"] = time.perf_counter() - self._began
+        self._state = None
+        if checkpoints is not None:
+            checkpoints.identify(self.examples)
+            saved = checkpoints.resume() if options.resume else None
+            if saved is not None:
+                self.outcomes, self.rows, self._state = saved["outcomes"], saved["rows"], saved["trainer"]
 
     def open(self, stack: contextlib.ExitStack) -> None:
         """Opens the trace and the progress bar, and prints what is known of the examples."""
@@ -109,7 +130,8 @@ class Training:
         if path:
             self._say(f"C = {cost.text}")
         costs = (cost.value, None) if options.cost else (None, cost.value)
-        outcome = self._trainer.fit(*costs, self._observe)
+        state, self._state = self._state, None
+        outcome = self._trainer.fit(*costs, self._observe, state)
         self._seconds["train"] += outcome.seconds
         cpu_seconds = time.process_time() - self._cpu_began
         for line in report.final_lines(outcome, options.algorithm, options.slack_norm, cpu_seconds):
@@ -146,6 +168,8 @@ class Training:
                 write_model(options.model_file, self.outcomes[chosen].model)
         if self.rows:
             self._say(report.path_table(self.rows, chosen if options.select else None), end="")
+        if self._checkpoints is not None:
+            self._checkpoints.finish(keep=not all(outcome.converged for outcome in self.outcomes))
         self._seconds["total"] = time.perf_counter() - self._began
         if options.report:
             document = report.learn_report(options, self.examples, self.outcomes[chosen], self._seconds, self._warnings)
@@ -156,7 +180,13 @@ class Training:
             for warning in self._warnings:
                 warn(f"svmcut {options.command}", warning)
 
+    def _snapshot(self) -> dict[str, Any]:
+        done = [outcome.portable() for outcome in self.outcomes]
+        return {"outcomes": done, "rows": list(self.rows), "trainer": self._trainer.state()}
+
     def _observe(self, progress, objective) -> None:
+        if self._checkpoints is not None:
+            self._checkpoints.take(self._snapshot)
         self._say(report.iteration_line(progress, objective, self.options.algorithm))
         if self._trace is not None:
             self._trace.write((report.trace_line(progress, objective) + "\n").encode())

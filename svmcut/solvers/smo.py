@@ -22,7 +22,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,11 +87,11 @@ class Smo:
         self._run: NativeSmo | None = None
         self._problem: KernelProblem | None = None
 
-    def steps(self, problem: KernelProblem, seconds_between: float = 0.5) -> Iterator[Progress]:
+    def steps(self, problem: KernelProblem, seconds_between: float = 0.5, state=None) -> Iterator[Progress]:
         """Yields every so often; the last time when the stopping rule is met, or rounding forbids progress.
 
         While points are aside, the primal value is the best that was certified before. A second call with the same
-        rows and kernel starts from the last solution, scaled to the new C.
+        rows and kernel starts from the last solution, scaled to the new C; one with a state goes on from there.
 
         Raises
         ------
@@ -107,21 +107,32 @@ class Smo:
             )
         run = self._run
         self._first, self._primal = run.iterations, problem.C * len(problem.y)
-        tolerance = problem.tolerance if problem.gap is None else 0.1
+        self._tolerance = problem.tolerance if problem.gap is None else 0.1
+        if state is not None:
+            run.load(state["integers"], state["reals"])
+            self._first, self._primal, self._tolerance = state["first"], state["primal"], state["tolerance"]
         while True:
             done = run.iterations - self._first
             steps = max(1000, done // 20)
             if self.max_steps is not None:
                 steps = max(1, min(steps, self.max_steps - done))
-            finished = run.run(tolerance, steps, seconds_between)
+            finished = run.run(self._tolerance, steps, seconds_between)
             progress = self._progress()
-            if finished and problem.gap is not None and progress.gap > problem.gap * progress.primal:
-                tolerance /= 4
-                if tolerance > 1e-10:
-                    continue
+            open_gap = problem.gap is not None and progress.gap > problem.gap * progress.primal
+            if finished and open_gap and self._tolerance > 4e-10:
+                self._tolerance /= 4
+                continue
             yield progress
             if finished:
                 return
+
+    def state(self) -> dict[str, Any]:
+        """Where the run stands, as of the last yield."""
+        integers, reals = self._run.save()
+        return {
+            "integers": integers, "reals": reals, "first": self._first, "primal": self._primal,
+            "tolerance": self._tolerance,
+        }  # fmt: skip
 
     def settle(self) -> Progress:
         """The exact state of a run that was stopped: every point counts, primal and dual belong to the solution."""

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Checkpoints of a training run: when they are written, what a run must share with one to go on from it, signals."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import signal
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from svmcut._version import __version__
+from svmcut.cli.guard import Terminated, warn
+from svmcut.errors import CheckpointError
+from svmcut.files.checkpoints import read_checkpoint, remove_checkpoint, write_checkpoint
+
+if TYPE_CHECKING:
+    from svmcut.cli.options import LearnOptions, Option
+    from svmcut.data import Examples
+
+#: Stopped by SIGTERM, and a run with --resume will go on: sysexits' EX_TEMPFAIL.
+STOPPED = 75
+#: Fields of LearnOptions that may differ between a run and the one that goes on from its checkpoint.
+FREE = frozenset({
+    "example_file", "model_file", "threads", "max_memory", "report", "trace", "progress", "alphas", "verbosity",
+    "light_verbosity", "time_limit", "max_iterations", "checkpoint", "checkpoint_every", "resume",
+})  # fmt: skip
+
+
+class Checkpoints:
+    """Keeps the last state of a run, writes it at intervals, on SIGUSR1, and when SIGTERM ends the run.
+
+    Parameters
+    ----------
+    options : LearnOptions
+        With a checkpoint file.
+    table : options of the command
+        For the names in messages.
+    classes : types
+        What states are made of beside plain values.
+
+    Notes
+    -----
+    Within the context SIGTERM raises Terminated with the status STOPPED wherever the run is; the state of the last look
+    is written then. What the run did since is lost and will be done again.
+    """
+
+    def __init__(self, options: LearnOptions, table: tuple[Option, ...], classes: tuple[type, ...]):
+        self.path, self._every = options.checkpoint, options.checkpoint_every
+        self._options, self._table, self._classes = options, table, classes
+        self._identity: dict[str, Any] = {}
+        self._latest: Any = None
+        self._written = time.perf_counter()
+        self._wanted = False
+
+    @contextlib.contextmanager
+    def signals(self):
+        """SIGTERM and SIGUSR1 as above, until the end of the context."""
+
+        def stop(number, frame):
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one must not disturb the writing
+            raise Terminated(STOPPED)
+
+        def want(number, frame):
+            self._wanted = True
+
+        before = {}
+        with contextlib.suppress(ValueError):  # only the main thread may
+            before[signal.SIGTERM] = signal.signal(signal.SIGTERM, stop)
+            if hasattr(signal, "SIGUSR1"):
+                before[signal.SIGUSR1] = signal.signal(signal.SIGUSR1, want)
+        try:
+            yield
+        except Terminated:
+            if self._latest is not None:
+                self._write()
+            raise
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def identify(self, examples: Examples) -> None:
+        """Says what this run trains on."""
+        self._identity = {"version": __version__, "examples": fingerprint(examples), "options": settings(self._options)}
+
+    def resume(self) -> Any:
+        """The state to go on from, or None with a warning where there is no checkpoint.
+
+        Raises
+        ------
+        CheckpointError
+            When the checkpoint is damaged, or of another version, other examples or other options; says which.
+        """
+        found = read_checkpoint(self.path, self._classes)
+        if found is None:
+            warn(f"svmcut {self._options.command}", f"no checkpoint at {self.path}; training starts afresh")
+            return None
+        identity, state = found
+        differences = self._differences(identity)
+        if differences:
+            raise CheckpointError(
+                self.path, f"is of another run: {'; '.join(differences)}. Remove it or leave out --resume"
+            )
+        return state
+
+    def take(self, snapshot: Callable[[], Any]) -> None:
+        """Keeps the state of a run at a place it can go on from; writes it when that is due."""
+        self._latest = snapshot()
+        if self._wanted or time.perf_counter() - self._written >= self._every:
+            self._write()
+
+    def finish(self, keep: bool) -> None:
+        """After the models are written: removes the file, or leaves the last state for a run with larger limits."""
+        if keep and self._latest is not None:
+            self._write()
+        elif not keep:
+            remove_checkpoint(self.path)
+
+    def _write(self) -> None:
+        self._wanted = False
+        write_checkpoint(self.path, self._identity, self._latest, self._classes)
+        self._written = time.perf_counter()
+
+    def _differences(self, other: dict[str, Any]) -> list[str]:
+        mine, found = self._identity, []
+        if other["version"] != mine["version"]:
+            found.append(f"it is of svmcut {other['version']}, this is {mine['version']}")
+        if other["examples"] != mine["examples"]:
+            found.append(f"the examples of {self._options.example_file} differ")
+        names = {option.field: max(option.flags, key=len) for option in self._table}
+        for field in sorted(mine["options"].keys() | other["options"].keys()):
+            was, now = (side["options"].get(field, "nothing") for side in (other, mine))
+            if was != now:
+                found.append(f"{names.get(field, '--' + field.replace('_', '-'))} was {was} and is {now}")
+        return found
+
+
+def settings(options: LearnOptions) -> dict[str, str]:
+    """The options that decide the model, as text by field."""
+    values = {field.name: getattr(options, field.name) for field in dataclasses.fields(options)}
+    for name in ("cost", "example_cost"):
+        if values[name]:
+            values[name] = ",".join(repr(cost.value) for cost in values[name])
+    return {name: str(value) for name, value in values.items() if name not in FREE}
+
+
+def fingerprint(examples: Examples) -> str:
+    """A digest of all that was read of the examples."""
+    digest = hashlib.sha256()
+    X = examples.X
+    for array in (X.indptr, X.indices, X.data, examples.y, examples.qid, examples.cost):
+        digest.update(b"none" if array is None else memoryview(array).cast("B"))
+    return digest.hexdigest()
