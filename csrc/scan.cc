@@ -3,7 +3,7 @@
  * Text to rows. The text is cut into pieces of whole lines; pieces are scanned by any number of threads and joined in
  * the order of the file, so rows, line numbers and the fault that is reported do not depend on the threads.
  *
- * (I1) After a feed that returned OK all arrays hold the same rows; after any other only the fault is of use.
+ * (I1) After a feed or join that returned OK all arrays hold the same rows; after any other only the fault is of use.
  * (I2) With one piece in flight features go straight to their place; row data always pass through the piece.
  */
 #include <algorithm>
@@ -21,12 +21,33 @@ namespace {
 
 constexpr int64_t default_piece = 256 << 10;
 
-struct Scratch {
-    Growing<int32_t> indices;
-    Growing<float> values;
-};
+/* Behind the byte order mark a text may begin with. */
+const char* past_mark(const char* p, const char* stop) {
+    return stop - p >= 3 && !std::memcmp(p, "\xef\xbb\xbf", 3) ? p + 3 : p;
+}
 
 }  // namespace
+
+/* A piece with room of its own for its features. */
+struct svmcut_scan_part {
+    Piece piece;
+    Growing<int32_t> indices;
+    Growing<float> values;
+
+    void scan(void (*scan_piece)(Piece&)) {
+        const int64_t room = (piece.end - piece.begin) / 4 + 1;
+        piece.status = SVMCUT_NO_MEMORY;
+        if (!values.reserve(room, 0) || !indices.reserve(room, 0)) return;
+        piece.status = SVMCUT_OK;
+        piece.values = values.data();
+        piece.indices = indices.data();
+        try {
+            scan_piece(piece);
+        } catch (const std::bad_alloc&) {
+            piece.status = SVMCUT_NO_MEMORY;
+        }
+    }
+};
 
 struct svmcut_scan {
     void (*scan_piece)(Piece&) = nullptr;
@@ -41,7 +62,7 @@ struct svmcut_scan {
     Growing<int32_t> indices;
     Growing<int64_t> indptr, qids, skips;
     Growing<double> labels, costs;
-    std::vector<Scratch> scratch;
+    std::vector<svmcut_scan_part> parts;
     std::vector<Piece> round;
 
     int64_t bytes() const {
@@ -129,6 +150,9 @@ struct svmcut_scan {
     int feed(const char* text, int64_t bytes, bool last, int64_t left, int threads, const volatile int* cancel,
              int64_t* used, svmcut_scan_fault* fault);
     int scan_round(int threads, int64_t left, const volatile int* cancel, svmcut_scan_fault* fault);
+    int scan_in_place(Piece& piece, int64_t left, svmcut_scan_fault* fault);
+    int join(const Piece& piece, int64_t left, svmcut_scan_fault* fault);
+    int refuse(const Piece& piece, svmcut_scan_fault* fault) const;
     bool next_piece(const char*& p, const char* stop, Piece& piece) const;
 };
 
@@ -147,67 +171,55 @@ bool svmcut_scan::next_piece(const char*& p, const char* stop, Piece& piece) con
     return true;
 }
 
+int svmcut_scan::refuse(const Piece& piece, svmcut_scan_fault* fault) const {
+    if (piece.status == SVMCUT_BAD_INPUT) {
+        *fault = piece.fault;
+        fault->line += lines;
+    }
+    return piece.status;
+}
+
+/* Appends a piece that was scanned elsewhere. */
+int svmcut_scan::join(const Piece& piece, int64_t left, svmcut_scan_fault* fault) {
+    if (piece.status != SVMCUT_OK) return refuse(piece, fault);
+    if (left >= 0) left += piece.end - piece.begin;
+    if (!make_room(values, piece.entries, left) || !make_room(indices, piece.entries, left)) return SVMCUT_NO_MEMORY;
+    std::copy_n(piece.values, piece.entries, values.data() + values.size());
+    std::copy_n(piece.indices, piece.entries, indices.data() + indices.size());
+    return add_rows(piece, left) ? SVMCUT_OK : SVMCUT_NO_MEMORY;
+}
+
+int svmcut_scan::scan_in_place(Piece& piece, int64_t left, svmcut_scan_fault* fault) {
+    const int64_t bytes = piece.end - piece.begin, room = bytes / 4 + 1, ahead = left < 0 ? -1 : left + bytes;
+    if (!make_room(values, room, ahead) || !make_room(indices, room, ahead)) return SVMCUT_NO_MEMORY;
+    piece.values = values.data() + values.size();
+    piece.indices = indices.data() + indices.size();
+    scan_piece(piece);
+    if (piece.status != SVMCUT_OK) return refuse(piece, fault);
+    return add_rows(piece, ahead) ? SVMCUT_OK : SVMCUT_NO_MEMORY;
+}
+
 int svmcut_scan::scan_round(int threads, int64_t left, const volatile int* cancel, svmcut_scan_fault* fault) {
-    const auto count = static_cast<int64_t>(round.size());
-    const bool in_place = count == 1;
-    int64_t ahead = left;
-    if (ahead >= 0)
-        for (const Piece& piece : round) ahead += piece.end - piece.begin;
-    if (in_place) {
-        const int64_t room = (round[0].end - round[0].begin) / 4 + 1;
-        if (!make_room(values, room, ahead) || !make_room(indices, room, ahead)) return SVMCUT_NO_MEMORY;
-        round[0].values = values.data() + values.size();
-        round[0].indices = indices.data() + indices.size();
-    } else if (static_cast<int64_t>(scratch.size()) < count) {
-        scratch = std::vector<Scratch>(static_cast<size_t>(count));
-    }
-    for_pieces(count, threads, [&](int64_t i) {
-        Piece& piece = round[static_cast<size_t>(i)];
-        if (cancel && *cancel) {
-            piece.status = SVMCUT_CANCELLED;
-            return;
-        }
-        if (!in_place) {
-            Scratch& own = scratch[static_cast<size_t>(i)];
-            const int64_t room = (piece.end - piece.begin) / 4 + 1;
-            piece.status = SVMCUT_NO_MEMORY;
-            if (!own.values.reserve(room, 0) || !own.indices.reserve(room, 0)) return;
-            piece.status = SVMCUT_OK;
-            piece.values = own.values.data();
-            piece.indices = own.indices.data();
-        }
-        try {
-            scan_piece(piece);
-        } catch (const std::bad_alloc&) {
-            piece.status = SVMCUT_NO_MEMORY;
-        }
+    if (cancel && *cancel) return SVMCUT_CANCELLED;
+    if (round.size() == 1) return scan_in_place(round[0], left, fault);
+    if (parts.size() < round.size()) parts = std::vector<svmcut_scan_part>(round.size());
+    for_pieces(static_cast<int64_t>(round.size()), threads, [&](int64_t i) {
+        svmcut_scan_part& part = parts[static_cast<size_t>(i)];
+        part.piece = std::move(round[static_cast<size_t>(i)]);
+        if (cancel && *cancel)
+            part.piece.status = SVMCUT_CANCELLED;
+        else
+            part.scan(scan_piece);
     });
-    int64_t entries = 0;
-    for (const Piece& piece : round) {
-        if (piece.status == SVMCUT_BAD_INPUT) {
-            *fault = piece.fault;
-            fault->line += lines;
-            for (const Piece* earlier = round.data(); earlier != &piece; ++earlier) fault->line += earlier->lines;
-        }
-        if (piece.status != SVMCUT_OK) return piece.status;
-        entries += piece.entries;
+    int64_t ahead = left;
+    if (left >= 0)
+        for (size_t i = 0; i < round.size(); ++i) ahead += parts[i].piece.end - parts[i].piece.begin;
+    for (size_t i = 0; i < round.size(); ++i) {
+        const Piece& piece = parts[i].piece;
+        if (left >= 0) ahead -= piece.end - piece.begin;
+        const int status = join(piece, ahead, fault);
+        if (status != SVMCUT_OK) return status;
     }
-    if (!in_place) {
-        if (!make_room(values, entries, ahead) || !make_room(indices, entries, ahead)) return SVMCUT_NO_MEMORY;
-        std::vector<int64_t> offsets;
-        int64_t offset = values.size();
-        for (const Piece& piece : round) {
-            offsets.push_back(offset);
-            offset += piece.entries;
-        }
-        for_pieces(count, threads, [&](int64_t i) {
-            const Piece& piece = round[static_cast<size_t>(i)];
-            std::copy_n(piece.values, piece.entries, values.data() + offsets[static_cast<size_t>(i)]);
-            std::copy_n(piece.indices, piece.entries, indices.data() + offsets[static_cast<size_t>(i)]);
-        });
-    }
-    for (const Piece& piece : round)
-        if (!add_rows(piece, ahead)) return SVMCUT_NO_MEMORY;
     return SVMCUT_OK;
 }
 
@@ -219,7 +231,7 @@ int svmcut_scan::feed(const char* text, int64_t bytes, bool last, int64_t left, 
         while (stop > p && stop[-1] != '\n') --stop;
     if (stop == p) return SVMCUT_OK;
     *used = stop - text;
-    if (!started && stop - p >= 3 && !std::memcmp(p, "\xef\xbb\xbf", 3)) p += 3;
+    if (!started) p = past_mark(p, stop);
     started = true;
     threads = std::max(threads, 1);
     const size_t most = threads == 1 ? 1 : 8 * static_cast<size_t>(threads);
@@ -259,6 +271,23 @@ int svmcut_scan_feed(svmcut_scan* scan, const char* text, int64_t bytes, int las
     } catch (const std::bad_alloc&) {
         return SVMCUT_NO_MEMORY;
     }
+}
+
+svmcut_scan_part* svmcut_scan_part_new(void) { return new (std::nothrow) svmcut_scan_part; }
+
+void svmcut_scan_part_delete(svmcut_scan_part* part) { delete part; }
+
+void svmcut_scan_part_scan(svmcut_scan_part* part, const svmcut_scan* scan, const char* text, int64_t bytes,
+                           int first) {
+    part->piece = Piece{};
+    part->piece.begin = first ? past_mark(text, text + bytes) : text;
+    part->piece.end = text + bytes;
+    part->scan(scan->scan_piece);
+}
+
+int svmcut_scan_join(svmcut_scan* scan, const svmcut_scan_part* part, int64_t bytes_left, svmcut_scan_fault* fault) {
+    scan->started = true;
+    return scan->join(part->piece, bytes_left, fault);
 }
 
 int64_t svmcut_scan_bytes(const svmcut_scan* scan) { return scan->bytes() + scan->wanted; }

@@ -71,6 +71,16 @@ void svmcut_scan_delete(svmcut_scan* scan);
 int svmcut_scan_feed(svmcut_scan* scan, const char* text, int64_t bytes, int last, int64_t bytes_left, int threads,
                      const volatile int* cancel, int64_t* used, svmcut_scan_fault* fault);
 
+/* The same by threads of the caller's: whole lines are scanned into parts, many at once, and joined one after the other in
+ * the order of the file. `first` marks the text the file begins with. The text need not outlive the scan of its part;
+ * faults come with the join. */
+typedef struct svmcut_scan_part svmcut_scan_part;
+svmcut_scan_part* svmcut_scan_part_new(void);
+void svmcut_scan_part_delete(svmcut_scan_part* part);
+void svmcut_scan_part_scan(svmcut_scan_part* part, const svmcut_scan* scan, const char* text, int64_t bytes,
+                           int first);
+int svmcut_scan_join(svmcut_scan* scan, const svmcut_scan_part* part, int64_t bytes_left, svmcut_scan_fault* fault);
+
 /* Bytes of the rows read since the last take; after NO_MEMORY, of the allocation that failed and the rows. */
 int64_t svmcut_scan_bytes(const svmcut_scan* scan);
 

@@ -30,6 +30,14 @@ cdef extern from "svmcut.h" nogil:
     void svmcut_scan_delete(svmcut_scan* scan)
     int svmcut_scan_feed(svmcut_scan* scan, const char* text, int64_t bytes, int last, int64_t bytes_left, int threads,
                          const int* cancel, int64_t* used, svmcut_scan_fault* fault)
+    ctypedef struct svmcut_scan_part:
+        pass
+    svmcut_scan_part* svmcut_scan_part_new()
+    void svmcut_scan_part_delete(svmcut_scan_part* part)
+    void svmcut_scan_part_scan(svmcut_scan_part* part, const svmcut_scan* scan, const char* text, int64_t bytes,
+                               int first)
+    int svmcut_scan_join(svmcut_scan* scan, const svmcut_scan_part* part, int64_t bytes_left,
+                         svmcut_scan_fault* fault)
     int64_t svmcut_scan_bytes(const svmcut_scan* scan)
     int svmcut_scan_take(svmcut_scan* scan, svmcut_rows* rows)
     void svmcut_array_free(svmcut_array* array)
@@ -60,6 +68,20 @@ cdef _owned(svmcut_array* array, dtype):
 
 
 _F4, _F8, _I4, _I8 = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int32), np.dtype(np.int64)
+
+
+cdef class ScanPart:
+    """Rows of some lines, not yet joined to the others."""
+
+    cdef svmcut_scan_part* part
+
+    def __cinit__(self):
+        self.part = svmcut_scan_part_new()
+        if self.part == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        svmcut_scan_part_delete(self.part)
 
 
 cdef class Scanner:
@@ -131,11 +153,53 @@ cdef class Scanner:
                                           NULL, &used, &fault)
         finally:
             PyBuffer_Release(&view)
+        self._check(status, &fault)
+        return used
+
+    def scan_part(self, ScanPart part, text, *, bint first=False):
+        """Scans whole lines apart from the rows; any number of threads may, each into a part of its own.
+
+        Parameters
+        ----------
+        part : ScanPart
+            What it held before is gone.
+        text : bytes-like
+            Ends in a newline unless the file ends there.
+        first : bool
+            The file begins with this text.
+        """
+        cdef Py_buffer view
+        PyObject_GetBuffer(text, &view, PyBUF_SIMPLE)
+        try:
+            with nogil:
+                svmcut_scan_part_scan(part.part, self.scan, <const char*>view.buf, view.len, first)
+        finally:
+            PyBuffer_Release(&view)
+
+    def join(self, ScanPart part, *, int64_t bytes_left=-1):
+        """Appends the rows of a part; parts come one after the other, in the order of the file.
+
+        Parameters
+        ----------
+        bytes_left : int
+            As in `feed`.
+
+        Raises
+        ------
+        DataError, MemoryError
+            As `feed` does.
+        """
+        cdef svmcut_scan_fault fault
+        cdef int status
+        with nogil:
+            status = svmcut_scan_join(self.scan, part.part, bytes_left, &fault)
+        self._check(status, &fault)
+
+    cdef _check(self, int status, svmcut_scan_fault* fault):
         if status == SVMCUT_BAD_INPUT:
             raise DataError(self.path, fault.message.decode("ascii"), fault.line, fault.column)
         if status == SVMCUT_NO_MEMORY:
             raise MemoryError
-        return used
 
     def take(self):
         """The rows since the last take; no copy is made.

@@ -22,7 +22,10 @@ BLOCK_BYTES = 1 << 18
 """Text in flight with one thread; fits in the second-level cache."""
 
 THREAD_BLOCK_BYTES = 1 << 21
-"""Text in flight for each of several threads."""
+"""Text in flight for each of several threads that scan one block together."""
+
+CREW_BYTES = 1 << 22
+"""A regular file of so many bytes is read by all threads, each its own blocks."""
 
 MEGABYTE = 1e6
 
@@ -53,14 +56,23 @@ def read_examples(path: str, *, threads: int = 1, max_memory: float | None = Non
 
     Notes
     -----
-    Time O(bytes). Memory: the arrays and one block of text, or the longest line.
+    Time O(bytes). Memory: the arrays and one block of text a thread, or the longest line.
     """
     block_bytes = BLOCK_BYTES if threads <= 1 else THREAD_BLOCK_BYTES * threads
     with _opened(path) as text:
         scanner = Scanner(path, threads=threads)
+
+        def check(position: int, bytes_left: int) -> None:
+            _check_memory(scanner, position, bytes_left, max_memory)
+
         try:
-            for _ in _feed(scanner, text, block_bytes):
-                _check_memory(scanner, text, max_memory)
+            if threads > 1 and text.state is not None and text.state[0] >= CREW_BYTES:
+                from svmcut.files.crew import read_together
+
+                read_together(scanner, text, threads, check)
+            else:
+                for _ in _feed(scanner, text, block_bytes):
+                    check(text.position, text.bytes_left())
             examples = _take(scanner)
         except MemoryError:
             raise _too_little(f"{path}: reading it", max(scanner.nbytes, block_bytes)) from None
@@ -116,26 +128,32 @@ def _feed(scanner: Scanner, text: _Text, block_bytes: int) -> Iterator[None]:
     buffer = bytearray(block_bytes)
     kept = 0
     last = False
+    broken: Exception | None = None
     while not last:
         with memoryview(buffer) as view:
-            while kept < len(view) and not last:
-                count = text.readinto(view[kept:])
-                last = count == 0
-                kept += count
+            try:
+                while kept < len(view) and not last:
+                    count = text.readinto(view[kept:])
+                    last = count == 0
+                    kept += count
+            except Exception as error:  # its turn comes after the lines before it
+                broken = error
             used = scanner.feed(view[:kept], last=last, bytes_left=text.bytes_left())
             view[: kept - used] = view[used:kept]
+        if broken is not None:
+            raise broken
         kept -= used
         if kept == len(buffer):
             buffer.extend(bytes(len(buffer)))
         yield
 
 
-def _check_memory(scanner: Scanner, text: _Text, max_memory: float | None) -> None:
+def _check_memory(scanner: Scanner, position: int, bytes_left: int, max_memory: float | None) -> None:
     if max_memory is None:
         return
     need = scanner.nbytes
-    if text.position and text.bytes_left() > 0:
-        need *= 1 + text.bytes_left() / text.position
+    if position and bytes_left > 0:
+        need *= 1 + bytes_left / position
     if need > max_memory * MEGABYTE:
         raise MemoryLimitError(
             f"{scanner.path}: the examples take {_megabytes(need)} MB, and the limit is {max_memory:g} MB"
