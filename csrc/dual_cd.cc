@@ -23,7 +23,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int32_t kShrunk = -1;
 constexpr double kIdle = 1e-12;        // projected gradients below this do not move a coordinate
-constexpr int64_t kPollEvery = 1 << 12;
+constexpr int64_t kPollEvery = 1 << 8;
 constexpr int64_t kStretch = 256;      // neighbours met in order
 constexpr int64_t kOpen = 32;          // stretches open at once
 constexpr int64_t kRowsAhead = 4;      // entries of the row so many visits ahead are fetched now

@@ -17,6 +17,7 @@ constexpr int64_t kPiece = 1 << 14;
 constexpr int64_t kChunk = 256;  // terms that wait in the first cache for their sum
 constexpr int64_t kRowsPerPiece = 1 << 11;
 constexpr int64_t kMostPieces = 16;
+constexpr int64_t kPollEvery = 64;       // rows between two looks at the cancel flag
 constexpr int kGroup = 8;                 // full rows taken together
 constexpr int64_t kGramRoom = 1 << 22;  // doubles of private sums
 constexpr double kSmallPivot = 1e-13;  // of the diagonal; below it the pivot is rounding
@@ -157,9 +158,10 @@ SVMCUT_WIDE void add_outer_full(const double* const* x, int64_t dim, double* H) 
 }
 
 void gram_of(const svmcut_csr* X, const int32_t* rows, int64_t begin, int64_t end, double bias, int64_t dim,
-             Row* buffer, double* H) {
+             Row* buffer, double* H, const volatile int* cancel) {
     int waiting = 0;
     for (int64_t k = begin; k < end; ++k) {
+        if (cancel && k % kPollEvery == 0 && *cancel) return;
         Row& row = buffer[waiting];
         row.load(X, rows[k], bias);
         if (row.count < dim) {
@@ -299,18 +301,19 @@ int64_t svmcut_band_rows(int64_t n, const double* coef, int32_t* rows) {
 }
 
 int svmcut_band_gram(const svmcut_csr* X, const int32_t* rows, int64_t count, double bias, int64_t dim, double* H,
-                     int threads) {
+                     int threads, const volatile int* cancel) {
     std::atomic<bool> failed{false};
     const int64_t pieces = std::min(pieces_of(count), kGramRoom / (dim * dim));
     const int status = reduce(count, pieces, dim * dim, H, threads, [&](int64_t begin, int64_t end, double* out) {
         try {
             std::vector<Row> buffer(kGroup, Row(dim));
-            gram_of(X, rows, begin, end, bias, dim, buffer.data(), out);
+            gram_of(X, rows, begin, end, bias, dim, buffer.data(), out, cancel);
         } catch (...) {
             failed = true;
         }
     });
-    return failed ? SVMCUT_NO_MEMORY : status;
+    if (failed) return SVMCUT_NO_MEMORY;
+    return cancel && *cancel ? SVMCUT_CANCELLED : status;
 }
 
 int svmcut_band_product(const svmcut_csr* X, const int32_t* rows, int64_t count, double bias, const double* p,

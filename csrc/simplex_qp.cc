@@ -158,7 +158,9 @@ struct Simplex {
 }  // namespace
 
 extern "C" int svmcut_simplex_qp(int64_t k, const double* H, const double* b, double C, double tol, int64_t max_steps,
-                                 double* beta, double* work, double* gap, int64_t* steps) {
+                                 double* beta, double* work, double* gap, int64_t* steps,
+                                 const volatile int* cancel) {
+    const auto cancelled = [cancel] { return cancel && *cancel; };
     Simplex qp{k, H, b, C, beta, work, work + k, work + 2 * k, {}};
     try {
         qp.free_set.reserve(k + 1);
@@ -184,10 +186,11 @@ extern "C" int svmcut_simplex_qp(int64_t k, const double* H, const double* b, do
             }
             double scale = 0;
             for (int64_t j : qp.free_set) scale = std::max(scale, std::fabs(qp.gradient[j] + b[j]));
-            if (here <= std::max(tol, 4e-16 * scale) || *steps >= max_steps || stalls > 20) break;
+            if (here <= std::max(tol, 4e-16 * scale) || *steps >= max_steps || stalls > 20 || cancelled())
+                break;
             // to the minimum of the current hull, dropping indices on the way
             double gained = 0;
-            for (bool met_wall = true; met_wall && *steps < max_steps; ++*steps) {
+            for (bool met_wall = true; met_wall && *steps < max_steps && !cancelled(); ++*steps) {
                 if (!qp.hull_direction()) break;
                 gained += qp.walk(&met_wall);
                 qp.refresh_gradient();
@@ -197,7 +200,8 @@ extern "C" int svmcut_simplex_qp(int64_t k, const double* H, const double* b, do
         }
         std::copy(best.begin(), best.end(), beta);
         *gap = best_gap;
-        return best_gap <= tol ? SVMCUT_OK : SVMCUT_NO_PROGRESS;
+        if (best_gap <= tol) return SVMCUT_OK;
+        return cancelled() ? SVMCUT_CANCELLED : SVMCUT_NO_PROGRESS;
     } catch (...) {
         return SVMCUT_NO_MEMORY;
     }

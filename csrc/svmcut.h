@@ -205,9 +205,10 @@ int svmcut_smooth_slope(int64_t n, const double* y, const double* s, const doubl
 /* The rows with 0 < |coef| < 1, in order; rows: n + 1 int32. Returns how many. */
 int64_t svmcut_band_rows(int64_t n, const double* coef, int32_t* rows);
 
-/* H += sum over the rows of (x, bias)(x, bias)', lower triangle, row-major with `dim` = n_features + (bias != 0). */
+/* H += sum over the rows of (x, bias)(x, bias)', lower triangle, row-major with `dim` = n_features + (bias != 0).
+ * CANCELLED leaves a part of the sum. */
 int svmcut_band_gram(const svmcut_csr* X, const int32_t* rows, int64_t count, double bias, int64_t dim, double* H,
-                     int threads);
+                     int threads, const volatile int* cancel);
 
 /* out += sum over the rows of ((x, bias).p) (x, bias); p and out have n_features + (bias != 0) entries. */
 int svmcut_band_product(const svmcut_csr* X, const int32_t* rows, int64_t count, double bias, const double* p,
@@ -223,7 +224,7 @@ int svmcut_solve_shifted(int64_t dim, double* H, double scale, double* g);
  * positive semidefinite up to rounding. Ends when max_i beta'g - g_i <= tol, with g the gradient: a bound on how far the
  * objective is from its minimum, written to *gap. work: k * (k + 4) doubles. */
 int svmcut_simplex_qp(int64_t k, const double* H, const double* b, double C, double tol, int64_t max_steps,
-                      double* beta, double* work, double* gap, int64_t* steps);
+                      double* beta, double* work, double* gap, int64_t* steps, const volatile int* cancel);
 
 /* ---- kernels.cc: kernel evaluations ------------------------------------------------------------------------------- */
 

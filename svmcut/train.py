@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from svmcut import units
+from svmcut._native.interrupt import watched_signals
 from svmcut.checks import check_memory, check_queries, label_warnings, rank_warnings
 from svmcut.data import Examples
 from svmcut.errors import TrainingError, UsageError
@@ -320,13 +321,14 @@ class Trainer:
         config, self._solver = self.config, solver
         progress, stopped_by = None, None
         try:
-            for progress in solver.steps(problem, start, state):
-                if observe is not None:
-                    observe(progress, objective)
-                late = config.time_limit is not None and time.perf_counter() - self._began >= config.time_limit
-                if late or (config.max_iterations is not None and progress.iteration >= config.max_iterations):
-                    stopped_by = "limit"
-                    break
+            with watched_signals():
+                for progress in solver.steps(problem, start, state):
+                    if observe is not None:
+                        observe(progress, objective)
+                    late = config.time_limit is not None and time.perf_counter() - self._began >= config.time_limit
+                    if late or (config.max_iterations is not None and progress.iteration >= config.max_iterations):
+                        stopped_by = "limit"
+                        break
         except KeyboardInterrupt:
             if progress is None:
                 raise

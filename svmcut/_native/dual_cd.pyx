@@ -6,6 +6,7 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
+from svmcut._native.interrupt cimport cancel_flag, serve
 from svmcut._native.sparse cimport Rows, svmcut_csr
 
 
@@ -72,8 +73,9 @@ cdef class Descent:
         return self.state.gap, self.state.epochs, self.state.entries, self.state.active, self.state.moved
 
     def run(self, double C, int64_t epochs, double enough, const int[::1] cancel=None):
-        """Up to `epochs` epochs, until the estimated gap is at most `enough`; False when cancel[0] became nonzero."""
-        cdef const int* flag = &cancel[0] if cancel is not None and cancel.shape[0] else NULL
+        """Up to `epochs` epochs, until the estimated gap is at most `enough`; False when cancel[0] became nonzero,
+        or, without `cancel`, where a signal came whose handler raised nothing."""
+        cdef const int* flag = &cancel[0] if cancel is not None and cancel.shape[0] else cancel_flag()
         cdef double* w = &self.w[0] if self.w.shape[0] else NULL
         cdef int status
         with nogil:
@@ -81,6 +83,8 @@ cdef class Descent:
                                     &self.alpha[0], w, &self.order[0], &self.state, flag)
         if status == SVMCUT_NO_MEMORY:
             raise MemoryError
+        if status == SVMCUT_CANCELLED and cancel is None:
+            serve()
         return status != SVMCUT_CANCELLED
 
     def wake(self, double C, const double[::1] s):

@@ -4,17 +4,19 @@
 
 from libc.stdint cimport int32_t, int64_t
 
+from svmcut._native.interrupt cimport cancel_flag, serve
 from svmcut._native.sparse cimport Rows, svmcut_csr
 
 
 cdef extern from "svmcut.h" nogil:
+    int SVMCUT_CANCELLED
     int svmcut_smooth_hinge(int64_t n, const double* y, const double* s, double delta, double* coef, double* sums,
                             int64_t* band, int threads)
     int svmcut_smooth_slope(int64_t n, const double* y, const double* s, const double* e, double t, double delta,
                             double* slope, double* curvature, int threads)
     int64_t svmcut_band_rows(int64_t n, const double* coef, int32_t* rows)
     int svmcut_band_gram(const svmcut_csr* X, const int32_t* rows, int64_t count, double bias, int64_t dim, double* H,
-                         int threads)
+                         int threads, const int* cancel)
     int svmcut_band_product(const svmcut_csr* X, const int32_t* rows, int64_t count, double bias, const double* p,
                             double* out, int threads)
     int svmcut_solve_shifted(int64_t dim, double* H, double scale, double* g)
@@ -62,15 +64,21 @@ cdef check(Rows X, const int32_t[::1] rows):
 
 
 def band_gram(Rows X, const int32_t[::1] rows, double bias, double[:, ::1] H, int threads=1):
-    """H += sum over the rows of (x, bias)(x, bias)', lower triangle."""
+    """H = sum over the rows of (x, bias)(x, bias)', lower triangle; 0 elsewhere."""
     cdef int64_t dim = X.csr.n_features + (bias != 0)
     if H.shape[0] != dim or H.shape[1] != dim:
         raise ValueError("H has the wrong shape")
     check(X, rows)
-    cdef int status = 0
-    if rows.shape[0] and dim:
-        with nogil:
-            status = svmcut_band_gram(&X.csr, &rows[0], rows.shape[0], bias, dim, &H[0, 0], threads)
+    cdef int status = SVMCUT_CANCELLED
+    cdef const int* cancel = cancel_flag()
+    H[:, :] = 0.0
+    if not (rows.shape[0] and dim):
+        return
+    with nogil:
+        status = svmcut_band_gram(&X.csr, &rows[0], rows.shape[0], bias, dim, &H[0, 0], threads, cancel)
+    if status == SVMCUT_CANCELLED:
+        serve()
+        return band_gram(X, rows, bias, H, threads)
     if status:
         raise MemoryError
 

@@ -5,10 +5,14 @@
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 
+from svmcut._native.interrupt cimport cancel_flag, serve
+
 
 cdef extern from "svmcut.h" nogil:
+    int SVMCUT_NO_MEMORY
+    int SVMCUT_CANCELLED
     int svmcut_simplex_qp(int64_t k, const double* H, const double* b, double C, double tol, int64_t max_steps,
-                          double* beta, double* work, double* gap, int64_t* steps)
+                          double* beta, double* work, double* gap, int64_t* steps, const int* cancel)
 
 
 def simplex_qp(const double[:, ::1] H, const double[::1] b, double C, double tol, int64_t max_steps, double[::1] beta):
@@ -21,9 +25,12 @@ def simplex_qp(const double[:, ::1] H, const double[::1] b, double C, double tol
     if work == NULL:
         raise MemoryError
     cdef int status
+    cdef const int* cancel = cancel_flag()
     with nogil:
-        status = svmcut_simplex_qp(k, &H[0, 0], &b[0], C, tol, max_steps, &beta[0], work, &gap, &steps)
+        status = svmcut_simplex_qp(k, &H[0, 0], &b[0], C, tol, max_steps, &beta[0], work, &gap, &steps, cancel)
     free(work)
-    if status == 1:
+    if status == SVMCUT_NO_MEMORY:
         raise MemoryError
+    if status == SVMCUT_CANCELLED:
+        serve()
     return gap, steps

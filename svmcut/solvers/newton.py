@@ -136,7 +136,7 @@ class Descent:
         space, scale = self.space, self.C / self.delta
         rows = self._rows[: native.band_rows(self.at.coef, self._rows)]
         if space.dim <= DENSE_DIM:
-            H, p = np.zeros((space.dim, space.dim)), -self.gradient
+            H, p = np.empty((space.dim, space.dim)), -self.gradient
             native.band_gram(space.rows, rows, space.bias, H, space.threads)
             self.passes += len(rows) / len(self.signs)
             if native.solve_shifted(H, scale, p):

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Signals that end long C calls: Python runs its handlers between bytecodes only, and such a call is one of them.
+
+While signals are watched, SIGINT and SIGTERM set a flag before they go to the handler that was there. The C call returns
+at its next look at the flag, and Python's handler runs at once.
+"""
+
+from cpython.exc cimport PyErr_CheckSignals
+
+import contextlib
+
+cdef extern from *:
+    """
+    static volatile int svmcut_signalled = 0;
+    #if defined(_WIN32)
+    static void svmcut_watch(void) {}
+    static void svmcut_unwatch(void) {}
+    #else
+    #include <signal.h>
+    static const int svmcut_numbers[2] = {SIGINT, SIGTERM};
+    static struct sigaction svmcut_before[2];
+    static void svmcut_note(int number) {
+        svmcut_signalled = 1;
+        svmcut_before[number == SIGTERM].sa_handler(number);
+    }
+    static void svmcut_watch(void) {
+        for (int k = 0; k < 2; ++k) {
+            struct sigaction* before = &svmcut_before[k];
+            sigaction(svmcut_numbers[k], NULL, before);
+            if ((before->sa_flags & SA_SIGINFO) || before->sa_handler == SIG_DFL || before->sa_handler == SIG_IGN)
+                continue;
+            struct sigaction note = *before;
+            note.sa_handler = svmcut_note;
+            sigaction(svmcut_numbers[k], &note, NULL);
+        }
+    }
+    static void svmcut_unwatch(void) {
+        for (int k = 0; k < 2; ++k) {
+            struct sigaction now;
+            sigaction(svmcut_numbers[k], NULL, &now);
+            if (!(now.sa_flags & SA_SIGINFO) && now.sa_handler == svmcut_note)
+                sigaction(svmcut_numbers[k], &svmcut_before[k], NULL);
+        }
+    }
+    #endif
+    """
+    int svmcut_signalled
+    void svmcut_watch()
+    void svmcut_unwatch()
+
+
+cdef int watching = 0
+
+
+cdef const int* cancel_flag() noexcept:
+    """What C functions take as `cancel`."""
+    return <const int*>&svmcut_signalled
+
+
+cdef int serve() except -1:
+    """After a C call that was cancelled: raises what the signal's handler raises; 0 where it raises nothing."""
+    global svmcut_signalled
+    svmcut_signalled = 0
+    return PyErr_CheckSignals()
+
+
+@contextlib.contextmanager
+def watched_signals():
+    """Within it SIGINT and SIGTERM end long C calls, where Python handles these signals."""
+    global svmcut_signalled, watching
+    if watching == 0:
+        svmcut_signalled = 0
+        svmcut_watch()
+    watching += 1
+    try:
+        yield
+    finally:
+        watching -= 1
+        if watching == 0:
+            svmcut_unwatch()
+            svmcut_signalled = 0
