@@ -19,11 +19,16 @@ import numpy as np
 
 
 class Cut(NamedTuple):
-    """R(w') >= b + a.w' for every w'; risk is R at the point where the cut was made."""
+    """R(w') >= b + a.w' for every w'; risk is R at the point where the cut was made.
+
+    coef : (n,) float64 or None
+        Where it is known: a = A^T coef. It must not change any more.
+    """
 
     a: Any
     b: float
     risk: float
+    coef: Any = None
 
 
 class BundleSolution(NamedTuple):
@@ -54,7 +59,7 @@ class CutBundle:
     Notes
     -----
     (I1) index 0 is the flat plane and is never pruned. (I2) beta >= 0 and sum beta = 1; the multipliers of the model
-    near a point likewise. (I3) H is symmetric.
+    near a point likewise. (I3) H is symmetric. A space with `keep` says what is kept of a normal; it may be less.
     """
 
     def __init__(self, space, qp: SimplexQp):
@@ -85,6 +90,11 @@ class CutBundle:
         k = len(self._elements)
         return float(np.sqrt(max(0.0, np.max(np.diagonal(self._H)[:k]))))
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what is kept of the cuts."""
+        return self._H.nbytes + sum(element.nbytes for element in self._elements[1:])
+
     def add(self, cut: Cut) -> None:
         """Takes in a cut with multiplier 0; one dot product for every cut there is."""
         k = len(self._elements)
@@ -93,7 +103,8 @@ class CutBundle:
             H, b = np.zeros((size, size)), np.zeros(size)
             H[:k, :k], b[:k] = self._H, self._b
             self._H, self._b = H, b
-        self._elements.append(cut.a)
+        keep = getattr(self.space, "keep", None)
+        self._elements.append(cut.a if keep is None else keep(cut.a, cut.coef))
         self._b[k] = cut.b
         self._H[k, 0] = self._H[0, k] = 0.0
         self._H[k, 1 : k + 1] = self._H[1 : k + 1, k] = self._products(cut.a)

@@ -32,7 +32,7 @@ class RiskOracle:
     def cut_at(self, s) -> Cut:
         """The cut at scores that are known already; one pass for the normal, over changed rows alone where it pays."""
         value, coef, offset = self.risk.linearize(s)
-        return Cut(self.normal(coef), offset, value)
+        return Cut(self.normal(coef), offset, value, coef)
 
     def normal(self, coef):
         """A^T coef; one pass, over changed rows alone where it pays."""

@@ -77,7 +77,7 @@ class DualCd:
             # The cut at 0 is c = 1. Where C is so small that its multiplier is C, it is a better start than 0, or the
             # end already.
             a = space.adjoint(-signs)
-            run.cut(a, float(n), float(n))
+            run.cut(a, float(n), float(n), -signs)
             looks += 1
             if run.bundle.beta[-1] == 1.0:
                 np.multiply(a, -C, out=w)
@@ -107,7 +107,7 @@ class DualCd:
             looks += 2
             run.passes = looks + descent.entries / max(1, space.X.nnz)
             run.search(w, s)
-            run.cut(a, float(np.sum(self.fractions)), run.risk)
+            run.cut(a, float(np.sum(self.fractions)), run.risk, coef)
             met = run.met()
             yield run.progress()
             if met:

@@ -98,9 +98,9 @@ class FractionalCuts:
         self.passes += 1
         return problem.stop.met(self.primal, self.lower)
 
-    def cut(self, a, b: float, risk: float) -> None:
-        """Takes in the cut (a, b); a = A^T coef, coef = -y c, b = sum c."""
-        self.bundle.add(Cut(a, b, risk))
+    def cut(self, a, b: float, risk: float, coef=None) -> None:
+        """Takes in the cut (a, b); a = A^T coef, coef = -y c, b = sum c. Where coef is given it must not change."""
+        self.bundle.add(Cut(a, b, risk, coef))
         self._solve()
         self.bundle.prune(self._max_idle)
 

@@ -219,7 +219,7 @@ class Newton:
         stall = Stall(30)
         while True:
             run.offer(descent.w, descent.s, descent.at.hinge)
-            run.cut(descent.a, descent.at.share, run.risk)
+            run.cut(descent.a, descent.at.share, run.risk, descent.at.coef)
             run.passes = descent.passes
             met = run.met()
             yield run.progress()

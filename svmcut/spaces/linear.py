@@ -12,6 +12,19 @@ import numpy as np
 
 from svmcut._native import sparse
 
+LARGE_DIM = 1_000_000  # from here on a cut is kept as coefficients where rows are few
+
+
+class RowNormal:
+    """The element A^T coef, kept as coef: exact, and small where rows are fewer than features."""
+
+    def __init__(self, coef):
+        self.coef = coef
+
+    @property
+    def nbytes(self) -> int:
+        return self.coef.nbytes
+
 
 class LinearSpace:
     """Rows X (n, d) extended by a constant feature.
@@ -74,14 +87,42 @@ class LinearSpace:
     def dots(self, elements, a):
         """(k,) dot products of every element with a, each to the last bit that of `dot`."""
         out = np.empty(len(elements))
-        sparse.dots(list(elements), a, out, self.threads)
+        if not _has_normals(elements):
+            sparse.dots(list(elements), a, out, self.threads)
+            return out
+        s = self.scores(a)  # (A^T coef).a = coef.(A a): one pass for all
+        for k, element in enumerate(elements):
+            out[k] = self.dot(element.coef, s) if isinstance(element, RowNormal) else self.dot(element, a)
         return out
 
     def combine(self, weights, elements):
         """sum_k weights[k] elements[k]"""
+        if _has_normals(elements):
+            return self._combine_normals(weights, elements)
         out = np.empty(self.dim)
         sparse.combine(np.ascontiguousarray(weights, dtype=np.float64), list(elements), out, self.threads)
         return out
+
+    def _combine_normals(self, weights, elements):
+        """The same where some elements are coefficients; one pass."""
+        kept = np.array([isinstance(element, RowNormal) for element in elements])
+        coef = np.zeros(self.X.n_rows)
+        normals = [element.coef for element in elements if isinstance(element, RowNormal)]
+        sparse.combine(np.asarray(weights, np.float64)[kept], normals, coef, self.threads)
+        out = self.adjoint(coef)
+        for k in np.flatnonzero(~kept):
+            sparse.blend(1.0, out, float(weights[k]), elements[k], out, self.threads)
+        return out
+
+    def keep(self, a, coef):
+        """What a bundle of cuts keeps of the normal a = A^T coef: coef itself where that is less than half as long.
+
+        Every dot product with it and every combination then costs a pass over the features for all cuts together, where
+        the normals themselves would be read one by one: about as much work, and no memory.
+        """
+        if coef is None or self.dim < LARGE_DIM or 2 * len(coef) > self.dim:
+            return a
+        return RowNormal(np.array(coef, dtype=np.float64))
 
     def blend(self, p: float, a, q: float, b):
         """p a + q b"""
@@ -94,3 +135,7 @@ class LinearSpace:
         if not self.bias:
             return w, 0.0
         return w[:-1], self.bias * float(w[-1])
+
+
+def _has_normals(elements) -> bool:
+    return any(isinstance(element, RowNormal) for element in elements)
