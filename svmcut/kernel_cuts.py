@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -71,21 +71,29 @@ class KernelCutTrainer(Trainer):
         cost: float | None,
         example_cost: float | None,
         observe: Callable[[Progress, Objective], None] | None = None,
+        state: dict[str, Any] | None = None,
     ) -> Outcome:
         """As Trainer.fit."""
         objective = self.objective(cost, example_cost)
         began = time.perf_counter()
+        self._sampled = None
         if self.space is not None:
-            outcome = self._fit_exactly(objective, observe, self.space)
+            outcome = self._fit_exactly(objective, observe, self.space, state)
         else:
-            outcome = self._fit_sampled(objective, observe)
+            outcome = self._fit_sampled(objective, observe, state)
         outcome.seconds = time.perf_counter() - began
         outcome.kernel_evaluations = self._rows.evaluations + self._extra_evaluations
         return outcome
 
-    def _fit_sampled(self, objective: Objective, observe) -> Outcome:
+    def state(self) -> dict[str, Any]:
+        """As Trainer.state; beside it the points of the sampled cuts, once they are found."""
+        return {**super().state(), "sampled": self._sampled}
+
+    def _fit_sampled(self, objective: Objective, observe, state: dict[str, Any] | None) -> Outcome:
         """Sampled cuts, then exact training in the span of the points they chose, unless the options say otherwise."""
         config, reduced = self.config, self.config.reduced
+        if state is not None and state["sampled"] is not None:
+            return self._polished(state["sampled"], objective, observe, state)
         try:
             sampler = self.risk.sampler()
         except ValueError as error:
@@ -104,7 +112,7 @@ class KernelCutTrainer(Trainer):
             space = SampleSpace(self._rows)
             solver = ConstantCuts(sampler, reduced.sample_size, reduced.patience, config.seed)
         problem = Problem(objective.risk, space, objective.C, self._rule(objective))
-        progress, stopped_by = self._run(solver, problem, objective, observe)
+        progress, stopped_by = self._run(solver, problem, objective, observe, None, state)
         full = getattr(solver, "full", False)
         w = progress.solution()
         cuts = {"cuts": progress.cuts, "rounds": progress.iteration, "points": len(w.points), "primal": progress.primal,
@@ -113,20 +121,12 @@ class KernelCutTrainer(Trainer):
             s = self._rows.accumulate(w.points, w.coef)
             cuts["primal"] = 0.5 * float(w.coef @ s[w.points]) + objective.C * self.risk.linearize(s).value
         if reduced.polish and stopped_by is None and len(w.points):
-            outcome = self._polish(w, objective, observe)
-            if not outcome.primal <= cuts["primal"]:
-                outcome.warnings.append(
-                    f"the sampled cuts alone reached {cuts['primal']:.6g}, less than the polish in the span of "
-                    f"{len(self._basis)} points; raise --basis"
-                )
-        else:
-            outcome = self._bare(w, objective, progress, solver)
-            outcome.converged = stopped_by is None and not full
-            outcome.stopped_by = None if outcome.converged else stopped_by or "limit"
-        outcome.details["sampled"] = cuts
-        if full:
-            outcome.warnings.append("the cuts filled their memory; raise --max-memory or --sample-size")
-        return outcome
+            self._sampled = {"points": w.points, "coef": w.coef, "cuts": cuts, "full": full}
+            return self._polished(self._sampled, objective, observe)
+        outcome = self._bare(w, objective, progress, solver)
+        outcome.converged = stopped_by is None and not full
+        outcome.stopped_by = None if outcome.converged else stopped_by or "limit"
+        return _with_sampled(outcome, cuts, full)
 
     def _bare(self, w, objective: Objective, progress: Progress, solver) -> Outcome:
         """The function of the sampled cuts, with a bound from the exact cuts or, for the hinge, its clipped self."""
@@ -147,18 +147,26 @@ class KernelCutTrainer(Trainer):
             0.0, bundle.largest_norm, math.sqrt(max(0.0, squared)), objective.c * bundle.beta[1:],
         )  # fmt: skip
 
-    def _polish(self, w, objective: Objective, observe) -> Outcome:
+    def _polished(self, sampled: dict[str, Any], objective: Objective, observe, state=None) -> Outcome:
         """Exact training in the span of the points with the largest coefficients."""
-        k = self.config.reduced.basis
-        heavy = np.argsort(-np.abs(w.coef), kind="stable")[: max(20 * k, 2000)]
+        self._sampled, k, cuts = sampled, self.config.reduced.basis, sampled["cuts"]
+        heavy = np.argsort(-np.abs(sampled["coef"]), kind="stable")[: max(20 * k, 2000)]
         self._start = None
-        return self._fit_exactly(objective, observe, self._span(self._pivoted(np.sort(w.points[heavy]))))
+        span = self._span(self._pivoted(np.sort(sampled["points"][heavy])))
+        outcome = self._fit_exactly(objective, observe, span, state)
+        if not outcome.primal <= cuts["primal"]:
+            outcome.warnings.append(
+                f"the sampled cuts alone reached {cuts['primal']:.6g}, less than the polish in the span of "
+                f"{len(self._basis)} points; raise --basis"
+            )
+        return _with_sampled(outcome, cuts, sampled["full"])
 
-    def _fit_exactly(self, objective: Objective, observe, space) -> Outcome:
+    def _fit_exactly(self, objective: Objective, observe, space, state: dict[str, Any] | None = None) -> Outcome:
         """Cutting planes in the full space or in a span, with the certificate of the full problem."""
         solver = CuttingPlane()
         problem = Problem(objective.risk, space, objective.C, self._rule(objective))
-        progress, stopped_by = self._run(solver, problem, objective, observe, self._scaled_start(objective.C, space))
+        start = None if state else self._scaled_start(objective.C, space)
+        progress, stopped_by = self._run(solver, problem, objective, observe, start, state)
         converged = problem.stop.met(progress.primal, progress.dual)
         w = progress.solution()
         self._start, self._last_C = Start(solver.bundle, (w,)), objective.C
@@ -296,3 +304,10 @@ class KernelCutTrainer(Trainer):
     def _bracket(self, primal: float, dual: float) -> tuple[float, float]:
         """Both, or no dual where it lies above the primal: the kernel is not positive semidefinite then."""
         return primal, dual if dual <= primal * (1 + 1e-6) else math.nan
+
+
+def _with_sampled(outcome: Outcome, cuts: dict[str, Any], full: bool) -> Outcome:
+    outcome.details["sampled"] = cuts
+    if full:
+        outcome.warnings.append("the cuts filled their memory; raise --max-memory or --sample-size")
+    return outcome

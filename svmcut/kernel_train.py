@@ -91,7 +91,7 @@ class KernelTrainer:
         progress, stopped_by, converged = None, None, False
         try:
             try:
-                for progress in solver.steps(problem, state=state):
+                for progress in solver.steps(problem, state=state and state["solver"]):
                     if observe is not None:
                         observe(progress, objective)
                     late = config.time_limit is not None and time.perf_counter() - self._began >= config.time_limit
@@ -129,7 +129,7 @@ class KernelTrainer:
 
     def state(self) -> dict[str, Any]:
         """As Trainer.state."""
-        return self._solver.state()
+        return {"solver": self._solver.state()}
 
     def _model(self, expansion) -> KernelModel:
         rows = np.flatnonzero(expansion.beta)

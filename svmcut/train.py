@@ -6,7 +6,7 @@ from __future__ import annotations
 import importlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,8 @@ from svmcut.data import Examples
 from svmcut.errors import TrainingError, UsageError
 from svmcut.kernel_options import KERNEL_SOLVERS, KernelOptions, choose_kernel_solver
 from svmcut.kernels import Kernel
-from svmcut.models import LinearModel, Model
+from svmcut.models import LinearModel
+from svmcut.outcomes import Objective, Outcome
 from svmcut.risks import make_risk
 from svmcut.risks.squared import SquaredRisk
 from svmcut.solvers.protocol import Problem, Progress, Start, StoppingRule
@@ -86,99 +87,6 @@ class Config:
     threads: int = 1
     seed: int = 0
     reduced: KernelOptions = field(default_factory=KernelOptions)
-
-
-@dataclass(frozen=True, slots=True)
-class Objective:
-    """1/2 |w|^2 + C R(A w), and what its numbers are in the original's units.
-
-    Attributes
-    ----------
-    risk : BoundRisk
-    C : float
-        In the unit of the risk.
-    c : float
-        In the unit of the original's -c.
-    unit : float
-        The original's loss in units of the risk: loss = unit * risk and C = unit * c.
-    epsilon : float
-        In the unit of the original's loss; gap <= c epsilon ends training.
-    structures : int
-        What the original averages over: 1 sample, or the number of queries.
-    """
-
-    risk: Any
-    C: float
-    c: float
-    unit: float
-    epsilon: float
-    structures: int = 1
-
-
-@dataclass(slots=True)
-class Outcome:
-    """A trained model, its certificate and how the run went.
-
-    Attributes
-    ----------
-    model : Model
-    objective : Objective
-    progress : Progress
-        The last one; primal, dual and gap certify the model.
-    solver : str
-        The solver that ran.
-    converged : bool
-        Whether the stopping rule was met.
-    stopped_by : str or None
-        "limit", "interrupt" or "rounding" where it was not.
-    seconds : float
-        Of training.
-    longest_cut, norm : float
-        Length of the longest cut normal, in the unit of the risk, and of w with the weight of the constant feature.
-    multipliers : (cuts,) float64
-        Of the final cuts, for C in the unit of the original.
-    warnings : list of str
-        What a user should know of this run; the trainer's own `warnings` are those of the data.
-    certificate : (float, float) or None
-        Primal of the model and a dual bound (nan for none) of the full problem, where the solver's own are those of
-        another: the span of a basis, sampled cuts, kernel values in float32.
-    kernel_evaluations : int or None
-    details : dict
-        What else the report says of this solver.
-    """
-
-    model: Model
-    objective: Objective
-    progress: Progress
-    solver: str
-    converged: bool
-    stopped_by: str | None
-    seconds: float
-    longest_cut: float
-    norm: float
-    multipliers: Any
-    warnings: list[str] = field(default_factory=list)
-    certificate: tuple[float, float] | None = None
-    kernel_evaluations: int | None = None
-    details: dict[str, Any] = field(default_factory=dict)
-
-    def portable(self) -> Outcome:
-        """This without the risk and the solver's callables, as a checkpoint keeps it."""
-        return replace(
-            self, objective=replace(self.objective, risk=None), progress=self.progress._replace(solution=None)
-        )
-
-    @property
-    def primal(self) -> float:
-        return self.certificate[0] if self.certificate else self.progress.primal
-
-    @property
-    def dual(self) -> float:
-        return self.certificate[1] if self.certificate else self.progress.dual
-
-    @property
-    def gap(self) -> float:
-        return self.primal - self.dual
 
 
 class Trainer:
@@ -314,7 +222,7 @@ class Trainer:
 
     def state(self) -> dict[str, Any]:
         """Where the present fit stands; to be called from its observer."""
-        return self._solver.state()
+        return {"solver": self._solver.state()}
 
     def _run(self, solver, problem: Problem, objective: Objective, observe, start: Start | None = None, state=None):
         """The last Progress, and "limit" or "interrupt" where one of them ended the run."""
@@ -322,7 +230,7 @@ class Trainer:
         progress, stopped_by = None, None
         try:
             with watched_signals():
-                for progress in solver.steps(problem, start, state):
+                for progress in solver.steps(problem, start, state and state["solver"]):
                     if observe is not None:
                         observe(progress, objective)
                     late = config.time_limit is not None and time.perf_counter() - self._began >= config.time_limit
@@ -369,12 +277,15 @@ def state_classes() -> tuple[type, ...]:
     from svmcut.risks.protocol import Linearization
     from svmcut.risks.sampling import Draw
     from svmcut.solvers.constant_cuts import Points
+    from svmcut.solvers.cutting_plane import Iterate
+    from svmcut.solvers.newton import Smoothed
     from svmcut.solvers.sampled_cuts import SampledElement
     from svmcut.spaces.kernel import Expansion
+    from svmcut.spaces.linear import RowNormal
     from svmcut.spaces.subspace import Traced
 
     own = (Outcome, Objective, Progress, LinearModel, KernelModel, Kernel, Csr)
-    return (*own, Cut, Linearization, Draw, Points, SampledElement, Expansion, Traced)
+    return (*own, Cut, Linearization, Draw, Points, SampledElement, Expansion, Traced, RowNormal, Smoothed, Iterate)
 
 
 def make_trainer(examples: Examples, config: Config):

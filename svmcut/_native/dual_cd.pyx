@@ -87,6 +87,18 @@ cdef class Descent:
             serve()
         return status != SVMCUT_CANCELLED
 
+    def save(self):
+        """Order of the rows and the rest of the state, beside alpha and w; for `load`."""
+        cdef object state = self.state
+        return np.array(self.order), state
+
+    def load(self, const int32_t[::1] order, state):
+        """Goes on from what `save` gave."""
+        if order.shape[0] != self.order.shape[0]:
+            raise ValueError("order has the wrong length")
+        self.order[:] = order
+        self.state = state
+
     def wake(self, double C, const double[::1] s):
         """Chooses the active coordinates by the scores s of w."""
         if s.shape[0] != self.alpha.shape[0]:

@@ -71,6 +71,26 @@ class CutBundle:
         self._near = np.ones(1)
         self._idle = np.zeros(1, np.int64)
 
+    @classmethod
+    def restored(cls, space, qp: SimplexQp, state: dict[str, Any]) -> CutBundle:
+        """The bundle whose `state` this is."""
+        bundle = cls(space, qp)
+        k = len(state["b"])
+        size = max(16, 1 << (k - 1).bit_length())
+        bundle._elements = [None, *state["elements"]]
+        bundle._H, bundle._b = np.zeros((size, size)), np.zeros(size)
+        bundle._H[:k, :k], bundle._b[:k] = state["H"], state["b"]
+        bundle.beta, bundle._near, bundle._idle = state["beta"], state["near"], state["idle"]
+        return bundle
+
+    def state(self) -> dict[str, Any]:
+        """The bundle as it stands; later cuts do not change it."""
+        k = len(self._elements)
+        return {
+            "elements": self.elements(), "H": self._H[:k, :k].copy(), "b": self._b[:k].copy(),
+            "beta": self.beta.copy(), "near": self._near.copy(), "idle": self._idle.copy(),
+        }  # fmt: skip
+
     def __len__(self) -> int:
         """Number of cuts, without the flat plane."""
         return len(self._elements) - 1

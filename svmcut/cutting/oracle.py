@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from svmcut.cutting.bundle import Cut
@@ -24,6 +26,14 @@ class RiskOracle:
         self.risk, self.space, self._refresh = risk, space, refresh
         self._coef = self._a = None
         self._age = 0
+
+    def state(self) -> dict[str, Any]:
+        """What the next normal is formed from; it does not change any more."""
+        return {"coef": self._coef, "a": self._a, "age": self._age}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Goes on from a `state`."""
+        self._coef, self._a, self._age = state["coef"], state["a"], state["age"]
 
     def separate(self, w) -> Cut:
         """The cut at w; one pass for the scores, one for the normal."""

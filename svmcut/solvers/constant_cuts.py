@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -119,7 +119,7 @@ class ConstantCuts:
         self._sampler, self._r, self._patience, self._seed = sampler, r, patience, seed
         self._max_idle = max_idle
 
-    def steps(self, problem: Problem, start=None) -> Iterator[Progress]:
+    def steps(self, problem: Problem, start=None, state: dict[str, Any] | None = None) -> Iterator[Progress]:
         """Yields after every sample; primal is the estimate from it, dual nan, gap C times its violation.
 
         The space of the problem is a SampleSpace.
@@ -128,7 +128,20 @@ class ConstantCuts:
         started, rng = time.perf_counter(), np.random.default_rng(self._seed)
         self.bundle = bundle = SampledBundle(space, CheckedSimplexQp())
         w, squared, slack, calm, iteration = Points(np.zeros(0, np.int64), np.zeros(0)), 0.0, 0.0, 0, 0
+        if state is not None:
+            self.bundle = bundle = SampledBundle.restored(space, CheckedSimplexQp(), state["bundle"])
+            rng.bit_generator.state = state["rng"]
+            w = state["w"]
+            squared, slack, calm, iteration = state["numbers"]
+
+        def snapshot() -> dict[str, Any]:
+            return {
+                "bundle": bundle.state(), "rng": drawn_from, "w": w, "numbers": (squared, slack, calm, iteration - 1)
+            }  # fmt: skip
+
+        self.state = snapshot
         while True:
+            drawn_from = rng.bit_generator.state  # a run that goes on from here draws this sample once more
             iteration += 1
             drawn = rng.integers(n, size=self._r)
             sample, place = np.unique(drawn, return_inverse=True)

@@ -46,7 +46,7 @@ NULL_STEPS = 8  # iterations without a smaller gap after which the query is that
 REFRESH = 50  # iterations for which scores and cuts are updated before they are formed afresh
 
 
-class _Point(NamedTuple):
+class Iterate(NamedTuple):
     """A w with all that is known there.
 
     Attributes
@@ -67,13 +67,13 @@ class _Point(NamedTuple):
     age: int = 0
 
 
-def _evaluate(problem: Problem, w, scores, cut=None, age: int = 0) -> _Point:
+def _evaluate(problem: Problem, w, scores, cut=None, age: int = 0) -> Iterate:
     cut = cut or problem.risk.linearize(scores)
     squared = problem.space.dot(w, w)
-    return _Point(w, scores, cut, squared, 0.5 * squared + problem.C * cut.value, age)
+    return Iterate(w, scores, cut, squared, 0.5 * squared + problem.C * cut.value, age)
 
 
-def _verified(problem: Problem, point: _Point) -> _Point:
+def _verified(problem: Problem, point: Iterate) -> Iterate:
     """The point with scores from its w; the primal changes where that is more than rounding."""
     fresh = _evaluate(problem, point.w, problem.space.scores(point.w))
     same = abs(fresh.primal - point.primal) <= 1e-13 * fresh.primal
@@ -91,7 +91,7 @@ def _next_mu(mu: float, t: float, promised: float) -> float:
     return 2 * mu if t < 0.1 else mu
 
 
-def _search(problem: Problem, best: _Point, model, scores, tol: float) -> tuple[_Point, float]:
+def _search(problem: Problem, best: Iterate, model, scores, tol: float) -> tuple[Iterate, float]:
     """The minimum of P on the line from the best point through the model's minimiser, or the best point; the step."""
     risk, space = problem.risk, problem.space
     cross = space.dot(best.w, model.w)
@@ -134,37 +134,48 @@ class CuttingPlane:
         self.mu = mu if line_search else 0.0
         self._qp = qp or CheckedSimplexQp()
 
-    def steps(self, problem: Problem, start: Start | None = None) -> Iterator[Progress]:
+    def steps(
+        self, problem: Problem, start: Start | None = None, state: dict[str, Any] | None = None
+    ) -> Iterator[Progress]:
         """Yields after every cut; ends when the stopping rule is met or rounding forbids progress.
 
         Parameters
         ----------
         start : Start or None
             Cuts and points of an earlier run (another C, another solver); None begins at w = 0.
+        state : dict or None
+            What `state` gave in a run on the same problem: this one goes on from there to the same bytes.
         """
         space, C, stop = problem.space, problem.C, problem.stop
         started = time.perf_counter()
-        self.bundle = bundle = start.bundle if start else CutBundle(space, self._qp)
         oracle = RiskOracle(problem.risk, space, refresh=REFRESH if self.line_search else 1)
         stall = Stall()
+        if state is None:
+            self.bundle = bundle = start.bundle if start else CutBundle(space, self._qp)
+            best, cut, lower, slack, passes = self._first(problem, start, bundle, oracle)
+            iteration, mu, ends = 1, self.mu, False
+        else:
+            self.bundle = bundle = CutBundle.restored(space, self._qp, state["bundle"])
+            oracle.restore(state["oracle"])
+            stall.restore(state["stall"])
+            best, cut, ends = state["best"], state["cut"], state["ends"]
+            lower, slack, passes, iteration, mu = state["numbers"]
 
-        best = _evaluate(problem, space.zero(), space.scores(space.zero()))
-        lower, slack, passes = 0.0, 0.0, 0.0
-        if start:
-            model = bundle.solve(C, 0.01 * stop.target(best.primal) / C)
-            lower, slack = max(0.0, model.lower), model.slack
-            for w in (*start.points, model.w):
-                best = min(best, _evaluate(problem, w, space.scores(w)), key=lambda point: point.primal)
-                passes += 1
-        cut = oracle.cut_at(best.scores)
-        passes += 1
-        iteration, mu = 1, self.mu
+        def snapshot() -> dict[str, Any]:
+            return {
+                "bundle": bundle.state(), "oracle": oracle.state(), "stall": stall.state(), "best": best, "cut": cut,
+                "ends": ends, "numbers": (lower, slack, passes, iteration, mu),
+            }  # fmt: skip
+
+        self.state = snapshot
         while True:
-            ends = stop.met(best.primal, lower) or stall.update(best.primal - lower)
-            if best.age and (ends or best.age >= REFRESH):
-                best = _verified(problem, best)
-                passes += 1
-                ends = stop.met(best.primal, lower) or stall.over
+            if state is None:
+                ends = stop.met(best.primal, lower) or stall.update(best.primal - lower)
+                if best.age and (ends or best.age >= REFRESH):
+                    best = _verified(problem, best)
+                    passes += 1
+                    ends = stop.met(best.primal, lower) or stall.over
+            state = None
             yield Progress(
                 iteration, passes, best.primal, lower, best.primal - lower, time.perf_counter() - started,
                 lambda w=best.w: w, len(bundle), bundle.support, slack, best.cut.value,
@@ -194,4 +205,17 @@ class CuttingPlane:
                 cut = oracle.cut_at(scores)
                 value = 0.5 * model.squared_norm + C * cut.risk
                 if value < best.primal:
-                    best = _Point(model.w, scores, Linearization(cut.risk, None, cut.b), model.squared_norm, value)
+                    best = Iterate(model.w, scores, Linearization(cut.risk, None, cut.b), model.squared_norm, value)
+
+    def _first(self, problem: Problem, start: Start | None, bundle: CutBundle, oracle: RiskOracle):
+        """The first point, its cut, lower bound, slack and passes."""
+        space, C, stop = problem.space, problem.C, problem.stop
+        best = _evaluate(problem, space.zero(), space.scores(space.zero()))
+        lower, slack, passes = 0.0, 0.0, 0.0
+        if start:
+            model = bundle.solve(C, 0.01 * stop.target(best.primal) / C)
+            lower, slack = max(0.0, model.lower), model.slack
+            for w in (*start.points, model.w):
+                best = min(best, _evaluate(problem, w, space.scores(w)), key=lambda point: point.primal)
+                passes += 1
+        return best, oracle.cut_at(best.scores), lower, slack, passes + 1

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -48,30 +49,68 @@ class DualCd:
     def __init__(self, seed: int = 0, max_epochs: float = 15):
         self.seed, self.max_epochs = seed, max_epochs
 
-    def steps(self, problem: Problem, start: Start | None = None) -> Iterator[Progress]:
+    @property
+    def bundle(self):
+        return self._run.bundle
+
+    def steps(
+        self, problem: Problem, start: Start | None = None, state: dict[str, Any] | None = None
+    ) -> Iterator[Progress]:
         """Yields after every exact look at the gap.
 
         Parameters
         ----------
         start : Start or None
             Its fractions, where it has some, are alpha / C of an earlier run.
+        state : dict or None
+            What `state` gave in a run on the same problem: this one goes on from there to the same bytes.
         """
         check_needs(self, problem)
-        space, C, signs = problem.space, problem.C, problem.risk.signs
-        run = FractionalCuts(problem, start)
-        self.bundle, self.fractions = run.bundle, None
-        met = run.met()
-        yield run.progress()
-        if met:
-            return
+        self._run = run = FractionalCuts.restored(problem, state["run"]) if state else FractionalCuts(problem, start)
+        self._stage = state["stage"] if state else "start"
+        self.fractions = state["fractions"] if state else None if start is None else start.fractions
+        self._descent = self._next = None
+        if self._stage == "start":
+            met = run.met()
+            yield run.progress(again=state is not None)
+            if met:
+                return
+            state = None
+        if self._stage != "handed":
+            going_on = yield from self._descend(problem, state)
+            if not going_on:
+                return
+            state = None
+        self._stage = "handed"
+        self._next = Newton() if self._few(problem) else CuttingPlane()
+        yield from run.hand_over(self._next, state and state["next"])
 
+    def state(self) -> dict[str, Any]:
+        """Where the run stands, to be called between two steps; what the run does later does not change it."""
+        return {
+            "stage": self._stage, "fractions": self.fractions, "run": self._run.state(),
+            "descent": self._descent and self._descent(), "next": self._next and self._next.state(),
+        }  # fmt: skip
+
+    def _few(self, problem: Problem) -> bool:
+        """Whether Newton's method could go on."""
+        return problem.space.dim <= max(DENSE_DIM, len(problem.risk.signs) // 10)
+
+    def _descend(self, problem: Problem, state: dict[str, Any] | None):
+        """The descent itself; True where another solver should go on."""
+        space, C, signs, run = problem.space, problem.C, problem.risk.signs, self._run
         rows, n = space.rows, len(signs)
         norms = np.empty(n)
         sparse.row_norms(rows, norms)
         norms += space.bias**2
         alpha, w, looks = np.zeros(n), space.zero(), 0
-        if start is not None and start.fractions is not None:
-            np.multiply(start.fractions, C, out=alpha)
+        saved = state["descent"] if state else None
+        if saved is not None:
+            np.copyto(alpha, saved["alpha"])
+            np.copyto(w, saved["w"])
+            looks = saved["looks"]
+        elif self.fractions is not None:
+            np.multiply(self.fractions, C, out=alpha)
             np.copyto(w, space.adjoint(signs * alpha))
         elif run.lower == 0:
             # The cut at 0 is c = 1. Where C is so small that its multiplier is C, it is a better start than 0, or the
@@ -88,38 +127,53 @@ class DualCd:
                 met = run.met()
                 yield run.progress()
                 if met:
-                    return
+                    return False
         descent = dual_cd.Descent(rows, signs, norms, space.bias, alpha, w, self.seed)
         # The estimate adds gaps of many moments and knows no search of the line: its last ratio to the gap says when
         # to look.
-        ratio, stall = 1.0, Stall(60)
-        few = space.dim <= max(DENSE_DIM, n // 10)
+        ratio, stall, epochs, gap = 1.0, Stall(60), 0, run.gap
+        few = self._few(problem)
         block = min(max(10, 200_000 // (space.X.nnz + 10 * n)), 200)  # epochs that cost more than a look does
+        if saved is not None:
+            descent.load(*saved["native"])
+            ratio, epochs, gap = saved["numbers"]
+            stall.restore(saved["stall"])
+
+        def snapshot() -> dict[str, Any]:
+            return {
+                "alpha": alpha.copy(), "w": w.copy(), "looks": looks, "native": descent.save(),
+                "numbers": (ratio, epochs, gap), "stall": stall.state(),
+            }  # fmt: skip
+
+        self._descent, self._stage = snapshot, "descent"
         while True:
-            epochs, gap = descent.epochs, run.gap
-            descent.run(C, max(block, epochs // 5), run.target / ratio)
-            self.fractions = np.minimum(alpha / C, 1.0)
-            coef = self.fractions * signs
-            np.negative(coef, out=coef)
-            a = space.adjoint(coef)
-            np.multiply(a, -C, out=w)
-            s = space.scores(w)
-            looks += 2
-            run.passes = looks + descent.entries / max(1, space.X.nnz)
-            run.search(w, s)
-            run.cut(a, float(np.sum(self.fractions)), run.risk, coef)
+            if saved is None:
+                epochs, gap = descent.epochs, run.gap
+                descent.run(C, max(block, epochs // 5), run.target / ratio)
+                self.fractions = np.minimum(alpha / C, 1.0)
+                coef = self.fractions * signs
+                np.negative(coef, out=coef)
+                a = space.adjoint(coef)
+                np.multiply(a, -C, out=w)
+                s = space.scores(w)
+                looks += 2
+                run.passes = looks + descent.entries / max(1, space.X.nnz)
+                run.search(w, s)
+                run.cut(a, float(np.sum(self.fractions)), run.risk, coef)
+            else:
+                s = space.scores(w)
             met = run.met()
-            yield run.progress()
+            yield run.progress(again=saved is not None)
+            saved = None
             if met:
-                return
+                return False
             since = descent.epochs - epochs
             if few and epochs and self._too_slow(gap / run.gap, since, descent.active / n, run):
-                break
+                return True
             if stall.update(run.gap):
-                break
+                return True
             ratio = min(max(run.gap / descent.gap, 0.3), 1.5) if descent.gap > 0 else 1.0
             descent.wake(C, s)
-        yield from run.hand_over(Newton() if few else CuttingPlane())
 
     def _too_slow(self, fall: float, epochs: int, share: float, run: FractionalCuts) -> bool:
         """Whether a gap that fell to 1 / fall of itself in so many epochs, of that share of the rows, needs more than

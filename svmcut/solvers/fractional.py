@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -75,6 +76,22 @@ class FractionalCuts:
         for point in start.points if start else ():
             self.offer(point)
 
+    @classmethod
+    def restored(cls, problem: Problem, state: dict[str, Any]) -> FractionalCuts:
+        """The run whose `state` this is."""
+        run = cls(problem, None)
+        run.bundle = CutBundle.restored(problem.space, CheckedSimplexQp(), state["bundle"])
+        run.w, run.s = state["w"], state["s"]
+        run.passes, run.slack, run.lower, run.risk, run._squared, run.primal, run._iteration = state["numbers"]
+        return run
+
+    def state(self) -> dict[str, Any]:
+        """The run as it stands after a progress; what it does later does not change it."""
+        return {
+            "bundle": self.bundle.state(), "w": self.w, "s": self.s,
+            "numbers": (self.passes, self.slack, self.lower, self.risk, self._squared, self.primal, self._iteration),
+        }  # fmt: skip
+
     @property
     def gap(self) -> float:
         return self.primal - self.lower
@@ -132,20 +149,25 @@ class FractionalCuts:
         if t > 0:
             self.offer(space.blend(1 - t, self.w, t, w), space.blend(1.0, self.s, t, rates))
 
-    def progress(self) -> Progress:
-        """The next Progress of the run."""
-        self._iteration += 1
+    def progress(self, again: bool = False) -> Progress:
+        """The next Progress of the run, or the last one again."""
+        self._iteration += not again
         w = self.w
         return Progress(
             self._iteration, self.passes, self.primal, self.lower, self.gap, time.perf_counter() - self._started,
             lambda: w, len(self.bundle), self.bundle.support, self.slack, self.risk,
         )  # fmt: skip
 
-    def hand_over(self, solver, *details) -> Iterator[Progress]:
-        """Runs another solver from here; iterations, passes and seconds go on, the bounds never fall back."""
+    def hand_over(self, solver, state: dict[str, Any] | None = None) -> Iterator[Progress]:
+        """Runs another solver from here; iterations, passes and seconds go on, the bounds never fall back.
+
+        state: of the other solver, to go on from.
+        """
         iteration, passes, seconds = self._iteration, self.passes, time.perf_counter() - self._started
         lower = self.lower
-        for p in solver.steps(self.problem, Start(self.bundle, (self.w,), *details)):
+        start = None if state else Start(self.bundle, (self.w,))
+        for p in solver.steps(self.problem, start, state):
+            self.bundle = solver.bundle
             dual = max(lower, p.dual)
             yield p._replace(
                 iteration=iteration + p.iteration, passes=passes + p.passes, seconds=seconds + p.seconds, dual=dual,

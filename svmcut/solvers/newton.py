@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -92,13 +92,36 @@ class Descent:
     """
 
     def __init__(self, space, risk, C: float, w, delta: float):
-        self.space, self.signs, self.C, self.delta = space, risk.signs, C, delta
-        self._oracle = RiskOracle(risk, space, refresh=20)
+        self._begin(space, risk, C, delta)
         self.w, self.s = w, space.scores(w)
-        n = len(self.s)
-        self._room, self._rows = (np.empty(n), np.empty(n)), np.empty(n + 1, np.int32)
         self.passes = 1.0
         self.look()
+
+    def _begin(self, space, risk, C: float, delta: float) -> None:
+        self.space, self.signs, self.C, self.delta = space, risk.signs, C, delta
+        self._oracle = RiskOracle(risk, space, refresh=20)
+        n = len(self.signs)
+        self._room, self._rows = (np.empty(n), np.empty(n)), np.empty(n + 1, np.int32)
+
+    @classmethod
+    def restored(cls, problem: Problem, state: dict[str, Any]) -> Descent:
+        """The descent whose `state` this is."""
+        descent = cls.__new__(cls)
+        descent.w, descent.s, descent.a, descent.at = (state[name] for name in ("w", "s", "a", "at"))
+        delta, descent.passes, descent.smoothing, descent.unfinished = state["numbers"]
+        descent._begin(problem.space, problem.risk, problem.C, delta)
+        descent._oracle.restore(state["oracle"])
+        descent.gradient = descent.w + descent.C * descent.a
+        return descent
+
+    def state(self) -> dict[str, Any]:
+        """The point with what the last look found there; later steps do not change it."""
+        coef = self.at.coef.copy()  # its room is used again, and the oracle keeps it too
+        return {
+            "w": self.w, "s": self.s, "a": self.a, "at": self.at._replace(coef=coef),
+            "oracle": {**self._oracle.state(), "coef": coef},
+            "numbers": (self.delta, self.passes, self.smoothing, self.unfinished),
+        }  # fmt: skip
 
     def look(self) -> None:
         """Gradient and gap at w and delta; one pass, over the band's rows alone where only delta changed."""
@@ -205,29 +228,62 @@ class Newton:
     name = "newton"
     needs = frozenset({"hinge", "linear"})
 
-    def steps(self, problem: Problem, start: Start | None = None) -> Iterator[Progress]:
-        """Yields after every gradient."""
+    @property
+    def bundle(self):
+        return self._run.bundle
+
+    def steps(
+        self, problem: Problem, start: Start | None = None, state: dict[str, Any] | None = None
+    ) -> Iterator[Progress]:
+        """Yields after every gradient; with a state it goes on from there to the same bytes."""
         check_needs(self, problem)
-        run = FractionalCuts(problem, start)
-        self.bundle = run.bundle
-        met = run.met()
-        yield run.progress()
-        if met:
-            return
-        w, delta = (run.w, 1.0) if start is not None and start.points else sampled_start(problem, run.w, 1.0)
-        descent = Descent(problem.space, problem.risk, problem.C, w, delta)
-        stall = Stall(30)
-        while True:
-            run.offer(descent.w, descent.s, descent.at.hinge)
-            run.cut(descent.a, descent.at.share, run.risk, descent.at.coef)
-            run.passes = descent.passes
+        self._run = run = FractionalCuts.restored(problem, state["run"]) if state else FractionalCuts(problem, start)
+        self._stage = state["stage"] if state else "start"
+        self._warm = state["warm"] if state else start is not None and bool(start.points)
+        self._descent, self._stall, self._next = None, Stall(30), None
+        if self._stage == "start":
             met = run.met()
-            yield run.progress()
+            yield run.progress(again=state is not None)
             if met:
                 return
+            state = None
+        if self._stage != "handed":
+            going_on = yield from self._descend(problem, state)
+            if not going_on:
+                return
+            state = None
+        self._stage, self._next = "handed", CuttingPlane()
+        yield from run.hand_over(self._next, state and state["next"])
+
+    def state(self) -> dict[str, Any]:
+        """Where the run stands, to be called between two steps; what the run does later does not change it."""
+        return {
+            "stage": self._stage, "warm": self._warm, "run": self._run.state(), "stall": self._stall.state(),
+            "descent": self._descent and self._descent.state(), "next": self._next and self._next.state(),
+        }  # fmt: skip
+
+    def _descend(self, problem: Problem, state: dict[str, Any] | None):
+        """The steps; True where cutting planes should go on."""
+        run, stall = self._run, self._stall
+        if state is None:
+            w, delta = (run.w, 1.0) if self._warm else sampled_start(problem, run.w, 1.0)
+            self._descent = descent = Descent(problem.space, problem.risk, problem.C, w, delta)
+        else:
+            self._descent = descent = Descent.restored(problem, state["descent"])
+            stall.restore(state["stall"])
+        self._stage = "descent"
+        while True:
+            if state is None:
+                run.offer(descent.w, descent.s, descent.at.hinge)
+                run.cut(descent.a, descent.at.share, run.risk, descent.at.coef)
+                run.passes = descent.passes
+            met = run.met()
+            yield run.progress(again=state is not None)
+            state = None
+            if met:
+                return False
             if stall.update(run.gap):
-                break
+                return True
             if not descent.lower(FINAL * run.target):
                 descent.step()
             descent.look()
-        yield from run.hand_over(CuttingPlane())

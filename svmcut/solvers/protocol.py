@@ -109,7 +109,15 @@ class Solver(Protocol):
     name: str
     bundle: Any  # the cuts of the last run
 
-    def steps(self, problem: Problem, start: Start | None = None) -> Iterator[Progress]: ...
+    def steps(
+        self, problem: Problem, start: Start | None = None, state: dict[str, Any] | None = None
+    ) -> Iterator[Progress]:
+        """state: what `state` gave in another run on the same problem; this one goes on to the same bytes."""
+        ...
+
+    def state(self) -> dict[str, Any]:
+        """Where the run stands, to be called between two steps; what the run does later does not change it."""
+        ...
 
 
 class Stall:
@@ -120,6 +128,12 @@ class Stall:
 
     def __init__(self, patience: int = 200):
         self._patience, self._best, self.since = patience, math.inf, 0
+
+    def state(self) -> dict[str, Any]:
+        return {"best": self._best, "since": self.since}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self._best, self.since = state["best"], state["since"]
 
     def update(self, gap: float) -> bool:
         """True when the gap has not fallen by a thousandth in the last `patience` updates."""

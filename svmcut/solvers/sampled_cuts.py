@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -83,7 +83,7 @@ class SampledCuts:
         self._sampler, self._r, self._seed = sampler, r, seed
         self._max_idle, self._memory, self._redraws, self._trace = max_idle, memory, redraws, trace
 
-    def steps(self, problem: Problem, start=None) -> Iterator[Progress]:
+    def steps(self, problem: Problem, start=None, state: dict[str, Any] | None = None) -> Iterator[Progress]:
         """Yields after every cut; ends when no exact cut is violated by more than the stopping rule allows.
 
         Progress.gap is C times the violation, and its dual is nan.
@@ -93,7 +93,20 @@ class SampledCuts:
         self.bundle = bundle = CutBundle(space, CheckedSimplexQp())
         self.full = False
         w, squared, slack, best = space.zero(), 0.0, 0.0, math.inf
-        iteration = 1
+        iteration, best_w, best_risk = 1, w, math.inf
+        if state is not None:
+            self.bundle = bundle = CutBundle.restored(space, CheckedSimplexQp(), state["bundle"])
+            rng.bit_generator.state = state["rng"]
+            w, best_w = state["w"], state["best_w"]
+            squared, slack, best, best_risk, iteration = state["numbers"]
+
+        def snapshot() -> dict[str, Any]:
+            return {
+                "bundle": bundle.state(), "rng": rng.bit_generator.state, "w": w, "best_w": best_w,
+                "numbers": (squared, slack, best, best_risk, iteration),
+            }  # fmt: skip
+
+        self.state = snapshot
         while True:
             violated = self._sampler.violations(space.scores(w))
             primal = 0.5 * squared + C * violated.value

@@ -18,6 +18,8 @@ LARGE_DIM = 1_000_000  # from here on a cut is kept as coefficients where rows a
 class RowNormal:
     """The element A^T coef, kept as coef: exact, and small where rows are fewer than features."""
 
+    __slots__ = ("coef",)
+
     def __init__(self, coef):
         self.coef = coef
 
