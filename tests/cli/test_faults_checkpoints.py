@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Checkpoints under signals, kills, damage and wrong use; ids are rows of the table of faults."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from programs import TIMEOUT, call, command, run
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+
+KILLS = int(os.environ.get("SVMCUT_KILLS", "12"))
+"""How often a run is killed; `make kills` asks for 200."""
+
+STATE = ("--checkpoint", "state")
+SOLVERS = {
+    "cutting-plane": ("--solver", "cutting-plane", "--example-cost", "100", "--gap", "1e-7"),
+    "dual-cd": ("--solver", "dual-cd", "--example-cost", "100", "--gap", "1e-9"),
+    "newton": ("--solver", "newton", "--example-cost", "1", "--gap", "1e-13"),
+    "smo": ("-t", "2", "-g", "0.05", "--solver", "smo", "--example-cost", "100"),
+    "sampled-cuts": ("-t", "2", "-g", "0.05", "--solver", "sampled-cuts", "--example-cost", "1"),
+    "path": ("--solver", "cutting-plane", "--example-cost", "1,10,100", "--gap", "1e-5"),
+}
+
+# Runs a command that gets a signal while it prints its nth iteration.
+SIGNALLED = """
+import os, signal, sys
+from svmcut.cli import training_report
+from svmcut.cli.main import main
+line, left = training_report.iteration_line, [{}]
+def counted(*values):
+    left[0] -= 1
+    if left[0] == 0:
+        os.kill(os.getpid(), signal.{})
+    return line(*values)
+training_report.iteration_line = counted
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch, rng):
+    monkeypatch.chdir(tmp_path)
+    X = rng.normal(size=(600, 20))
+    y = np.where(X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=600) > 0, 1, -1)
+    with open("train", "w", encoding="ascii") as file:
+        for label, row in zip(y, X, strict=True):
+            file.write(f"{label} " + " ".join(f"{j + 1}:{value:.4f}" for j, value in enumerate(row)) + "\n")
+    return tmp_path
+
+
+def signalled(number, at, *words):
+    line = [sys.executable, "-c", SIGNALLED.format(at, number.name), *words]
+    return subprocess.run(line, capture_output=True, text=True, timeout=TIMEOUT)
+
+
+def learn(*words):
+    return run("svmcut learn", "-v", "0", *words)
+
+
+def content(name):
+    return Path(name).read_bytes()
+
+
+def contents(target="model"):
+    return {name: content(name) for name in sorted(os.listdir()) if name.startswith(target)}
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_row22_terminated_with_a_checkpoint_and_resumed(solver):
+    options = SOLVERS[solver]
+    assert learn(*options, "train", "model").returncode == 0
+    whole = contents()
+    for name in whole:
+        os.unlink(name)
+    at = 1 if solver == "smo" else 4
+    done = signalled(signal.SIGTERM, at, "learn", *options, "--checkpoint", "state", "train", "model")
+    assert (done.returncode, done.stderr) == (75, "")
+    assert os.path.exists("state")
+    assert solver == "path" or not contents()
+    resumed = learn(*options, "--checkpoint", "state", "--resume", "--report", "report", "train", "model")
+    assert (resumed.returncode, resumed.stderr) == (0, "")
+    assert contents() == whole
+    assert sorted(name for name in os.listdir() if "state" in name) == []
+    assert json.loads(content("report"))["converged"]
+
+
+def test_row22_terminated_in_the_second_fit_of_a_path():
+    """The finished models of a path stay, and the table of the path is whole in the end."""
+    options = (*SOLVERS["path"], "--validate", "train", "--select", "f1")
+    assert learn(*options, "--report", "before", "train", "model").returncode == 0
+    whole = contents()
+    first = json.loads(content("before"))["path"][0]["iterations"]
+    for name in whole:
+        os.unlink(name)
+    done = signalled(signal.SIGTERM, first + 3, "learn", *options, "--checkpoint", "state", "train", "model")
+    assert done.returncode == 75
+    assert list(contents()) == ["model.1"]
+    assert learn(*options, "--checkpoint", "state", "--resume", "--report", "after", "train", "model").returncode == 0
+    assert contents() == whole
+    before, after = (json.loads(content(name))["path"] for name in ("before", "after"))
+    assert [row["primal"] for row in before] == [row["primal"] for row in after]
+    assert [row["validation"] for row in before] == [row["validation"] for row in after]
+
+
+def test_row22_terminated_while_reading_leaves_the_start_to_resume():
+    child = subprocess.Popen(command("svmcut learn", "-c", "1", "--checkpoint", "state", "-", "model"),
+                             stdin=subprocess.PIPE, stderr=subprocess.PIPE, stdout=subprocess.PIPE)  # fmt: skip
+    child.stdin.write(b"1 1:1\n")
+    child.stdin.flush()
+    child.stdout.read(7)  # it says that it reads
+    child.send_signal(signal.SIGTERM)
+    _, errors = child.communicate(timeout=TIMEOUT)
+    assert (child.returncode, errors) == (75, b"")
+    assert sorted(os.listdir()) == ["train"]
+    afresh = learn("-c", "1", "--checkpoint", "state", "--resume", "train", "model")
+    assert afresh.returncode == 0
+    assert "no checkpoint at state; training starts afresh" in afresh.stderr
+
+
+def test_row22_usr1_writes_a_checkpoint_and_training_goes_on():
+    options = SOLVERS["cutting-plane"]
+    done = signalled(
+        signal.SIGUSR1, 3, "learn", *options, "--checkpoint", "state", "--max-iterations", "9", "train", "m"
+    )
+    assert done.returncode == 3
+    assert os.path.exists("state.1")  # that of the signal; the newest is that of the limit
+    assert learn(*options, "train", "whole").returncode == 0
+    os.unlink("state")  # the generation before is as good
+    assert learn(*options, "--checkpoint", "state", "--resume", "train", "m").returncode == 0
+    assert content("m") == content("whole")
+
+
+def test_row22_a_run_ended_by_a_limit_goes_on_with_a_larger_one():
+    options = ("-c", "1000", "--gap", "1e-4", "--solver", "cutting-plane")
+    assert learn(*options, "--max-iterations", "5", "--checkpoint", "state", "train", "m").returncode == 3
+    assert learn(*options, "--checkpoint", "state", "--resume", "train", "m").returncode == 0
+    assert learn(*options, "train", "whole").returncode == 0
+    assert content("m") == content("whole")
+
+
+@pytest.mark.parametrize("solver", ["cutting-plane", "dual-cd", "smo"])
+def test_row23_killed_at_random_moments(solver):
+    """Each child goes on from what the last one left; models are whole, and the last is that of one quiet run."""
+    options, choose = SOLVERS[solver], random.Random(7)
+    assert call("svmcut learn", "-v", 0, *options, "train", "model") == 0
+    whole = contents()["model"]
+    words = ("-v", 0, "--threads", 1, *options, "--checkpoint", "state", "--checkpoint-every", 0, "--resume", "train",
+             "model")  # fmt: skip
+    began = time.perf_counter()
+    assert call("svmcut learn", *words) == 0
+    longest = time.perf_counter() - began
+    os.unlink("model")
+    kills = 0
+    for _ in range(20 * KILLS):
+        child = os.fork()
+        if child == 0:
+            os.close(2)
+            os._exit(call("svmcut learn", *words))
+        time.sleep(choose.uniform(0, longest))
+        os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        if os.path.exists("model"):
+            assert contents()["model"] == whole
+        if os.WIFSIGNALED(status):
+            kills += 1
+        else:
+            assert os.WEXITSTATUS(status) == 0
+            os.unlink("model")
+        if kills >= KILLS and os.WIFEXITED(status):
+            break
+    assert kills >= KILLS
+    assert call("svmcut learn", *words) == 0
+    assert contents()["model"] == whole
+
+
+def paused(*words):
+    """Leaves a checkpoint of a run that is not at its end."""
+    assert learn("-c", "1000", "--gap", "1e-6", "--solver", "cutting-plane", "--max-iterations", "5",
+                 "--checkpoint", "state", *words, "train", "m").returncode == 3  # fmt: skip
+
+
+RESUME = ("-c", "1000", "--gap", "1e-6", "--solver", "cutting-plane", "--checkpoint", "state", "--resume")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("-c", "999"), "--cost was 1000.0 and is 999.0"),
+        (("-l", "f1"), "--loss was error-rate and is f1"),
+        (("--seed", "3"), "--seed was 0 and is 3"),
+        (("--gap", "1e-5"), "--gap was 1e-06 and is 1e-05"),
+    ],
+)
+def test_row25_other_options_are_named(words, says):
+    paused()
+    refused = learn(*RESUME, *words, "train", "m")
+    assert refused.returncode == 1
+    assert refused.stderr == f"state: is of another run: {says}. Remove it or leave out --resume\n"
+
+
+def test_row25_other_examples_are_named():
+    paused()
+    text = content("train").decode()
+    with open("train", "a", encoding="ascii") as file:
+        file.write("1 1:1\n")
+    refused = learn(*RESUME, "train", "m")
+    assert (refused.returncode, refused.stderr.count("the examples of train differ")) == (1, 1)
+    with open("moved", "w", encoding="ascii") as file:
+        file.write("# another name and a comment\n" + text)
+    assert learn(*RESUME, "moved", "m").returncode == 0
+
+
+def test_row25_another_version_is_named(monkeypatch):
+    paused()
+    data = content("state")
+    from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
+    from svmcut.train import state_classes
+
+    identity, state = read_checkpoint("state", state_classes())
+    write_checkpoint("state", {**identity, "version": "0.0.1"}, state, state_classes())
+    assert content("state") != data
+    refused = learn(*RESUME, "train", "m")
+    assert refused.returncode == 1
+    assert "it is of svmcut 0.0.1" in refused.stderr
+
+
+def test_row25_resume_without_a_file_is_a_usage_error():
+    done = learn("-c", "1", "--resume", "train", "m")
+    assert (done.returncode, "--checkpoint FILE" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "foreign", "empty"])
+def test_row23_a_damaged_checkpoint_gives_way_to_the_one_before(damage):
+    paused("--checkpoint-every", "0")
+    data = bytearray(content("state"))
+    if damage == "flipped":
+        data[len(data) // 2] ^= 1
+    kept = {"cut": data[:-40], "flipped": data, "foreign": b"1 1:1\n", "empty": b""}[damage]
+    with open("state", "wb") as file:
+        file.write(kept)
+    assert learn("-c", "1000", "--gap", "1e-6", "--solver", "cutting-plane", "train", "whole").returncode == 0
+    assert learn(*RESUME, "train", "m").returncode == 0
+    assert content("m") == content("whole")
+
+
+def test_row23_nothing_but_damage_is_refused():
+    for name in ("state", "state.1"):
+        with open(name, "wb") as file:
+            file.write(b"svmcut checkpoint 1\nshort")
+    refused = learn(*RESUME, "train", "m")
+    assert refused.returncode == 1
+    assert refused.stderr == "state: is damaged or cut short; remove it to start afresh\n"
+    assert not os.path.exists("m")
+
+
+def test_row20_a_checkpoint_that_cannot_be_written_is_found_first():
+    done = learn("-c", "1", "--checkpoint", "missing/state", "train", "m")
+    assert (done.returncode, "missing" in done.stderr) == (1, True)
+    assert not os.path.exists("m")

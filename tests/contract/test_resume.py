@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every solver, from every kind of place: a fit that goes on ends in the bytes of one that never stopped."""
+
+import numpy as np
+import pytest
+
+from svmcut.data import Csr, Examples, Source
+from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
+from svmcut.kernel_options import KernelOptions
+from svmcut.kernels import Kernel
+from svmcut.train import Config, make_trainer, state_classes
+
+RBF = {"kernel": Kernel("rbf", gamma=0.3), "bias": 0.0, "epsilon": None}
+RUNS = {
+    "cutting-plane": {"solver": "cutting-plane", "gap": 1e-4},
+    "f1": {"solver": "cutting-plane", "loss": "f1"},
+    "squared slack": {"solver": "cutting-plane", "slack_norm": 2},
+    "ranking": {"solver": "cutting-plane", "task": "rank", "loss": "swapped-pairs", "bias": 0.0, "gap": 1e-3},
+    "dual-cd": {"solver": "dual-cd", "gap": 1e-6},
+    "newton": {"solver": "newton", "gap": 1e-13},
+    "kernel cutting-plane": {"solver": "cutting-plane", **RBF},
+    "subspace": {"solver": "subspace", **RBF},
+    "sampled-cuts": {"solver": "sampled-cuts", **RBF},
+    "sampled-cuts, bare": {"solver": "sampled-cuts", "reduced": KernelOptions(sample_size=20, polish=False), **RBF},
+    "constant-cuts": {"solver": "constant-cuts", "reduced": KernelOptions(sample_size=40), **RBF},
+    "smo": {"solver": "smo", **RBF},
+    "smo to a gap": {"solver": "smo", **RBF, "gap": 1e-7},
+    "smo without bias": {"solver": "smo", "free_bias": False, **RBF},
+}  # fmt: skip
+
+
+def examples(rng, n=300, d=12):
+    X = rng.normal(size=(n, d)).astype(np.float32)
+    noise = rng.normal(size=n)
+    y = np.where(X[:, 0] + X[:, 1] * X[:, 2] + 0.7 * noise > 0, 1.0, -1.0)
+    indices = np.tile(np.arange(d, dtype=np.int32), n)
+    rows = Csr(X.ravel(), indices, np.arange(0, n * d + 1, d), d)
+    return Examples(rows, y, np.arange(n) // 10, None, Source("train"))
+
+
+def essence(outcome):
+    """What must be the same to the last bit."""
+    model, p = outcome.model, outcome.progress
+    arrays = (model.w,) if hasattr(model, "w") else (model.alpha, model.support.data, model.support.indices)
+    return [array.tobytes() for array in arrays], model.b, p.primal, repr(outcome.gap), p.iteration, outcome.stopped_by
+
+
+@pytest.mark.parametrize("costs", [(1.0,), (0.1, 30.0)], ids=["one C", "second of a path"])
+@pytest.mark.parametrize("name", RUNS)
+def test_going_on_from_a_state(rng, tmp_path, name, costs):
+    data, config = examples(rng), Config(**RUNS[name])
+    is_sum = config.task != "rank" and config.loss == "error-rate" and config.slack_norm == 1
+    costs = [(None, c) if is_sum else (c, None) for c in costs]
+    trainer, states = make_trainer(data, config), []
+    for cost in costs[:-1]:
+        trainer.fit(*cost)
+    whole = trainer.fit(*costs[-1], lambda progress, objective: states.append(trainer.state()))
+    assert states
+    for at in sorted({0, 1, len(states) // 3, 2 * len(states) // 3, len(states) - 2, len(states) - 1}):
+        if not 0 <= at < len(states):
+            continue
+        write_checkpoint(str(tmp_path / "ck"), {}, states[at], state_classes())
+        _, state = read_checkpoint(str(tmp_path / "ck"), state_classes())
+        resumed = make_trainer(data, config).fit(*costs[-1], None, state)
+        assert essence(resumed) == essence(whole), f"from state {at} of {len(states)}"
+
+
+def test_the_accelerated_trainers_hand_over_and_go_on(rng):
+    """Both hand-overs happen among the states: to Newton's method and to cutting planes."""
+    data = examples(rng)
+    for solver, gap, C in (("dual-cd", 1e-10, 10.0), ("newton", 1e-15, 1.0)):
+        trainer, states = make_trainer(data, Config(solver=solver, gap=gap)), []
+        whole = trainer.fit(None, C, lambda progress, objective, t=trainer, s=states: s.append(t.state()))
+        handed = [state for state in states if state["solver"]["stage"] == "handed"]
+        assert handed
+        for state in (handed[0], handed[len(handed) // 2]):
+            resumed = make_trainer(data, Config(solver=solver, gap=gap)).fit(None, C, None, state)
+            assert essence(resumed) == essence(whole)
