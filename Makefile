@@ -8,7 +8,14 @@ SOURCES = $(wildcard csrc/*.cc csrc/*.h svmcut/_native/*.pyx) pyproject.toml set
 EXTRA = $(VENV)/bin/python -c 'import sys, tomllib; t = tomllib.load(open("pyproject.toml", "rb")); \
 	print("\n".join(t["project"]["optional-dependencies"][sys.argv[1]]))'
 
-.PHONY: help venv build demo test lint bench docs wheel clean
+# libFuzzer comes with clang; any of these names will do
+CLANG ?= $(firstword $(foreach name,clang++ clang++-20 clang++-19 clang++-18 clang++-17 clang++-16 clang++-15 clang++-14,\
+	$(if $(shell command -v $(name) 2>/dev/null),$(name))))
+FUZZ_SECONDS ?= 60
+FUZZERS = scan expansion
+SANITIZE = -g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
+
+.PHONY: help venv build demo test lint bench docs wheel fuzz asan kills clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -60,6 +67,37 @@ docs: build  ## write docs/commands.md and the man pages from the help texts
 wheel: $(VENV)/.created  ## a wheel in dist/
 	@$(VENV)/bin/python -m pip --disable-pip-version-check --quiet wheel --no-deps --wheel-dir dist .
 	@ls dist/*.whl
+
+build/fuzz/%: csrc/fuzz/%_fuzzer.cc $(wildcard csrc/*.cc csrc/*.h)
+	@test -n "$(CLANG)" || { echo "make fuzz needs clang++ with libFuzzer (Debian: clang and libclang-rt-dev); \
+	name one: make fuzz CLANG=/path/to/clang++" >&2; exit 1; }
+	@mkdir -p build/fuzz
+	@$(CLANG) -std=c++17 $(SANITIZE) -fsanitize=fuzzer -pthread -Icsrc $< csrc/scan.cc csrc/text.cc -o $@
+
+fuzz: build $(FUZZERS:%=build/fuzz/%)  ## random bytes for every parser, FUZZ_SECONDS=60 each, under sanitizers
+	@for name in $(FUZZERS); do mkdir -p build/corpus/$$name && build/fuzz/$$name -max_total_time=$(FUZZ_SECONDS) \
+	-max_len=4096 -rss_limit_mb=4000 -print_final_stats=1 -artifact_prefix=build/fuzz/$$name- build/corpus/$$name \
+	csrc/fuzz/corpus/$$name 2>build/fuzz/$$name.log || { tail -40 build/fuzz/$$name.log; exit 1; }; \
+	echo "$$name: $$(sed -n 's/^stat::number_of_executed_units: *//p' build/fuzz/$$name.log) executions, coverage \
+	$$(sed -n 's/.* cov: \([0-9]*\).*/\1/p' build/fuzz/$$name.log | tail -1), no finding"; done
+	@$(VENV)/bin/python tests/fuzz.py $(FUZZ_SECONDS)
+
+# An installation of its own beside the usual one; Python's own allocations are no leaks of ours. Limits of the address
+# space are left out: the sanitizer's shadow memory is larger than all of them.
+asan: $(VENV)/.created  ## the test suite with C++ and Cython compiled under AddressSanitizer and UBSan
+	@test -d $(VENV)-asan || "$(PYTHON)" -m venv $(VENV)-asan
+	@$(EXTRA) test >$(VENV)-asan/test.txt
+	@$(VENV)-asan/bin/python -m pip --disable-pip-version-check --quiet install --requirement $(VENV)-asan/test.txt
+	@CFLAGS="$(SANITIZE)" LDFLAGS="-fsanitize=address,undefined" $(VENV)-asan/bin/python -m pip --quiet \
+	--disable-pip-version-check install --no-deps --force-reinstall .
+	@$(VENV)-asan/bin/python -m pip --disable-pip-version-check --quiet install numpy scipy click osqp tqdm
+	@LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so) \
+	$$($(CXX) -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
+	UBSAN_OPTIONS=print_stacktrace=1 $(VENV)-asan/bin/pytest $(PYTEST_ARGS) -k "$(ASAN_TESTS)"
+ASAN_TESTS ?= not row26 and not memory and not golden and not benchmark
+
+kills: build $(VENV)/.test  ## 200 kills at random moments of training; every run that goes on ends in the same model
+	@SVMCUT_KILLS=200 $(VENV)/bin/python -m pytest -q tests/cli/test_faults_checkpoints.py -k killed
 
 clean:  ## remove what was built; the environment goes too
 	rm -rf build dist demo *.egg-info svmcut/_native/*.so .pytest_cache .hypothesis $(VENV)
