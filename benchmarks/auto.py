@@ -75,6 +75,8 @@ def generated():
         "one-hot 40k x 120": lambda: labelled(rng, one_hot(rng, 40_000, [2, 5, 8, 16, 7, 15, 6, 5, 2, 40, 14]), 1.0),
         "one-hot 50k x 20k": lambda: labelled(rng, one_hot(rng, 50_000, [5, 10, 50, 500, 5_000, 14_000]), 0.7),
         "binary 50k x 300, rare": lambda: labelled(rng, sparse_rows(rng, 50_000, 300, 12, 0.5, True), 0.4, 1.9),
+        "dense 15k x 600": lambda: labelled(rng, dense(15_000, 600), 0.5),
+        "text 100k x 3k": lambda: labelled(rng, sparse_rows(rng, 100_000, 3_000, 50), 0.3),
         "tiny 60 x 5": lambda: labelled(rng, dense(60, 5), 0.3),
     }
     for name, make in makers.items():

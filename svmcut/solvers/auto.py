@@ -4,15 +4,23 @@
 from __future__ import annotations
 
 FEW_FEATURES = 320
+MANY_FEATURES = 4000
 
 
 def choose(n: int, d: int, nnz: int, C: float) -> str:
     """The solver's name for n rows, d features, nnz nonzeros and C per example.
 
-    Newton's method forms and factorises a d x d matrix, whatever C: it wins where features are few and C is not so
-    small that a few epochs of dual coordinate descent, which read nothing but the rows, are done first. Where that
-    descent proves slow it hands over to Newton's method by itself.
+    Newton's method forms and factorises a d x d matrix, or multiplies with it, whatever C: it wins where features are
+    few and C is not so small that a few epochs of dual coordinate descent, which read nothing but the rows, are done
+    first. Dense rows slow that descent down, sparse ones only where C is large. Where it proves slow it hands over to
+    Newton's method by itself.
     """
-    few = d <= FEW_FEATURES and n > max(2000, 20 * d)
-    small = 0.12 * (d / 300) ** 3
-    return "newton" if few and small < C else "dual-cd"
+    if n <= max(2000, 20 * d) or d > MANY_FEATURES:
+        return "dual-cd"
+    if d <= FEW_FEATURES:
+        least = 0.12 * (d / 300) ** 3
+    elif 2 * nnz > n * d:
+        least = 0.1 * (d / 600) ** 2
+    else:
+        least = 10.0
+    return "newton" if C >= least else "dual-cd"
