@@ -45,8 +45,8 @@ def train(examples: Examples, cost: float, epsilon: float, solver: str) -> tuple
 
 
 def sizes(n: int) -> list[int]:
-    """Up to six sizes, each half of the next or less, from 1,000 on."""
-    return [n // 3**k for k in range(5, -1, -1) if n // 3**k >= 1000]
+    """Up to six sizes, each a third of the next, from 100 on."""
+    return [n // 3**k for k in range(5, 0, -1) if n // 3**k >= 100] + [n]
 
 
 def part(examples: Examples, n: int) -> Examples:
@@ -56,7 +56,9 @@ def part(examples: Examples, n: int) -> Examples:
 
 
 def exponent(x, y) -> float:
-    """Slope of the least-squares line in the logarithms."""
+    """Slope of the least-squares line in the logarithms; nan for one point."""
+    if len(x) < 2:
+        return float("nan")
     return float(np.polyfit(np.log(x), np.log(np.maximum(y, 1e-9)), 1)[0])
 
 

@@ -186,12 +186,18 @@ void svmcut_blend(int64_t n, double p, const double* x, double q, const double* 
     });
 }
 
-void svmcut_row_norms(const svmcut_csr* X, double* squared) {
-    for (int64_t i = 0; i < X->n_rows; ++i) {
-        double sum = 0;
-        for (int64_t k = X->indptr[i]; k < X->indptr[i + 1]; ++k) sum += static_cast<double>(X->data[k]) * X->data[k];
-        squared[i] = sum;
-    }
+void svmcut_row_norms(const svmcut_csr* X, double* squared, int threads) {
+    const int64_t pieces = (X->n_rows + kVectorPiece - 1) / kVectorPiece;
+    svmcut::for_pieces(pieces, entries(X) < kWorthThreads ? 1 : threads, [&](int64_t p) {
+        for (int64_t i = p * kVectorPiece; i < std::min(X->n_rows, (p + 1) * kVectorPiece); ++i) {
+            double s[4] = {0};
+            int64_t k = X->indptr[i];
+            for (; k + 4 <= X->indptr[i + 1]; k += 4)
+                for (int m = 0; m < 4; ++m) s[m] += static_cast<double>(X->data[k + m]) * X->data[k + m];
+            for (; k < X->indptr[i + 1]; ++k) s[0] += static_cast<double>(X->data[k]) * X->data[k];
+            squared[i] = (s[0] + s[1]) + (s[2] + s[3]);
+        }
+    });
 }
 
 void svmcut_take_rows(const svmcut_csr* X, const int64_t* rows, int64_t count, const int64_t* indptr, float* data,

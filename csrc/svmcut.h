@@ -148,7 +148,7 @@ void svmcut_combine(int64_t n, int64_t count, const double* weights, const doubl
 void svmcut_blend(int64_t n, double p, const double* x, double q, const double* y, double* out, int threads);
 
 /* squared[i] = |x_i|^2 */
-void svmcut_row_norms(const svmcut_csr* X, double* squared);
+void svmcut_row_norms(const svmcut_csr* X, double* squared, int threads);
 
 /* Copies rows to data and indices, row k to indptr[k] (count + 1 of them, sums of the rows' lengths). */
 void svmcut_take_rows(const svmcut_csr* X, const int64_t* rows, int64_t count, const int64_t* indptr, float* data,

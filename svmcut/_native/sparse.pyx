@@ -15,7 +15,7 @@ cdef extern from "svmcut.h" nogil:
     void svmcut_combine(int64_t n, int64_t count, const double* weights, const double* const* vectors, double* out,
                         int threads)
     void svmcut_blend(int64_t n, double p, const double* x, double q, const double* y, double* out, int threads)
-    void svmcut_row_norms(const svmcut_csr* X, double* squared)
+    void svmcut_row_norms(const svmcut_csr* X, double* squared, int threads)
     void svmcut_take_rows(const svmcut_csr* X, const int64_t* rows, int64_t count, const int64_t* indptr,
                           float* data, int32_t* indices)
     int svmcut_hinge(int64_t n, const double* y, const double* s, double* coef, double* value, int64_t* violated,
@@ -140,13 +140,13 @@ def blend(double p, const double[::1] x, double q, const double[::1] y, double[:
             svmcut_blend(out.shape[0], p, &x[0], q, &y[0], &out[0], threads)
 
 
-def row_norms(Rows X, double[::1] out):
+def row_norms(Rows X, double[::1] out, int threads=1):
     """out[i] = |x_i|^2"""
     if out.shape[0] != X.csr.n_rows:
         raise ValueError("out has the wrong length")
     if X.csr.n_rows:
         with nogil:
-            svmcut_row_norms(&X.csr, &out[0])
+            svmcut_row_norms(&X.csr, &out[0], threads)
 
 
 def hinge(const double[::1] y, const double[::1] s, double[::1] coef, int threads=1):

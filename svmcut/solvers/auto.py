@@ -20,7 +20,7 @@ def choose(n: int, d: int, nnz: int, C: float) -> str:
     if d <= FEW_FEATURES:
         least = 0.12 * (d / 300) ** 3
     elif 2 * nnz > n * d:
-        least = 0.1 * (d / 600) ** 2
+        least = 0.05 * (d / 600) ** 2
     else:
         least = 10.0
-    return "newton" if C >= least else "dual-cd"
+    return "newton" if least <= C else "dual-cd"

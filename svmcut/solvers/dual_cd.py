@@ -101,7 +101,7 @@ class DualCd:
         space, C, signs, run = problem.space, problem.C, problem.risk.signs, self._run
         rows, n = space.rows, len(signs)
         norms = np.empty(n)
-        sparse.row_norms(rows, norms)
+        sparse.row_norms(rows, norms, space.threads)
         norms += space.bias**2
         alpha, w, looks = np.zeros(n), space.zero(), 0
         saved = state["descent"] if state else None
