@@ -16,9 +16,13 @@
 #include <limits>
 #include <vector>
 
+#include "random.h"
 #include "svmcut.h"
 
 namespace {
+
+using svmcut::Random;
+using svmcut::shuffle;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int32_t kShrunk = -1;
@@ -29,22 +33,6 @@ constexpr int64_t kOpen = 32;          // stretches open at once
 constexpr int64_t kRowsAhead = 4;      // entries of the row so many visits ahead are fetched now
 constexpr int64_t kPointersAhead = 12; // and what belongs to the row itself before that
 constexpr int64_t kLinesAhead = 12;    // cache lines fetched of one row; the rest streams
-
-struct Random {  // splitmix64
-    uint64_t state;
-    uint64_t next() {
-        uint64_t z = (state += 0x9e3779b97f4a7c15u);
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-        return z ^ (z >> 31);
-    }
-    uint32_t below(uint32_t bound) { return static_cast<uint32_t>(((next() >> 32) * bound) >> 32); }
-};
-
-template <class Item>
-void shuffle(Item* items, int64_t count, Random& random) {
-    for (int64_t k = count - 1; k > 0; --k) std::swap(items[k], items[random.below(static_cast<uint32_t>(k + 1))]);
-}
 
 struct Stretch {
     int32_t next, end;

@@ -34,6 +34,11 @@ enum class Layout {
     kColumns      /* lists of points by feature, x.z in float64 */
 };
 
+/* K(x, x) from |x|^2. */
+double diagonal_of(const svmcut_kernel& kernel, double squared);
+/* Which of the two tiled layouts keeps the values exact where no |x|^2 is larger. */
+Layout tile_layout(const svmcut_kernel& kernel, int64_t d, double largest);
+
 struct Points {
     svmcut_csr X;
     svmcut_kernel kernel;

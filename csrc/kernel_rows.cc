@@ -86,6 +86,21 @@ bool columns_pay(int64_t n, int64_t d, int64_t nnz, const int64_t* count) {
 
 }  // namespace
 
+double diagonal_of(const svmcut_kernel& kernel, double squared) {
+    switch (kernel.type) {
+        case SVMCUT_KERNEL_POLYNOMIAL: return std::pow(kernel.scale * squared + kernel.offset, kernel.degree);
+        case SVMCUT_KERNEL_RBF: return 1.0;
+        case SVMCUT_KERNEL_SIGMOID: return std::tanh(kernel.scale * squared + kernel.offset);
+        default: return squared;
+    }
+}
+
+Layout tile_layout(const svmcut_kernel& kernel, int64_t d, double largest) {
+    if (kernel.type != SVMCUT_KERNEL_RBF) return Layout::kProducts;
+    const double error = 4 * kernel.gamma * largest * 0x1p-24;
+    return d <= 4 || !(error <= kExponentError) ? Layout::kDifferences : Layout::kProducts;
+}
+
 bool Points::build(const svmcut_csr& rows, const svmcut_kernel& K, const int64_t* order, int64_t count, int wanted) {
     X = rows;
     kernel = K;
@@ -112,9 +127,7 @@ bool Points::build(const svmcut_csr& rows, const svmcut_kernel& K, const int64_t
     } else if (columns_pay(n, d, nnz, start.get())) {
         layout = Layout::kColumns;
     } else {
-        const double error = 4 * K.gamma * largest * 0x1p-24;
-        const bool rbf = K.type == SVMCUT_KERNEL_RBF;
-        layout = rbf && (d <= 4 || !(error <= kExponentError)) ? Layout::kDifferences : Layout::kProducts;
+        layout = tile_layout(K, d, largest);
     }
     if (layout == Layout::kColumns) {
         point = lines<int32_t>(nnz);
@@ -151,15 +164,7 @@ bool Points::build(const svmcut_csr& rows, const svmcut_kernel& K, const int64_t
     return true;
 }
 
-double Points::diagonal(int64_t p) const {
-    const double norm = squared[p];
-    switch (kernel.type) {
-        case SVMCUT_KERNEL_POLYNOMIAL: return std::pow(kernel.scale * norm + kernel.offset, kernel.degree);
-        case SVMCUT_KERNEL_RBF: return 1.0;
-        case SVMCUT_KERNEL_SIGMOID: return std::tanh(kernel.scale * norm + kernel.offset);
-        default: return norm;
-    }
-}
+double Points::diagonal(int64_t p) const { return diagonal_of(kernel, squared[p]); }
 
 bool Queries::build(const Points& P, const svmcut_csr& X, const int64_t* rows, int64_t count) {
     query.reset(new (std::nothrow) Query[static_cast<size_t>(std::max<int64_t>(count, 1))]);

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from svmcut.kernels import Kernel
+
 
 @dataclass(frozen=True, slots=True)
 class KernelOptions:
@@ -24,6 +26,16 @@ class KernelOptions:
         Exact training in the span of the points a sampling trainer chose.
     certify : bool or None
         Whether a dual bound of the full problem is computed where it costs kernel values of its own; None by size.
+    budget : int
+        Most centres of budgeted training.
+    epochs : float or None
+        Passes over the examples of stochastic and budgeted trainers; None for the trainer's custom.
+    maintenance : {"merge", "project", "remove"} or None
+        What becomes of a centre beyond the budget; None by kernel.
+    sampling : {"shuffled", "independent", "adaptive"}
+        Which example budgeted training visits next.
+    hold_out : float
+        Part of the examples that budgeted training keeps aside to choose among its states.
     """
 
     sample_size: int = 400
@@ -33,10 +45,21 @@ class KernelOptions:
     basis_file: str | None = None
     polish: bool = True
     certify: bool | None = None
+    budget: int = 500
+    epochs: float | None = None
+    maintenance: str | None = None
+    sampling: str = "shuffled"
+    hold_out: float = 0.0
+
+    def maintenance_for(self, kernel: Kernel) -> str:
+        """Merging where the kernel allows it; projection needs a positive definite one."""
+        if self.maintenance is not None:
+            return self.maintenance
+        return {"rbf": "merge", "sigmoid": "remove"}.get(kernel.name, "project")
 
 
 #: Solvers that work on kernel values, the linear kernel's among them.
-KERNEL_SOLVERS = ("smo", "subspace", "sampled-cuts", "constant-cuts")
+KERNEL_SOLVERS = ("smo", "subspace", "sampled-cuts", "constant-cuts", "bsca", "bsgd")
 #: Rows up to which "auto" takes smo, and exact cutting planes, whose Gram matrix has n^2 values.
 SMO_ROWS, GRAM_ROWS = 50_000, 10_000
 

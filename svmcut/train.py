@@ -298,6 +298,10 @@ def make_trainer(examples: Examples, config: Config):
         from svmcut.kernel_train import KernelTrainer
 
         return KernelTrainer(examples, config)
+    if name in ("bsca", "bsgd"):
+        from svmcut.budget_train import BudgetTrainer
+
+        return BudgetTrainer(examples, config, name)
     from svmcut.kernel_cuts import KernelCutTrainer
 
     return KernelCutTrainer(examples, config, name)

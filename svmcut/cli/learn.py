@@ -36,7 +36,8 @@ def switches(command):
     """A decorator that adds the options that are on or off."""
     for names, text in (
         ("--progress/--no-progress", "Progress bar on stderr; by default on a terminal."),
-        ("--polish/--no-polish", "After sampled cuts, exact training in the span of their points. Default on."),
+        ("--polish/--no-polish", "After sampled cuts, bsca and bsgd, exact training in the span of their points. "
+         "Default on."),
         ("--certify/--no-certify", "With a kernel, compute a dual bound and the gap; by default below 50,000 rows."),
     ):
         command = click.option(names, default=None, help=text)(command)

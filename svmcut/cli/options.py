@@ -18,13 +18,15 @@ LOSSES = {
 RESCALINGS = {"slack": 1, "margin": 2}
 KERNELS = {"linear": 0, "polynomial": 1, "rbf": 2, "sigmoid": 3}
 RANK_LOSSES = {"swapped-pairs": 1, "swapped-fraction": 2, "pairs": None}
-SOLVERS = ("auto", "cutting-plane", "dual-cd", "newton", "smo", "subspace", "sampled-cuts", "constant-cuts")
+SOLVERS = ("auto", "cutting-plane", "dual-cd", "newton", "smo", "subspace", "sampled-cuts", "constant-cuts", "bsca",
+           "bsgd")  # fmt: skip
 #: Trainers of the linear hinge loss.
 LINEAR_ONLY = ("dual-cd", "newton")
 SAMPLED_LOSSES = ("error-rate", "roc-area", *RANK_LOSSES)
 #: Solvers that work on kernel values, -t 0 among them, and the losses they train for (None for all).
 KERNEL_SOLVERS = {
     "smo": ("error-rate",), "subspace": None, "sampled-cuts": SAMPLED_LOSSES, "constant-cuts": ("error-rate",),
+    "bsca": ("error-rate",), "bsgd": ("error-rate",),
 }  # fmt: skip
 #: Measures --select knows, and whether more is better.
 MEASURES = {
@@ -34,6 +36,8 @@ MEASURES = {
 RANK_MEASURES = {
     "swapped_pairs": False, "swapped_percent": False, "ndcg@1": True, "ndcg@5": True, "ndcg@10": True, "map": True,
 }  # fmt: skip
+MAINTENANCE = ("merge", "project", "remove")
+SAMPLING = ("shuffled", "independent", "adaptive")
 LARGEST_C = 1e12
 
 
@@ -65,8 +69,8 @@ LEARN = (
     Option("slack_norm", ("-p",), integer(1, 2), "1 for C xi, 2 for C xi^2.", MAIN),
     Option("bias", ("--b", "--bias"), ANY, "Value of the regularised constant feature; 0 for none.", MAIN),
     Option("solver", ("--solver",), one_of(SOLVERS),
-           "auto, cutting-plane, dual-cd or newton; with kernels auto, cutting-plane, smo, subspace, sampled-cuts or "
-           "constant-cuts.", MAIN),
+           "auto, cutting-plane, dual-cd or newton; with kernels auto, cutting-plane, smo, subspace, sampled-cuts, "
+           "constant-cuts, bsca or bsgd.", MAIN),
     Option("algorithm", ("-w",), integer(0, 9),
            "svm_perf's algorithm number 0-4 or 9; all lead to the same optimum.", MAIN),
     Option("epsilon", ("-e", "--epsilon"), number(0, above=True),
@@ -76,6 +80,8 @@ LEARN = (
            "Stop when (primal - dual) / primal is at most this, instead of --epsilon.", STOP),
     Option("max_iterations", ("--max-iterations",), integer(1),
            "Stop after so many iterations, write the best model so far and exit with 3.", STOP),
+    Option("epochs", ("--epochs",), number(0, above=True),
+           "Passes over the examples of stochastic and budgeted trainers. Default 10, sbp 3.", STOP),
     Option("time_limit", ("--time-limit",), number(0, above=True), "The same after so many seconds.", STOP),
     Option("validate", ("--validate",), PATH, "Measure every model on the examples of this file.", STOP),
     Option("select", ("--select",), one_of(tuple(MEASURES)),
@@ -96,6 +102,18 @@ LEARN = (
            "Examples drawn for a cut of sampled-cuts and constant-cuts. Default 400.", KERNEL),
     Option("patience", ("--patience",), integer(1),
            "Samples in a row without violation that end constant-cuts. Default 5.", KERNEL),
+    Option("budget", ("--budget",), integer(1),
+           "Most support vectors of bsca and bsgd; they need not be training points. Default 500: --solver bsca "
+           "--budget 200.", KERNEL),
+    Option("maintenance", ("--maintenance",), one_of(MAINTENANCE),
+           "What bsca and bsgd do with a support vector too many: merge it with another (the rbf kernel only, its "
+           "default), project it on the others (default of linear and polynomial) or remove it (of sigmoid).", KERNEL),
+    Option("sampling", ("--sampling",), one_of(SAMPLING),
+           "Examples bsca and bsgd visit: shuffled (the default) in a new order every epoch, independent draws, or "
+           "adaptive, more often where that raised the dual (bsca only).", KERNEL),
+    Option("hold_out", ("--hold-out",), number(0, 0.9),
+           "Part of the examples, 0.1 for a tenth, that bsca and bsgd do not visit but choose their best state by. "
+           "Default 0: by the primal value on a sample.", KERNEL),
     Option("threads", ("--threads",), integer(1, 4096), "Threads; the model's bytes do not depend on it.", RUN),
     Option("seed", ("--seed",), integer(0), "Seed of whatever is drawn at random.", RUN),
     Option("max_memory", ("--max-memory",), number(0, above=True), "Refuse work that needs more megabytes.", RUN),
@@ -121,7 +139,8 @@ LEARN = (
 )  # fmt: skip
 
 
-_NOT_IN_RANK = {"p", "bias", "basis_method", "preimage", "recompute", "shrink", "basis_file"}
+_NOT_IN_RANK = {"p", "bias", "basis_method", "preimage", "recompute", "shrink", "basis_file", "epochs", "budget",
+                "maintenance", "sampling", "hold_out"}  # fmt: skip
 _RANK_TEXTS = {
     "cost": "C in svm_rank's unit: 1/2 w'w + C * loss averaged over the queries. This or --example-cost is required.",
     "example_cost": "C as the weight of one query's loss.",
@@ -200,6 +219,11 @@ class LearnOptions:
     patience: int = 5
     polish: bool = True
     certify: bool | None = None
+    budget: int = 500
+    epochs: float | None = None
+    maintenance: str | None = None
+    sampling: str = "shuffled"
+    hold_out: float = 0.0
     recompute: int = 0
     shrink: int = 1
     basis_file: str | None = None
@@ -289,6 +313,12 @@ def check_kernel(options: LearnOptions) -> None:
         raise UsageError(f"solver '{solver}' has no unregularised bias; use --solver smo")
     if options.preimage not in (0, 1, 2, 4):
         raise UsageError(f"--i {options.preimage} is unknown; expected 0, 1, 2 or 4")
+    if options.maintenance == "merge" and options.kernel != "rbf":
+        raise UsageError(f"--maintenance merge is for the rbf kernel; with {what} use project or remove")
+    if options.maintenance == "project" and options.kernel == "sigmoid":
+        raise UsageError("--maintenance project needs a positive definite kernel; with the sigmoid kernel use remove")
+    if options.sampling == "adaptive" and solver == "bsgd":
+        raise UsageError("--sampling adaptive follows the dual, which bsgd has not; use --solver bsca")
     losses = KERNEL_SOLVERS.get(solver)
     if losses and (options.loss not in losses or options.rescaling == "slack"
                    or options.slack_norm == 2):  # fmt: skip

@@ -231,7 +231,8 @@ def configure(options: LearnOptions) -> Config:
         seed=options.seed,
         reduced=KernelOptions(
             options.sample_size, options.patience, options.basis_size, options.basis_method, options.basis_file,
-            options.polish, options.certify,
+            options.polish, options.certify, options.budget, options.epochs, options.maintenance, options.sampling,
+            options.hold_out,
         ),
     )  # fmt: skip
 

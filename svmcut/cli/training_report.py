@@ -44,6 +44,9 @@ def properties_line(examples, bias: float, queries: int | None) -> str:
 
 def iteration_line(progress, objective, algorithm: int | None) -> str:
     """The original's line of one iteration; CEps is the violation the gap stands for."""
+    if progress.extra is not None:
+        values = ", ".join(f"{name.replace('_', ' ')} {value:.6g}" for name, value in progress.extra.items())
+        return f"Epoch {progress.passes:.2f}: best primal {progress.primal:.6g}, SV {progress.support}, {values}"
     violation = max(0.0, progress.gap / objective.c)
     counts = f"(NumConst={progress.cuts}, SV={progress.support}, CEps={violation:.4f}, QPEps=0.0000)"
     if algorithm in (0, 1):
@@ -94,7 +97,7 @@ def trace_line(progress, objective) -> str:
         {
             "C": objective.C, "iteration": progress.iteration, "passes": progress.passes, "primal": progress.primal,
             "dual": progress.dual, "gap": progress.gap, "cuts": progress.cuts, "support": progress.support,
-            "seconds": round(progress.seconds, 6),
+            "seconds": round(progress.seconds, 6), **(progress.extra or {}),
         }
     )  # fmt: skip
 

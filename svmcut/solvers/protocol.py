@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -32,6 +32,8 @@ class Progress(NamedTuple):
         max_t b_t + a_t.w over the bundle at its own minimiser, and R at the best w, in units of the risk.
     evaluations : int or None
         Kernel values computed so far, where there is a kernel.
+    extra : mapping of str to float, or None
+        What else a solver without certificate says of its state, by name.
     """
 
     iteration: int
@@ -46,6 +48,7 @@ class Progress(NamedTuple):
     slack: float = 0.0
     risk: float = 0.0
     evaluations: int | None = None
+    extra: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

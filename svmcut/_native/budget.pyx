@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# distutils: sources = csrc/budget.cc csrc/budget_centres.cc csrc/budget_visits.cc csrc/budget_code.cc csrc/merge_table.cc csrc/kernel_rows.cc
+"""Budgeted training; see csrc/svmcut_budget.h."""
+
+import numpy as np
+
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+cdef extern from "svmcut_budget.h" nogil:
+    int SVMCUT_OK
+    ctypedef struct svmcut_csr:
+        const float* data
+        const int32_t* indices
+        const int64_t* indptr
+        int64_t n_rows
+        int64_t n_features
+    ctypedef struct svmcut_kernel:
+        int32_t type
+        int32_t degree
+        double gamma
+        double scale
+        double offset
+    ctypedef struct svmcut_budget:
+        pass
+    ctypedef struct svmcut_budget_options:
+        int dual, maintenance, sampling, append
+        int64_t budget
+        double C
+        uint64_t seed
+    ctypedef struct svmcut_budget_state:
+        int64_t steps, moves, maintained, removed, evaluations
+        int64_t epoch, position, scheduled
+        int64_t centres
+        double scale, sum_alpha, mean_gain
+    ctypedef struct svmcut_budget_arrays:
+        float* centres
+        double* beta
+        int32_t* owner
+        float* alpha
+        float* preference
+        float* credit
+        int32_t* schedule
+        double* factor
+        int32_t* rank
+    svmcut_budget* svmcut_budget_new(const svmcut_csr*, const double*, const svmcut_kernel*,
+                                     const svmcut_budget_options*, int, int)
+    void svmcut_budget_delete(svmcut_budget*)
+    int svmcut_budget_run(svmcut_budget*, int64_t, double)
+    void svmcut_budget_read(const svmcut_budget*, svmcut_budget_state*)
+    void svmcut_budget_save(const svmcut_budget*, const svmcut_budget_arrays*)
+    int svmcut_budget_restore(svmcut_budget*, const svmcut_budget_state*, const svmcut_budget_arrays*)
+    int svmcut_budget_scores(const svmcut_budget*, const svmcut_csr*, const int64_t*, int64_t, int, double*)
+    int svmcut_budget_norm(svmcut_budget*, double*)
+    int64_t svmcut_merge_table(float*, int)
+    double svmcut_merge_place(double, double)
+
+MAINTENANCE = ("merge", "project", "remove")
+SAMPLING = ("shuffled", "independent", "adaptive")
+COUNTS = ("steps", "moves", "maintained", "removed", "evaluations", "epoch", "position", "scheduled", "centres",
+          "scale", "sum_alpha", "mean_gain")
+
+
+def _first(array):
+    """Address of the first number, 0 where there is none."""
+    return array.ctypes.data if array.size else 0
+
+
+cdef class Budget:
+    """f = sum_k beta_k K(z_k, .) over at most `budget` centres, and the coefficients of the examples behind it.
+
+    Parameters
+    ----------
+    X : Csr
+        (n, d) points, 1 <= n < 2^31; their arrays are shared and must not change.
+    y : (n,) float64
+        Labels; their sign counts.
+    kernel : Kernel
+    C : float
+        Weight of one example's loss.
+    budget : int
+        Most centres.
+    dual : bool
+        Coordinate ascent in the dual, or else stochastic gradient steps in the primal.
+    maintenance : {"merge", "project", "remove"}
+    sampling : {"shuffled", "independent", "adaptive"}
+    seed : int
+    append : bool
+        As in the papers, an example becomes one more centre though it is one already.
+    threads : int
+        Of scores and of what is set up.
+    instructions : {0, 1, 2}
+        Fastest, portable, AVX2.
+
+    Raises
+    ------
+    MemoryError
+    """
+
+    cdef object X
+    cdef const float[::1] _data
+    cdef const int32_t[::1] _indices
+    cdef const int64_t[::1] _indptr
+    cdef const double[::1] _y
+    cdef svmcut_csr _rows
+    cdef svmcut_budget_options _options
+    cdef svmcut_budget* _run
+    cdef public int threads
+
+    def __cinit__(self, X, const double[::1] y, kernel, double C, int64_t budget, bint dual=True, maintenance="merge",
+                  sampling="shuffled", uint64_t seed=0, bint append=False, int threads=1, int instructions=0):
+        cdef svmcut_kernel K
+        self.X, self.threads, self._y = X, threads, y
+        self._data, self._indices, self._indptr = X.data, X.indices, X.indptr
+        self._rows.data = &self._data[0] if self._data.shape[0] else NULL
+        self._rows.indices = &self._indices[0] if self._indices.shape[0] else NULL
+        self._rows.indptr = &self._indptr[0]
+        self._rows.n_rows = self._indptr.shape[0] - 1
+        self._rows.n_features = X.n_features
+        if not 1 <= self._rows.n_rows < 2**31 or y.shape[0] != self._rows.n_rows:
+            raise ValueError("y does not fit the rows, or they are too many")
+        if budget < 1 or not C > 0:
+            raise ValueError("budget and C must be positive")
+        self._options.dual, self._options.append = dual, append
+        self._options.maintenance, self._options.sampling = MAINTENANCE.index(maintenance), SAMPLING.index(sampling)
+        self._options.budget, self._options.C, self._options.seed = budget, C, seed
+        if maintenance == "merge" and kernel.name != "rbf":
+            raise ValueError("centres of the rbf kernel alone can be merged")
+        if sampling == "adaptive" and not dual:
+            raise ValueError("adaptive frequencies need the gains of the dual")
+        K.type, K.degree = kernel.number, kernel.degree
+        K.gamma, K.scale, K.offset = kernel.gamma, kernel.scale, kernel.offset
+        with nogil:
+            self._run = svmcut_budget_new(&self._rows, &y[0], &K, &self._options, threads, instructions)
+        if self._run == NULL:
+            raise MemoryError(f"no memory for {budget} centres of {X.n_features} features")
+
+    def __dealloc__(self):
+        if self._run != NULL:
+            svmcut_budget_delete(self._run)
+
+    cdef svmcut_budget_state _read(self):
+        cdef svmcut_budget_state state
+        svmcut_budget_read(self._run, &state)
+        return state
+
+    def counts(self):
+        """The numbers named in COUNTS, a dict: visits, those that moved f, maintenance, kernel values, ..."""
+        return self._read()
+
+    def run(self, int64_t steps, double seconds=1e300):
+        """Goes on for so many visits, or until so many seconds have passed; returns the visits made."""
+        cdef int status
+        cdef int64_t before = self._read().steps
+        with nogil:
+            status = svmcut_budget_run(self._run, steps, seconds)
+        if status != SVMCUT_OK:
+            raise MemoryError(f"no memory for {self._read().centres} centres of {self.X.n_features} features")
+        return self._read().steps - before
+
+    def expansion(self):
+        """(m, d) float32 centres and (m,) float64 coefficients."""
+        cdef svmcut_budget_state state = self._read()
+        arrays = {"centres": np.empty((state.centres, self.X.n_features), np.float32), "beta": np.empty(state.centres)}
+        self._save(arrays)
+        return arrays["centres"], arrays["beta"] * state.scale
+
+    cdef svmcut_budget_arrays _arrays(self, arrays):
+        cdef svmcut_budget_arrays to
+        places = {name: _first(array) for name, array in arrays.items()}
+        to.centres = <float*><size_t>places.get("centres", 0)
+        to.beta = <double*><size_t>places.get("beta", 0)
+        to.owner = <int32_t*><size_t>places.get("owner", 0)
+        to.alpha = <float*><size_t>places.get("alpha", 0)
+        to.preference = <float*><size_t>places.get("preference", 0)
+        to.credit = <float*><size_t>places.get("credit", 0)
+        to.schedule = <int32_t*><size_t>places.get("schedule", 0)
+        to.factor = <double*><size_t>places.get("factor", 0)
+        to.rank = <int32_t*><size_t>places.get("rank", 0)
+        return to
+
+    cdef _save(self, arrays):
+        cdef svmcut_budget_arrays to = self._arrays(arrays)
+        svmcut_budget_save(self._run, &to)
+
+    def _shapes(self, counts):
+        n, m = self.X.n_rows, counts["centres"]
+        shapes = {"centres": ((m, self.X.n_features), np.float32), "beta": ((m,), np.float64),
+                  "owner": ((m,), np.int32)}
+        if self._options.dual:
+            shapes["alpha"] = ((n,), np.float32)
+        if SAMPLING[self._options.sampling] == "adaptive":
+            shapes |= {"preference": ((n,), np.float32), "credit": ((n,), np.float32),
+                       "schedule": ((counts["scheduled"],), np.int32)}
+        if MAINTENANCE[self._options.maintenance] == "project":
+            shapes |= {"factor": ((m * (m + 1) // 2,), np.float64), "rank": ((m,), np.int32)}
+        return shapes
+
+    def state(self):
+        """All that a run goes on from: the counts, and arrays."""
+        counts = self._read()
+        arrays = {name: np.empty(shape, dtype) for name, (shape, dtype) in self._shapes(counts).items()}
+        self._save(arrays)
+        return counts | arrays
+
+    def restore(self, state):
+        """Goes back to a state of a run with the same arguments.
+
+        Raises
+        ------
+        ValueError
+            For a state that does not fit.
+        """
+        cdef svmcut_budget_state counts
+        cdef svmcut_budget_arrays arrays
+        cdef int status
+        counts = {name: state[name] for name in COUNTS}
+        held = {}
+        for name, (shape, dtype) in self._shapes(state).items():
+            held[name] = np.ascontiguousarray(state[name], dtype)
+            if held[name].shape != shape:
+                raise ValueError(f"{name} of the state has shape {held[name].shape}; expected {shape}")
+        if held["owner"].size and not -1 <= held["owner"].min() <= held["owner"].max() < self.X.n_rows:
+            raise ValueError("owner of the state names rows that are not there")
+        arrays = self._arrays(held)
+        with nogil:
+            status = svmcut_budget_restore(self._run, &counts, &arrays)
+        if status != SVMCUT_OK:
+            raise MemoryError(f"no memory for {counts.centres} centres of {self.X.n_features} features")
+
+    def scores(self, X, rows=None):
+        """(q,) float64 f(x_r) of the rows of X that are named, or of all."""
+        cdef const float[::1] data = X.data
+        cdef const int32_t[::1] indices = X.indices
+        cdef const int64_t[::1] indptr = X.indptr
+        cdef svmcut_csr points
+        points.data, points.indices = &data[0] if data.shape[0] else NULL, &indices[0] if indices.shape[0] else NULL
+        points.indptr, points.n_rows, points.n_features = &indptr[0], indptr.shape[0] - 1, X.n_features
+        cdef const int64_t[::1] which = None
+        cdef const int64_t* start = NULL
+        cdef int64_t count = points.n_rows
+        cdef int status = SVMCUT_OK
+        if rows is not None:
+            rows = np.ascontiguousarray(rows, np.int64)
+            count = len(rows)
+            if count and not (rows.min() >= 0 and rows.max() < points.n_rows):
+                raise IndexError(f"rows must be numbers from 0 to {points.n_rows - 1}")
+            which = rows
+            start = &which[0] if count else NULL
+        cdef double[::1] out = np.empty(count)
+        if count:
+            with nogil:
+                status = svmcut_budget_scores(self._run, &points, start, count, self.threads, &out[0])
+        if status != SVMCUT_OK:
+            raise MemoryError(f"no memory for scores of {count} rows")
+        return np.asarray(out)
+
+    def squared_norm(self):
+        """|f|^2; O(m^2) kernel values."""
+        cdef double squared = 0
+        with nogil:
+            svmcut_budget_norm(self._run, &squared)
+        return squared
+
+
+def merge_table(int threads=1):
+    """(400, 400) float32: what merging loses at m = i / 798 and kappa = k / 399, as a part of the smaller weight."""
+    cdef float[:, ::1] table = np.empty((400, 400), np.float32)
+    if svmcut_merge_table(&table[0, 0], threads) != 400:
+        raise AssertionError("the table has another size")
+    return np.asarray(table)
+
+
+def merge_place(double m, double kappa):
+    """h in [0, 1/2] of the best merged point h x_a + (1 - h) x_j, for the weight m <= 1/2 of x_a and kappa = K(x_a, x_j)."""
+    return svmcut_merge_place(m, kappa)

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Training on a budget: bsca and bsgd, then exact training in the span of the centres they leave."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import math
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from svmcut.data import Csr, Examples
+from svmcut.errors import MemoryLimitError, TrainingError
+from svmcut.models import KernelModel
+from svmcut.solvers.smo import KernelProblem
+from svmcut.span_train import SpanTrainer
+from svmcut.train import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from svmcut.solvers.budget import BudgetedSolver
+    from svmcut.solvers.protocol import Progress
+    from svmcut.train import Objective
+
+# name -> module and class
+SOLVERS = {"bsca": ("svmcut.solvers.bsca", "Bsca"), "bsgd": ("svmcut.solvers.bsgd", "Bsgd")}
+#: Megabytes of features in the polish; more rows than that allows are represented by a sample.
+POLISH_MB = 200.0
+
+
+class BudgetTrainer(SpanTrainer):
+    """Trains a kernel machine whose support vectors are at most a budget and need not be training points.
+
+    Parameters
+    ----------
+    examples : Examples
+    config : Config
+    solver : {"bsca", "bsgd"}
+
+    Raises
+    ------
+    MemoryLimitError
+        When the centres do not fit.
+    """
+
+    exact_work = 2e7  # the steps knew float32 values only
+
+    def _make_space(self):
+        super()._make_space()
+        need = 5e-6 * (min(self.config.reduced.budget, len(self.examples)) + 1) * self.X.n_features
+        if need > self._memory():
+            raise MemoryLimitError(
+                f"{self.examples.source.path}: {self.config.reduced.budget} centres of {self.X.n_features} features "
+                f"need about {need:,.0f} MB and {self._memory():,.0f} MB are available; lower --budget"
+            )
+
+    def fit(
+        self,
+        cost: float | None,
+        example_cost: float | None,
+        observe: Callable[[Progress, Objective], None] | None = None,
+    ) -> Outcome:
+        """As Trainer.fit; training ends after the epochs that were asked for, and the polish by Trainer's rule."""
+        objective = self.objective(cost, example_cost)
+        began = time.perf_counter()
+        solver = self._solver()
+        signs = np.ascontiguousarray(self.risk.signs, np.float64)
+        problem = KernelProblem(self.X, signs, self.config.kernel, objective.C)
+
+        def at_looks(progress, objective):
+            if solver.looked:
+                observe(progress, objective)
+
+        try:
+            progress, stopped_by = self._run(solver, problem, objective, at_looks if observe is not None else None)
+        except MemoryError as error:
+            raise MemoryLimitError(f"{self.examples.source.path}: {error}") from None
+        centres = progress.solution()
+        used = centres.beta != 0
+        Z, beta = Csr.from_dense(centres.Z[used]), centres.beta[used]
+        if not np.all(np.isfinite(beta)):
+            raise TrainingError(f"{self.examples.source.path}: kernel values are not finite; scale the features")
+        model = KernelModel(
+            self.config.kernel, Z, beta, 0.0, self._columns, self.examples.X.n_features, len(self.examples)
+        )
+        if self.config.reduced.polish and stopped_by is None and len(beta):
+            outcome = self._polished(model, objective, observe)
+        else:
+            outcome = self._bare(model, objective, progress, solver)
+            outcome.converged, outcome.stopped_by = stopped_by is None, stopped_by
+        counts = solver.counts()
+        outcome.details["budget"] = {
+            "centres": len(beta), "epochs": progress.passes, "steps": progress.iteration, "moves": counts["moves"],
+            "maintained": counts["maintained"], "dropped": counts["removed"], **solver.judged(),
+        }  # fmt: skip
+        outcome.seconds = time.perf_counter() - began
+        outcome.kernel_evaluations = counts["evaluations"] + self._evaluations()
+        return outcome
+
+    def _solver(self) -> BudgetedSolver:
+        config, reduced = self.config, self.config.reduced
+        module, cls = SOLVERS[self.solver]
+        return getattr(importlib.import_module(module), cls)(
+            reduced.budget, 10 if reduced.epochs is None else reduced.epochs, reduced.maintenance_for(config.kernel),
+            reduced.sampling, config.seed, config.threads, reduced.hold_out, max_steps=config.max_iterations,
+        )  # fmt: skip
+
+    def _bare(self, model: KernelModel, objective: Objective, progress: Progress, solver) -> Outcome:
+        """The best f as it is, its exact primal, and the bound that alpha gives where one may be computed."""
+        squared, risk = self._parts(model, objective)
+        primal, dual = 0.5 * squared + objective.C * risk, progress.dual
+        alpha = solver.alpha()
+        if alpha is not None and self._certifies():
+            most = objective.C / max(float(alpha.max()), 1e-300)
+            _, dual = self._bracket(primal, self._dual(float(alpha.sum()), alpha * self.risk.signs, most))
+        progress = progress._replace(primal=primal, dual=dual, gap=primal - dual, risk=risk)
+        return Outcome(
+            model, objective, progress, self.solver, True, None, 0.0, 0.0, math.sqrt(max(0.0, squared)), np.zeros(0)
+        )
+
+    def _polished(self, model: KernelModel, objective: Objective, observe) -> Outcome:
+        """Exact training in the span of the centres, on all rows or on as many as POLISH_MB allows."""
+        n, Z = len(self.examples), model.support
+        m = max(10 * Z.n_rows, int(POLISH_MB / (4e-6 * Z.n_rows)))
+        if n <= m:
+            return self._fit_in_span(Z, objective, observe)
+        rows = np.sort(np.random.default_rng(self.config.seed).choice(n, m, replace=False))
+        examples = Examples(self.X.take(rows), self.examples.y[rows], None, None, self.examples.source)
+        reduced = dataclasses.replace(self.config.reduced, certify=False)
+        trainer = SpanTrainer(examples, dataclasses.replace(self.config, reduced=reduced), self.solver)
+        trainer._began = self._began
+        outcome = trainer._fit_in_span(Z, trainer.objective(None, objective.C * n / m), observe)
+        self._extra_evaluations += trainer._evaluations()
+        outcome.objective = objective
+        polished = dataclasses.replace(
+            outcome.model, columns=self._columns, highest_index=model.highest_index, n_documents=n
+        )
+        primals = [self._primal(choice, objective) for choice in (polished, model)]
+        outcome.model = polished if primals[0] <= primals[1] else model
+        outcome.certificate = (min(primals), math.nan)
+        outcome.details["basis"]["rows"] = m
+        return outcome
+
+    def _parts(self, model: KernelModel, objective: Objective) -> tuple[float, float]:
+        """|f|^2 and the sum of the losses."""
+        squared = float(model.alpha @ self._expand(model.support, model.support, model.alpha))
+        return squared, objective.risk.linearize(self._expand(self.X, model.support, model.alpha)).value

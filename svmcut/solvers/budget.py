@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Training on a budget of centres: steps of O(B), looks at the state now and then, the best of them is the answer.
+
+    f = sum_k beta_k K(z_k, .),  at most B centres z, which need not be training points
+
+The steps are those of bsca.py and bsgd.py. When a step leaves a centre too many, the one with the least |beta_k|
+sqrt(K(z_k, z_k)) goes:
+
+    merge    the rbf kernel's: with the centre of the same sign that loses least it becomes one between them,
+             z = h z_a + (1 - h) z_j; losses by a table (csrc/merge_table.cc), h by Newton's method
+    project  on the span of the other centres, with the Cholesky factor of their Gram matrix, O(B^2)
+    remove   O(B)
+
+Neither kind of step converges on a budget: the last f is often worse by points than one a little earlier. So a few
+times an epoch f is looked at: by its primal value on a sample of the rows, or by its error on rows held out, and the
+best is kept. Steps are sequential; the answer has the same bytes for any number of threads.
+
+References
+----------
+Wang, Crammer and Vucetic, Breaking the curse of kernelization, JMLR 13, 2012 (the three ways, merging in Section 4.3).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from svmcut._native.budget import Budget
+from svmcut.solvers.protocol import Progress
+from svmcut.solvers.smo import KernelProblem
+
+#: Rows by which f is judged, and looks an epoch where those cost little beside the steps.
+SAMPLE, LOOKS = 4096, 4
+
+
+class Centres(NamedTuple):
+    """f(x) = sum_k beta_k K(z_k, x): (m, d) float32 centres, (m,) float64 coefficients with their signs."""
+
+    Z: NDArray[np.float32]
+    beta: NDArray[np.float64]
+
+
+class BudgetedSolver:
+    """What both kinds of steps share.
+
+    Parameters
+    ----------
+    budget : int
+        B, most centres.
+    epochs : float
+        Visits in units of the rows.
+    maintenance : {"merge", "project", "remove"}
+    sampling : {"shuffled", "independent", "adaptive"}
+        A new order of the rows every epoch; independent draws; visits as frequent as they raise the dual (bsca).
+    seed : int
+    threads : int
+        Of looks.
+    hold_out : float
+        Part of the rows that is not trained on and judges f.
+    append : bool
+        As in the papers, a row that is a centre already becomes one more.
+    max_steps : int or None
+
+    Attributes
+    ----------
+    looked : bool
+        Whether the last Progress came with a look and not only to say that time has passed.
+    """
+
+    name = ""
+    dual = True
+
+    def __init__(
+        self, budget: int = 500, epochs: float = 10, maintenance: str = "merge", sampling: str = "shuffled",
+        seed: int = 0, threads: int = 1, hold_out: float = 0.0, append: bool = False, max_steps: int | None = None,
+    ):  # fmt: skip
+        self.budget, self.epochs, self.maintenance, self.sampling = budget, epochs, maintenance, sampling
+        self.seed, self.threads, self.hold_out, self.append = seed, threads, hold_out, append
+        self.max_steps, self.looked = max_steps, False
+
+    def steps(
+        self, problem: KernelProblem, state: Mapping[str, Any] | None = None, seconds_between: float = 0.2
+    ) -> Iterator[Progress]:
+        """Yields at every look, and when so many seconds have passed; ends after `epochs`.
+
+        Parameters
+        ----------
+        problem : KernelProblem
+            Its tolerance and gap are not used.
+        state : dict or None
+            Of an earlier run of the same solver and problem, which goes on where it was.
+
+        Raises
+        ------
+        MemoryError
+        """
+        began, n = time.perf_counter(), len(problem.y)
+        rng = np.random.default_rng(self.seed)
+        self._problem, self._judges, X, y = problem, None, problem.X, problem.y
+        held = min(n - 1, int(self.hold_out * n))
+        if held:
+            order = rng.permutation(n)
+            kept, self._judges = np.sort(order[held:]), np.sort(order[:held])
+            X, y = problem.X.take(kept), np.ascontiguousarray(problem.y[kept])
+        self._rows, self._sample = X, np.sort(rng.choice(len(y), min(len(y), SAMPLE), replace=False))
+        self._run = run = Budget(
+            X, y, problem.kernel, problem.C, self.budget, self.dual, self.maintenance, self.sampling, self.seed,
+            self.append, self.threads,
+        )  # fmt: skip
+        self._y, self._values, self._best, spent = y, {}, None, 0.0
+        self._score, self._primal = (math.inf, math.inf), problem.C * n
+        if state is not None:
+            run.restore(state)
+            self._values = {name: float(state[name]) for name in ("sampled_primal", "held_out_error") if name in state}
+            self._score = float(state["best_error"]), float(state["best_primal"])
+            self._primal, spent = float(state["primal"]), float(state["spent"])
+            self._best = Centres(np.array(state["best_Z"]), np.array(state["best_beta"]))
+        looks = max(1, min(LOOKS, len(y) // (2 * len(self._sample))))
+        last = math.ceil(self.epochs * len(y)) if self.max_steps is None else self.max_steps
+        last = max(1, min(last, math.ceil(self.epochs * len(y))))
+        done = run.counts()["steps"]
+        while done < last:
+            epoch, place = divmod(done, len(y))
+            j = place * looks // len(y) + 1
+            while len(y) * j // looks <= place:
+                j += 1
+            target = min(last, epoch * len(y) + len(y) * j // looks)
+            run.run(target - done, seconds_between)
+            done = run.counts()["steps"]
+            self.looked = done == target
+            if self.looked:
+                self._look()
+            self._spent = spent + time.perf_counter() - began
+            yield self._progress()
+
+    def state(self) -> dict[str, NDArray | int | float]:
+        """What `steps` goes on from, to the same bytes as a run that was never interrupted."""
+        best = self.solution()
+        return self._run.state() | self._values | {
+            "best_error": self._score[0], "best_primal": self._score[1], "primal": self._primal, "best_Z": best.Z,
+            "best_beta": best.beta, "spent": self._spent,
+        }  # fmt: skip
+
+    def solution(self) -> Centres:
+        """The best f so far; before the first look, what there is."""
+        return self._best or Centres(*self._run.expansion())
+
+    def counts(self) -> dict[str, Any]:
+        """Numbers of the run: visits, those that moved f, centres merged or dropped, kernel values."""
+        return self._run.counts()
+
+    def judged(self) -> dict[str, float]:
+        """What the best f was chosen by."""
+        names = ("held_out_error", "sampled_primal") if self._judges is not None else ("sampled_primal",)
+        return dict(zip(names, self._score[-len(names) :], strict=True))
+
+    def alpha(self) -> NDArray[np.float64] | None:
+        """(n,) alpha of every row, 0 where it is held out; None where the steps know none."""
+        if not self.dual:
+            return None
+        held = self._run.state()["alpha"].astype(np.float64)
+        if self._judges is None:
+            return held
+        alpha = np.zeros(len(self._problem.y))
+        alpha[np.setdiff1d(np.arange(len(alpha)), self._judges)] = held
+        return alpha
+
+    def _look(self) -> None:
+        """Judges the present f, and keeps it where it is the best."""
+        run, problem, y = self._run, self._problem, self._y
+        squared = run.squared_norm()
+        losses = np.maximum(0.0, 1.0 - y[self._sample] * run.scores(self._rows, self._sample))
+        primal = 0.5 * squared + problem.C * len(y) * float(losses.mean())
+        self._values = {"sampled_primal": primal}
+        error = 0.0
+        if self._judges is not None:
+            f = run.scores(problem.X, self._judges)
+            error = 100.0 * float(np.mean((f > 0) != (problem.y[self._judges] > 0)))
+            self._values["held_out_error"] = error
+        if self.dual:
+            self._values["model_dual"] = run.counts()["sum_alpha"] - 0.5 * squared
+        if self._best is None or (error, primal) < self._score:
+            self._best, self._score, self._primal = Centres(*run.expansion()), (error, primal), primal
+
+    def _progress(self) -> Progress:
+        counts, n = self._run.counts(), len(self._y)
+        # while no centre has been given up, f is the f of alpha
+        dual = self._values.get("model_dual", math.nan) if not counts["maintained"] else math.nan
+        extra = {
+            **self._values, "merged": counts["maintained"] - counts["removed"],
+            "dropped": counts["removed"], "moves": counts["moves"],
+        }  # fmt: skip
+        if self.maintenance == "project":
+            extra["projected"] = extra.pop("merged")
+        return Progress(
+            counts["steps"], counts["steps"] / n, self._primal, dual, self._primal - dual, self._spent, self.solution,
+            0, counts["centres"], 0.0, 0.0, counts["evaluations"], extra,
+        )  # fmt: skip

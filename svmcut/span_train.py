@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Exact training in the span of given points, the polish of every trainer that only chooses points, and its numbers."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from svmcut._native.kernels import KernelRows
+from svmcut.errors import DataError, MemoryLimitError, UsageError
+from svmcut.machine import available_memory
+from svmcut.models import KernelModel
+from svmcut.solvers.cutting_plane import CuttingPlane
+from svmcut.solvers.protocol import Problem, Start
+from svmcut.train import Config, Outcome, Trainer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.data import Csr, Examples
+    from svmcut.train import Objective
+
+#: Rows up to which a dual bound of the full problem is computed unless the options say otherwise.
+CERTIFIED_ROWS = 50_000
+#: Megabytes for stored kernel values and features; half of them for the Gram matrix.
+_BUDGET = 4000.0
+#: Rows scored at once where no kernel rows are laid out.
+_BLOCK = 1 << 16
+
+
+class SpanTrainer(Trainer):
+    """Trains in the span of points in the feature space of a kernel.
+
+    As Trainer, with these differences: there is no constant feature, and models are KernelModels.
+
+    Parameters
+    ----------
+    examples : Examples
+    config : Config
+    solver : str
+        The name its models are reported under.
+
+    Attributes
+    ----------
+    exact_work : float
+        Work (kernel values times 8 + nonzeros of a row) up to which they are computed in float64.
+    """
+
+    exact_work = 1e9  # about 20 s of one CPU
+
+    def __init__(self, examples: Examples, config: Config, solver: str):
+        self.solver = solver
+        super().__init__(examples, config)
+        if config.kernel.name == "sigmoid":
+            self.warnings = [*self.warnings, "the sigmoid kernel need not be positive semidefinite; where it is not, "
+                             "primal, dual and gap bound nothing"]  # fmt: skip
+
+    def _make_space(self):
+        if self.config.bias:
+            raise UsageError("a kernel goes without the constant feature; give --b 0")
+        self._extra_evaluations = 0
+        self._basis = None
+
+    @cached_property
+    def _rows(self) -> KernelRows:
+        """Kernel rows of the training set, laid out when they are first needed."""
+        return self._rows_of(self.X)
+
+    def _evaluations(self) -> int:
+        """Kernel values computed so far."""
+        return self._extra_evaluations + (self._rows.evaluations if "_rows" in self.__dict__ else 0)
+
+    def _fit_in_span(self, points: Csr, objective: Objective, observe, state: dict[str, Any] | None = None) -> Outcome:
+        """Exact training over the functions these points span."""
+        self._start = None
+        return self._fit_exactly(objective, observe, self._span(points), state)
+
+    def _fit_exactly(self, objective: Objective, observe, space, state: dict[str, Any] | None = None) -> Outcome:
+        """Cutting planes in the full space or in a span, with the certificate of the full problem."""
+        solver = CuttingPlane()
+        problem = Problem(objective.risk, space, objective.C, self._rule(objective))
+        start = None if state else self._scaled_start(objective.C, space)
+        progress, stopped_by = self._run(solver, problem, objective, observe, start, state)
+        converged = problem.stop.met(progress.primal, progress.dual)
+        w = progress.solution()
+        self._start, self._last_C = Start(solver.bundle, (w,)), objective.C
+        outcome = Outcome(
+            model=self._kernel_model(w, progress.cuts),
+            objective=objective,
+            progress=progress,
+            solver=self.solver,
+            converged=converged,
+            stopped_by=None if converged else stopped_by or "rounding",
+            seconds=0.0,
+            longest_cut=solver.bundle.largest_norm,
+            norm=math.sqrt(max(0.0, space.dot(w, w))),
+            multipliers=objective.c * solver.bundle.beta[1:],
+        )
+        if self._certifies():
+            model = solver.bundle.solve(objective.C, 1e-3 * problem.stop.target(progress.primal) / objective.C)
+            dual = self._dual(model.lower + 0.5 * model.squared_norm, model.w.coefficients())
+            outcome.certificate = self._bracket(self._primal(outcome.model, objective), dual)
+        elif self._basis is not None:
+            outcome.certificate = (progress.primal, math.nan)
+        if self._basis is not None:
+            outcome.details["basis"] = {"vectors": len(self._basis), "dual": progress.dual, "gap": progress.gap}
+        return outcome
+
+    def _scaled_start(self, C: float, space=None) -> Start | None:
+        if self._start is None:
+            return None
+        (w,) = self._start.points
+        return self._start._replace(points=(w, space.blend(C / self._last_C, w, 0.0, w)))
+
+    def _span(self, points):
+        """The subspace spanned by these points, which becomes the basis of the models."""
+        from svmcut.spaces.subspace import Basis, Subspace
+
+        n, config = len(self.examples), self.config
+        need, memory = 4e-6 * n * min(points.n_rows, config.reduced.basis), self._memory()
+        if need > memory:
+            raise MemoryLimitError(
+                f"{self.examples.source.path}: {points.n_rows} features of {n} rows need about {need:,.0f} MB and "
+                f"{memory:,.0f} MB are available; lower --basis"
+            )
+        self._basis = Basis(config.kernel, points, config.threads)
+        if not len(self._basis):
+            raise DataError(self.examples.source.path, "every row is zero in the feature space of the kernel")
+        exact = self._is_small(n * len(self._basis))
+        F = self._basis.features(self.X, None if exact else self._rows, self._budget() / 3)
+        self._extra_evaluations += points.n_rows**2 + exact * n * len(self._basis)
+        return Subspace(F, trace=self._certifies())
+
+    def _budget(self) -> float:
+        """Megabytes that decide how numbers are stored; the same on every machine that has as much, as models are."""
+        return min(_BUDGET, self._memory())
+
+    def _memory(self) -> float:
+        """Megabytes there are, or may be used."""
+        limit = self.config.max_memory
+        available = available_memory()
+        return min(limit or math.inf, 0.8 * available if available is not None else 4000.0)
+
+    def _certifies(self) -> bool:
+        certify = self.config.reduced.certify
+        return len(self.examples) < CERTIFIED_ROWS if certify is None else certify
+
+    def _kernel_model(self, w, cuts: int) -> KernelModel:
+        config, d = self.config, self.examples.X.n_features
+        if self._basis is not None:
+            known = self._basis.Z, self._basis.to_alpha @ w.w
+            return KernelModel(config.kernel, *known, 0.0, self._columns, d, cuts)
+        used = w.coef != 0
+        # the originals state one more than the number of features where training points are the support vectors
+        return KernelModel(config.kernel, self.X.take(w.points[used]), w.coef[used], 0.0, self._columns, d + 1, cuts)
+
+    def _primal(self, model: KernelModel, objective: Objective) -> float:
+        """1/2 |f|^2 + C R(f) of a model."""
+        squared = float(model.alpha @ self._expand(model.support, model.support, model.alpha))
+        s = self._expand(self.X, model.support, model.alpha)
+        return 0.5 * squared + objective.C * objective.risk.linearize(s).value
+
+    def _expand(self, X: Csr, Z: Csr, alpha: NDArray) -> NDArray[np.float64]:
+        """sum_k alpha_k K(z_k, .) at the rows of X, kernel values in float64 where they are not too many."""
+        values = X.n_rows * Z.n_rows
+        if X is not self.X or "_rows" not in self.__dict__ or self._is_small(values):
+            self._extra_evaluations += values
+        if self._is_small(values):
+            return self.config.kernel.expansion(X, Z, alpha, 0.0, self.config.threads)
+        if X is self.X and "_rows" in self.__dict__:
+            return self._rows.accumulate_foreign(Z, alpha)
+        blocks = [X.rows(start, min(start + _BLOCK, X.n_rows)) for start in range(0, X.n_rows, _BLOCK)]
+        return np.concatenate([self._rows_of(block).accumulate_foreign(Z, alpha) for block in blocks])
+
+    def _is_small(self, values: int) -> bool:
+        return values * (8 + self.X.nnz / max(self.X.n_rows, 1)) <= self.exact_work
+
+    def _rows_of(self, X: Csr) -> KernelRows:
+        return KernelRows(X, self.config.kernel, self.config.threads)
+
+    def _pivoted(self, candidates: NDArray) -> Csr:
+        """At most --basis of these rows, by incomplete Cholesky factorisation."""
+        from svmcut.spaces.subspace import pivoted_rows
+
+        rows = self._rows_of(self.X.take(candidates))
+        chosen = pivoted_rows(rows, self.config.reduced.basis)
+        self._extra_evaluations += rows.evaluations
+        return self.X.take(candidates[chosen])
+
+    def _dual(self, offset: float, coef: NDArray, most: float = 1.0) -> float:
+        """A lower bound of the full problem from a combination of its cuts.
+
+        C R(s) >= offset - coef.s for every s, whatever point the cuts were made at; times theta it holds too, for
+        theta up to 1 (the rest of beta goes to the flat plane) or `most`. theta maximises the bound
+        theta offset - theta^2 coef'K coef / 2.
+        """
+        points = np.flatnonzero(coef)
+        if offset <= 0 or not len(points):
+            return 0.0
+        Z = self.X.take(points)
+        squared = max(0.0, float(coef[points] @ self._expand(Z, Z, coef[points])))
+        theta = min(most, offset / squared) if squared > 0 else most
+        return theta * offset - 0.5 * theta * theta * squared
+
+    def _bracket(self, primal: float, dual: float) -> tuple[float, float]:
+        """Both, or no dual where it lies above the primal: the kernel is not positive semidefinite then."""
+        return primal, dual if dual <= primal * (1 + 1e-6) else math.nan
