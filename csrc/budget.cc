@@ -28,7 +28,8 @@ namespace {
 using svmcut::kTile;
 
 constexpr double kFold = 1e-6; /* a smaller scale goes into the coefficients */
-constexpr int64_t kWorkBetweenClocks = 1 << 21;
+constexpr double kLargestProjection = 100; /* more than this is rounding; the centre is dropped */
+constexpr int64_t kWorkBetweenClocks = 1 << 18;
 constexpr int64_t kQueriesAtOnce = 48, kTilesAtOnce = 8;
 
 double largest_norm(const svmcut_csr& X) {
@@ -196,6 +197,12 @@ void svmcut_budget::project(int64_t a, const float* row) {
     std::vector<double> x(factor.rank.size());
     for (size_t r = 0; r < x.size(); ++r) x[r] = own * row[factor.rank[r] == a ? last : factor.rank[r]];
     factor.solve(x);
+    double size = 0;
+    for (const double value : x) size += std::fabs(value);
+    if (!(size <= kLargestProjection * std::fabs(own))) {
+        ++state.removed;
+        return;
+    }
     for (size_t r = 0; r < x.size(); ++r) centres.beta[factor.rank[r]] += x[r];
 }
 

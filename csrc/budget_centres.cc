@@ -14,8 +14,9 @@ namespace svmcut {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-/* Kernel values are float32: what is left of a point outside the span of the others is known no finer. */
-constexpr double kLeastPivot = 1e-6;
+/* Kernel values are float32. What they leave of a point outside the span of the others, squared, is not taken for less
+ * than this part: the rounding of 1e-7 would be divided by it in every projection to come. */
+constexpr double kLeastPivot = 1e-4;
 
 }  // namespace
 
@@ -81,7 +82,7 @@ bool Centres::append(const Probe& probe, double weight, int32_t from) {
     }
     const Query& q = probe.query;
     float* column = points.tile.get() + count / kTile * kTile * points.d + count % kTile;
-    if (q.values) {
+    if (!q.dense) {
         for (int64_t e = 0; e < q.count; ++e) column[q.columns[e] * kTile] = q.values[e];
     } else {
         for (int64_t j = 0; j < points.d; ++j) column[j * kTile] = q.dense[j];

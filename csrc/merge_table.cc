@@ -30,8 +30,8 @@ double root(double c, double L, double u) {
         const double e = std::exp(-u), t = (1 - e) / (1 + e);
         const double slope = 1 - 0.5 * L * (1 - t * t);
         if (!(slope > 0)) return u; /* at the double root of m = 1/2, L = 2 */
-        const double next = u - (u - c - L * t) / slope;
-        if (!(next < u - 1e-14 * (1 + u))) return std::min(u, std::max(next, 0.0));
+        const double next = std::max(0.0, u - (u - c - L * t) / slope);
+        if (!(next < u - 1e-14 * (1 + u))) return std::min(u, next);
         u = next;
     }
     return u;

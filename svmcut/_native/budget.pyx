@@ -160,14 +160,14 @@ cdef class Budget:
     def expansion(self):
         """(m, d) float32 centres and (m,) float64 coefficients."""
         cdef svmcut_budget_state state = self._read()
-        arrays = {"centres": np.empty((state.centres, self.X.n_features), np.float32), "beta": np.empty(state.centres)}
+        arrays = {"Z": np.empty((state.centres, self.X.n_features), np.float32), "beta": np.empty(state.centres)}
         self._save(arrays)
-        return arrays["centres"], arrays["beta"] * state.scale
+        return arrays["Z"], arrays["beta"] * state.scale
 
     cdef svmcut_budget_arrays _arrays(self, arrays):
         cdef svmcut_budget_arrays to
         places = {name: _first(array) for name, array in arrays.items()}
-        to.centres = <float*><size_t>places.get("centres", 0)
+        to.centres = <float*><size_t>places.get("Z", 0)
         to.beta = <double*><size_t>places.get("beta", 0)
         to.owner = <int32_t*><size_t>places.get("owner", 0)
         to.alpha = <float*><size_t>places.get("alpha", 0)
@@ -184,7 +184,7 @@ cdef class Budget:
 
     def _shapes(self, counts):
         n, m = self.X.n_rows, counts["centres"]
-        shapes = {"centres": ((m, self.X.n_features), np.float32), "beta": ((m,), np.float64),
+        shapes = {"Z": ((m, self.X.n_features), np.float32), "beta": ((m,), np.float64),
                   "owner": ((m,), np.int32)}
         if self._options.dual:
             shapes["alpha"] = ((n,), np.float32)

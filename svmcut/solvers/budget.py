@@ -36,6 +36,8 @@ from svmcut.solvers.smo import KernelProblem
 
 #: Rows by which f is judged, and looks an epoch where those cost little beside the steps.
 SAMPLE, LOOKS = 4096, 4
+#: What a look finds out.
+VALUES = ("sampled_primal", "held_out_error", "model_dual")
 
 
 class Centres(NamedTuple):
@@ -116,7 +118,7 @@ class BudgetedSolver:
         self._score, self._primal = (math.inf, math.inf), problem.C * n
         if state is not None:
             run.restore(state)
-            self._values = {name: float(state[name]) for name in ("sampled_primal", "held_out_error") if name in state}
+            self._values = {name: float(state[name]) for name in VALUES if name in state}
             self._score = float(state["best_error"]), float(state["best_primal"])
             self._primal, spent = float(state["primal"]), float(state["spent"])
             self._best = Centres(np.array(state["best_Z"]), np.array(state["best_beta"]))
