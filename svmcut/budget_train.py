@@ -7,7 +7,7 @@ import dataclasses
 import importlib
 import math
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from svmcut.errors import MemoryLimitError, TrainingError
 from svmcut.models import KernelModel
 from svmcut.solvers.smo import KernelProblem
 from svmcut.span_train import SpanTrainer
-from svmcut.train import Outcome
+from svmcut.train import Outcome, Trainer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,20 +62,31 @@ class BudgetTrainer(SpanTrainer):
         cost: float | None,
         example_cost: float | None,
         observe: Callable[[Progress, Objective], None] | None = None,
+        state: dict[str, Any] | None = None,
     ) -> Outcome:
         """As Trainer.fit; training ends after the epochs that were asked for, and the polish by Trainer's rule."""
         objective = self.objective(cost, example_cost)
         began = time.perf_counter()
-        solver = self._solver()
+        self._found = self._polisher = None
+        if state is None or state["found"] is None:
+            outcome = self._fit_budget(objective, observe, state)
+        else:
+            outcome = self._polished(state["found"], objective, observe, state)
+        outcome.seconds = time.perf_counter() - began
+        outcome.kernel_evaluations += self._evaluations()
+        return outcome
+
+    def state(self) -> dict[str, Any]:
+        """As Trainer.state; beside it the centres, once they are found."""
+        return {**Trainer.state(self._polisher or self), "found": self._found}
+
+    def _fit_budget(self, objective: Objective, observe, state: dict[str, Any] | None) -> Outcome:
+        """The steps on a budget, and the polish unless the options say otherwise."""
+        solver = self._make_solver()
         signs = np.ascontiguousarray(self.risk.signs, np.float64)
         problem = KernelProblem(self.X, signs, self.config.kernel, objective.C)
-
-        def at_looks(progress, objective):
-            if solver.looked:
-                observe(progress, objective)
-
         try:
-            progress, stopped_by = self._run(solver, problem, objective, at_looks if observe is not None else None)
+            progress, stopped_by = self._run(solver, problem, objective, observe, None, state)
         except MemoryError as error:
             raise MemoryLimitError(f"{self.examples.source.path}: {error}") from None
         centres = progress.solution()
@@ -86,21 +97,19 @@ class BudgetTrainer(SpanTrainer):
         model = KernelModel(
             self.config.kernel, Z, beta, 0.0, self._columns, self.examples.X.n_features, len(self.examples)
         )
-        if self.config.reduced.polish and stopped_by is None and len(beta):
-            outcome = self._polished(model, objective, observe)
-        else:
-            outcome = self._bare(model, objective, progress, solver)
-            outcome.converged, outcome.stopped_by = stopped_by is None, stopped_by
         counts = solver.counts()
-        outcome.details["budget"] = {
+        details = {
             "centres": len(beta), "epochs": progress.passes, "steps": progress.iteration, "moves": counts["moves"],
             "maintained": counts["maintained"], "dropped": counts["removed"], **solver.judged(),
         }  # fmt: skip
-        outcome.seconds = time.perf_counter() - began
-        outcome.kernel_evaluations = counts["evaluations"] + self._evaluations()
-        return outcome
+        found = {"model": model, "details": details, "evaluations": counts["evaluations"]}
+        if self.config.reduced.polish and stopped_by is None and len(beta):
+            return self._polished(found, objective, observe)
+        outcome = self._bare(model, objective, progress, solver)
+        outcome.converged, outcome.stopped_by = stopped_by is None, stopped_by
+        return _with_found(outcome, found)
 
-    def _solver(self) -> BudgetedSolver:
+    def _make_solver(self) -> BudgetedSolver:
         config, reduced = self.config, self.config.reduced
         module, cls = SOLVERS[self.solver]
         return getattr(importlib.import_module(module), cls)(
@@ -121,18 +130,19 @@ class BudgetTrainer(SpanTrainer):
             model, objective, progress, self.solver, True, None, 0.0, 0.0, math.sqrt(max(0.0, squared)), np.zeros(0)
         )
 
-    def _polished(self, model: KernelModel, objective: Objective, observe) -> Outcome:
+    def _polished(self, found: dict[str, Any], objective: Objective, observe, state=None) -> Outcome:
         """Exact training in the span of the centres, on all rows or on as many as POLISH_MB allows."""
+        self._found, model = found, found["model"]
         n, Z = len(self.examples), model.support
         m = max(10 * Z.n_rows, int(POLISH_MB / (4e-6 * Z.n_rows)))
         if n <= m:
-            return self._fit_in_span(Z, objective, observe)
+            return _with_found(self._fit_in_span(Z, objective, observe, state), found)
         rows = np.sort(np.random.default_rng(self.config.seed).choice(n, m, replace=False))
         examples = Examples(self.X.take(rows), self.examples.y[rows], None, None, self.examples.source)
         reduced = dataclasses.replace(self.config.reduced, certify=False)
         trainer = SpanTrainer(examples, dataclasses.replace(self.config, reduced=reduced), self.solver)
-        trainer._began = self._began
-        outcome = trainer._fit_in_span(Z, trainer.objective(None, objective.C * n / m), observe)
+        trainer._began, self._polisher = self._began, trainer
+        outcome = trainer._fit_in_span(Z, trainer.objective(None, objective.C * n / m), observe, state)
         self._extra_evaluations += trainer._evaluations()
         outcome.objective = objective
         polished = dataclasses.replace(
@@ -142,9 +152,15 @@ class BudgetTrainer(SpanTrainer):
         outcome.model = polished if primals[0] <= primals[1] else model
         outcome.certificate = (min(primals), math.nan)
         outcome.details["basis"]["rows"] = m
-        return outcome
+        return _with_found(outcome, found)
 
     def _parts(self, model: KernelModel, objective: Objective) -> tuple[float, float]:
         """|f|^2 and the sum of the losses."""
         squared = float(model.alpha @ self._expand(model.support, model.support, model.alpha))
         return squared, objective.risk.linearize(self._expand(self.X, model.support, model.alpha)).value
+
+
+def _with_found(outcome: Outcome, found: dict[str, Any]) -> Outcome:
+    outcome.details["budget"] = found["details"]
+    outcome.kernel_evaluations = found["evaluations"]
+    return outcome

@@ -228,9 +228,11 @@ class Trainer:
         """The last Progress, and "limit" or "interrupt" where one of them ended the run."""
         config, self._solver = self.config, solver
         progress, stopped_by = None, None
+        known = (("start", start), ("state", state and state["solver"]))
+        given = {name: value for name, value in known if value is not None}
         try:
             with watched_signals():
-                for progress in solver.steps(problem, start, state and state["solver"]):
+                for progress in solver.steps(problem, **given):
                     if observe is not None:
                         observe(progress, objective)
                     late = config.time_limit is not None and time.perf_counter() - self._began >= config.time_limit

@@ -25,8 +25,8 @@ from svmcut.kernels import Kernel
 from svmcut.models import KernelModel, LinearModel
 from svmcut.train import state_classes
 
-TOKENS = (b"0", b"-1", b"2147483648", b"99999999999999999999", b"nan", b"1e999", b":", b"#", b"\n", b"\0", b" ", b"\xff",
-          b"1:1", b"SVM-light Version V6.20", b"{}", b"[", b'"')  # fmt: skip
+TOKENS = (b"0", b"-1", b"2147483648", b"99999999999999999999", b"nan", b"1e999", b":", b"#", b"\n", b"\0", b" ",
+          b"\xff", b"1:1", b"SVM-light Version V6.20", b"{}", b"[", b'"')  # fmt: skip
 
 
 def mutated(choose, data):

@@ -187,6 +187,8 @@ class Training:
     def _observe(self, progress, objective) -> None:
         if self._checkpoints is not None:
             self._checkpoints.take(self._snapshot)
+        if not progress.report:
+            return
         self._say(report.iteration_line(progress, objective, self.options.algorithm))
         if self._trace is not None:
             self._trace.write((report.trace_line(progress, objective) + "\n").encode())

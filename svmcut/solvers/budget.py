@@ -71,7 +71,7 @@ class BudgetedSolver:
     Attributes
     ----------
     looked : bool
-        Whether the last Progress came with a look and not only to say that time has passed.
+        Whether the last Progress came with a look and not only to say that time has passed, as its `report` says too.
     """
 
     name = ""
@@ -126,6 +126,9 @@ class BudgetedSolver:
         last = math.ceil(self.epochs * len(y)) if self.max_steps is None else self.max_steps
         last = max(1, min(last, math.ceil(self.epochs * len(y))))
         done = run.counts()["steps"]
+        if done >= last:  # a run that had ended says so once more
+            self._spent, self.looked = spent, True
+            yield self._progress()
         while done < last:
             epoch, place = divmod(done, len(y))
             j = place * looks // len(y) + 1
@@ -201,5 +204,5 @@ class BudgetedSolver:
             extra["projected"] = extra.pop("merged")
         return Progress(
             counts["steps"], counts["steps"] / n, self._primal, dual, self._primal - dual, self._spent, self.solution,
-            0, counts["centres"], 0.0, 0.0, counts["evaluations"], extra,
+            0, counts["centres"], 0.0, 0.0, counts["evaluations"], extra, self.looked,
         )  # fmt: skip

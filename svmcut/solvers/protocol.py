@@ -34,6 +34,8 @@ class Progress(NamedTuple):
         Kernel values computed so far, where there is a kernel.
     extra : mapping of str to float, or None
         What else a solver without certificate says of its state, by name.
+    report : bool
+        Whether this is worth a line; False where only time has passed.
     """
 
     iteration: int
@@ -49,6 +51,7 @@ class Progress(NamedTuple):
     risk: float = 0.0
     evaluations: int | None = None
     extra: Mapping[str, float] | None = None
+    report: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,8 @@ RUNS = {
     "kernel cutting-plane": ("learn", "small", *RBF, "--solver", "cutting-plane", "-e", "5"),
     "subspace": ("learn", "small", *RBF, "--solver", "subspace", "--k", "100"),
     "sampled-cuts": ("learn", "small", *RBF, "--solver", "sampled-cuts", "--k", "100"),
+    "bsca": ("learn", "small", *RBF, "--solver", "bsca", "--budget", "50", "--epochs", "1"),
+    "bsgd": ("learn", "small", *RBF, "--solver", "bsgd", "--budget", "50", "--epochs", "1"),
     "constant-cuts": ("learn", "small", *RBF, "--solver", "constant-cuts", "--k", "100", "--sample-size", "100"),
 }
 
