@@ -134,11 +134,38 @@ inline void sparse_row(const Query& query, const float* tile, const float* norm,
     }
 }
 
+/* As sparse_row on points of zeros and ones: a product with 1 is exact, so the sums are the same. */
+template <int kType>
+inline void bit_row(const Query& query, const uint64_t* bits, const float* norm, const Shape& shape, float* out) {
+    const Lane own = all(own_term(kType, query));
+    Bits lane;
+    for (int r = 0; r < kWidth; ++r) lane[r] = 1u << r;
+    Lane sum[kTile / kWidth] = {};
+    for (int64_t e = 0; e < query.count; ++e) {
+        uint64_t word = bits[query.columns[e]];
+        const Lane value = all(query.values[e]);
+#pragma GCC unroll 16
+        for (int r = 0; r < kTile / kWidth; ++r, word >>= kWidth) {
+            const auto set = ((static_cast<uint32_t>(word) - Bits{}) & lane) != 0;
+            sum[r] = set ? sum[r] + value : sum[r];
+        }
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < kTile / kWidth; ++r)
+        store(out + r * kWidth, finish<kType>(sum[r], norm + r * kWidth, own, shape));
+}
+
 template <int kType>
 void tile_rows(const Points& P, const Query* queries, int64_t count, int64_t t, const Shape& shape, float* out,
                int64_t stride) {
-    const float *tile = P.tile.get() + t * P.d * kTile, *norm = P.norm.get() + t * kTile;
+    const float* norm = P.norm.get() + t * kTile;
     int64_t k = 0;
+    if constexpr (kType != 4)
+        if (P.layout == Layout::kBits) {
+            for (; k < count; ++k) bit_row<kType>(queries[k], P.bits.get() + t * P.d, norm, shape, out + k * stride);
+            return;
+        }
+    const float* tile = P.tile.get() + t * P.d * kTile;
     if (queries[0].dense) {
         for (; k + kQueries <= count; k += kQueries)
             for (int64_t at = 0; at < kTile; at += kBlockSpan * kWidth)

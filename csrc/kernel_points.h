@@ -31,7 +31,8 @@ Lines<T> lines(int64_t count) {
 enum class Layout {
     kProducts,    /* tiles of all features, x.z in float32 */
     kDifferences, /* tiles of all features, |x - z|^2 term by term in float32: no cancellation */
-    kColumns      /* lists of points by feature, x.z in float64 */
+    kColumns,     /* lists of points by feature, x.z in float64 */
+    kBits         /* features that are 0 or 1, one bit each: the same sums as kProducts from a 32nd of the memory */
 };
 
 /* K(x, x) from |x|^2. */
@@ -45,6 +46,7 @@ struct Points {
     Layout layout;
     int64_t n, d, tiles;
     Lines<float> tile;     /* (tiles, d, kTile) */
+    Lines<uint64_t> bits;  /* (tiles, d): bit p of a word is point p of the tile */
     Lines<float> norm;     /* (tiles * kTile): |x|^2 */
     Lines<double> squared; /* (n): |x|^2 */
     Lines<int64_t> start;  /* (d + 1) */

@@ -117,17 +117,23 @@ bool Points::build(const svmcut_csr& rows, const svmcut_kernel& K, const int64_t
     }
     std::fill_n(start.get(), d + 1, 0);
     int64_t nnz = 0;
+    bool binary = true;
     for (int64_t p = 0; p < n; ++p) {
         const int64_t row = order ? order[p] : p;
-        for (int64_t e = X.indptr[row]; e < X.indptr[row + 1]; ++e) ++start[X.indices[e]];
+        for (int64_t e = X.indptr[row]; e < X.indptr[row + 1]; ++e) {
+            ++start[X.indices[e]];
+            binary = binary && (X.data[e] == 1.0f || X.data[e] == 0.0f);
+        }
         nnz += X.indptr[row + 1] - X.indptr[row];
     }
     if (wanted >= 0) {
         layout = static_cast<Layout>(wanted);
+        if (layout == Layout::kBits && !binary) layout = Layout::kProducts;
     } else if (columns_pay(n, d, nnz, start.get())) {
         layout = Layout::kColumns;
     } else {
         layout = tile_layout(K, d, largest);
+        if (layout == Layout::kProducts && binary && nnz * 2 < n * d) layout = Layout::kBits;
     }
     if (layout == Layout::kColumns) {
         point = lines<int32_t>(nnz);
@@ -150,16 +156,30 @@ bool Points::build(const svmcut_csr& rows, const svmcut_kernel& K, const int64_t
     }
     start.reset();
     tile.reset();
-    tile = lines<float>(tiles * kTile * d);
+    bits.reset();
     norm = lines<float>(tiles * kTile);
-    if (!tile || !norm) return false;
-    std::fill_n(tile.get(), tiles * kTile * d, 0.0f);
+    if (!norm) return false;
     std::fill_n(norm.get(), tiles * kTile, 0.0f);
+    for (int64_t p = 0; p < n; ++p) norm[p] = static_cast<float>(squared[p]);
+    if (layout == Layout::kBits) {
+        bits = lines<uint64_t>(tiles * d);
+        if (!bits) return false;
+        std::fill_n(bits.get(), tiles * d, 0);
+        for (int64_t p = 0; p < n; ++p) {
+            const int64_t row = order ? order[p] : p;
+            uint64_t* word = bits.get() + p / kTile * d;
+            for (int64_t e = X.indptr[row]; e < X.indptr[row + 1]; ++e)
+                word[X.indices[e]] |= static_cast<uint64_t>(X.data[e] != 0.0f) << (p % kTile);
+        }
+        return true;
+    }
+    tile = lines<float>(tiles * kTile * d);
+    if (!tile) return false;
+    std::fill_n(tile.get(), tiles * kTile * d, 0.0f);
     for (int64_t p = 0; p < n; ++p) {
         const int64_t row = order ? order[p] : p;
         float* column = tile.get() + p / kTile * kTile * d + p % kTile;
         for (int64_t e = X.indptr[row]; e < X.indptr[row + 1]; ++e) column[X.indices[e] * kTile] = X.data[e];
-        norm[p] = static_cast<float>(squared[p]);
     }
     return true;
 }
@@ -180,7 +200,7 @@ bool Queries::build(const Points& P, const svmcut_csr& X, const int64_t* rows, i
         }
         entries += q.count;
     }
-    if (P.layout == Layout::kColumns) return true;
+    if (P.layout == Layout::kColumns || P.layout == Layout::kBits) return true;
     const double full = (count < 6 ? 0.8 : 0.5) * static_cast<double>(P.d) * static_cast<double>(count);
     if (P.layout == Layout::kProducts && static_cast<double>(entries) < full) return true;
     dense = lines<float>(count * P.d);

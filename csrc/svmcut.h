@@ -65,7 +65,7 @@ svmcut_kernel_rows* svmcut_kernel_rows_new(const svmcut_csr* X, const svmcut_ker
                                            int instructions);
 void svmcut_kernel_rows_delete(svmcut_kernel_rows* rows);
 
-/* 0 tiles and products, 1 tiles and differences, 2 lists by feature. */
+/* 0 tiles and products, 1 tiles and differences, 2 lists by feature, 3 bits. */
 int svmcut_kernel_rows_layout(const svmcut_kernel_rows* rows);
 
 /* out[p] = K(x_p, x_p) */

@@ -76,7 +76,7 @@ def kernel_scores(X, support, const double[::1] alpha, kernel, double b, int thr
 
 
 INSTRUCTIONS = {"fastest": 0, "portable": 1, "avx2": 2}
-LAYOUTS = ("products", "differences", "columns")
+LAYOUTS = ("products", "differences", "columns", "bits")
 
 
 cdef class KernelRows:
@@ -91,8 +91,8 @@ cdef class KernelRows:
         Results have the same bytes for any number.
     instructions : {"fastest", "portable", "avx2"}
         What the machine lacks falls back.
-    layout : {"products", "differences", "columns"} or None
-        None for the one that suits.
+    layout : {"products", "differences", "columns", "bits"} or None
+        None for the one that suits; "bits" is "products" where a value is neither 0 nor 1.
 
     Attributes
     ----------
@@ -101,7 +101,8 @@ cdef class KernelRows:
         Kernel values computed so far.
     layout : str
         "products" and "differences" hold all features of 64 points together, 4 n d bytes; "columns", for text, the
-        points of every feature, 8 nnz bytes.
+        points of every feature, 8 nnz bytes; "bits", for features of zeros and ones, the same values as "products"
+        from n d / 8 bytes.
 
     Raises
     ------

@@ -17,11 +17,13 @@ SHAPES = {
     "dense": (130, 20, 1.0, "products"),
     "sparse": (200, 50, 0.15, "products"),
     "text": (130, 3000, 0.01, "columns"),
+    "binary": (200, 50, 0.15, "bits"),
 }
 
 
-def points(rng, n, d, density):
-    return np.where(rng.random((n, d)) < density, rng.normal(size=(n, d)), 0).astype(np.float32)
+def points(rng, n, d, density, shape=""):
+    values = np.ones((n, d)) if shape == "binary" else rng.normal(size=(n, d))
+    return np.where(rng.random((n, d)) < density, values, 0).astype(np.float32)
 
 
 def kernel_of(name):
@@ -33,7 +35,7 @@ def kernel_of(name):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_blocks_rows_and_sums_are_their_definition(rng, shape, name, instructions):
     n, d, density, layout = SHAPES[shape]
-    X, kernel = points(rng, n, d, density), kernel_of(name)
+    X, kernel = points(rng, n, d, density, shape), kernel_of(name)
     truth = matrix(kernel, X, X)
     rows = KernelRows(Csr.from_dense(X), kernel, 1, instructions)
     block = rows.block(np.arange(n))
@@ -50,7 +52,7 @@ def test_blocks_rows_and_sums_are_their_definition(rng, shape, name, instruction
 @pytest.mark.parametrize("shape", SHAPES)
 def test_foreign_rows_and_parts(rng, shape):
     n, d, density, _ = SHAPES[shape]
-    X, kernel = points(rng, n, d, density), kernel_of("rbf")
+    X, kernel = points(rng, n, d, density, shape), kernel_of("rbf")
     rows = KernelRows(Csr.from_dense(X), kernel)
     foreign = points(rng, 7, d + 3, density)
     wide = np.pad(X, ((0, 0), (0, 3)))
@@ -59,6 +61,18 @@ def test_foreign_rows_and_parts(rng, shape):
     assert np.array_equal(rows.block_between([n - 1, 0], some), rows.block([n - 1, 0])[:, some])
     sums = rows.accumulate_foreign(Csr.from_dense(foreign), np.ones(7))
     assert sums == pytest.approx(matrix(kernel, foreign, wide).sum(0), abs=2e-5)
+
+
+@pytest.mark.parametrize("instructions", INSTRUCTIONS)
+@pytest.mark.parametrize("name", KERNELS)
+def test_bits_have_the_bytes_of_products(rng, name, instructions):
+    X = Csr.from_dense(points(rng, 200, 50, 0.15, "binary"))
+    bits, products = (KernelRows(X, kernel_of(name), 1, instructions, layout) for layout in ("bits", "products"))
+    assert (bits.layout, products.layout) == ("bits", "products")
+    assert np.array_equal(bits.block(np.arange(200)), products.block(np.arange(200)))
+    foreign = Csr.from_dense(points(rng, 9, 55, 0.3))
+    assert np.array_equal(bits.against(foreign), products.against(foreign))
+    assert KernelRows(foreign, kernel_of(name), 1, instructions, "bits").layout == "products"
 
 
 @pytest.mark.parametrize("shape", ["dense", "text"])
