@@ -124,9 +124,9 @@ class KernelCutTrainer(SpanTrainer):
 
     def _polished(self, sampled: dict[str, Any], objective: Objective, observe, state=None) -> Outcome:
         """Exact training in the span of the points with the largest coefficients."""
-        self._sampled, k, cuts = sampled, self.config.reduced.basis, sampled["cuts"]
-        heavy = np.argsort(-np.abs(sampled["coef"]), kind="stable")[: max(20 * k, 2000)]
-        outcome = self._fit_in_span(self._pivoted(np.sort(sampled["points"][heavy])), objective, observe, state)
+        self._sampled, cuts = sampled, sampled["cuts"]
+        points = self._heaviest(sampled["points"], sampled["coef"])
+        outcome = self._fit_in_span(points, objective, observe, state)
         if not outcome.primal <= cuts["primal"]:
             outcome.warnings.append(
                 f"the sampled cuts alone reached {cuts['primal']:.6g}, less than the polish in the span of "

@@ -33,9 +33,13 @@ class KernelOptions:
     maintenance : {"merge", "project", "remove"} or None
         What becomes of a centre beyond the budget; None by kernel.
     sampling : {"shuffled", "independent", "adaptive"}
-        Which example budgeted training visits next.
+        Which example stochastic and budgeted training visit next.
     hold_out : float
-        Part of the examples that budgeted training keeps aside to choose among its states.
+        Part of the examples that stochastic and budgeted training keep aside to choose among their states.
+    nu : float or None
+        Mean slack of the stochastic batch perceptron, at |w| = 1; None to find it from C.
+    average : {"suffix", "full"}
+        Iterates that are averaged: of the last half, or all.
     """
 
     sample_size: int = 400
@@ -50,6 +54,8 @@ class KernelOptions:
     maintenance: str | None = None
     sampling: str = "shuffled"
     hold_out: float = 0.0
+    nu: float | None = None
+    average: str = "suffix"
 
     def maintenance_for(self, kernel: Kernel) -> str:
         """Merging where the kernel allows it; projection needs a positive definite one."""
@@ -58,8 +64,11 @@ class KernelOptions:
         return {"rbf": "merge", "sigmoid": "remove"}.get(kernel.name, "project")
 
 
-#: Solvers that work on kernel values, the linear kernel's among them.
-KERNEL_SOLVERS = ("smo", "subspace", "sampled-cuts", "constant-cuts", "bsca", "bsgd")
+#: Solvers of the hinge loss that go step by step, those on a budget, and all that work on kernel values, the linear
+#: kernel's among them.
+STOCHASTIC_SOLVERS = ("sbp", "pegasos", "sdca", "perceptron")
+BUDGET_SOLVERS = ("bsca", "bsgd")
+KERNEL_SOLVERS = ("smo", "subspace", "sampled-cuts", "constant-cuts", *BUDGET_SOLVERS, *STOCHASTIC_SOLVERS)
 #: Rows up to which "auto" takes smo, and exact cutting planes, whose Gram matrix has n^2 values.
 SMO_ROWS, GRAM_ROWS = 50_000, 10_000
 

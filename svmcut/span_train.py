@@ -52,7 +52,7 @@ class SpanTrainer(Trainer):
     exact_work = 1e9  # about 20 s of one CPU
 
     def __init__(self, examples: Examples, config: Config, solver: str):
-        self.solver = solver
+        self.solver, self._last_squared = solver, math.nan
         super().__init__(examples, config)
         if config.kernel.name == "sigmoid":
             self.warnings = [*self.warnings, "the sigmoid kernel need not be positive semidefinite; where it is not, "
@@ -181,6 +181,11 @@ class SpanTrainer(Trainer):
     def _rows_of(self, X: Csr) -> KernelRows:
         return KernelRows(X, self.config.kernel, self.config.threads)
 
+    def _heaviest(self, points: NDArray, coef: NDArray) -> Csr:
+        """At most --basis of these rows, chosen from those with the largest coefficients."""
+        heavy = np.argsort(-np.abs(coef), kind="stable")[: max(20 * self.config.reduced.basis, 2000)]
+        return self._pivoted(np.sort(points[heavy]))
+
     def _pivoted(self, candidates: NDArray) -> Csr:
         """At most --basis of these rows, by incomplete Cholesky factorisation."""
         from svmcut.spaces.subspace import pivoted_rows
@@ -201,7 +206,7 @@ class SpanTrainer(Trainer):
         if offset <= 0 or not len(points):
             return 0.0
         Z = self.X.take(points)
-        squared = max(0.0, float(coef[points] @ self._expand(Z, Z, coef[points])))
+        squared = self._last_squared = max(0.0, float(coef[points] @ self._expand(Z, Z, coef[points])))
         theta = min(most, offset / squared) if squared > 0 else most
         return theta * offset - 0.5 * theta * theta * squared
 

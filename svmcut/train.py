@@ -16,7 +16,13 @@ from svmcut._native.interrupt import watched_signals
 from svmcut.checks import check_memory, check_queries, label_warnings, rank_warnings
 from svmcut.data import Examples
 from svmcut.errors import TrainingError, UsageError
-from svmcut.kernel_options import KERNEL_SOLVERS, KernelOptions, choose_kernel_solver
+from svmcut.kernel_options import (
+    BUDGET_SOLVERS,
+    KERNEL_SOLVERS,
+    STOCHASTIC_SOLVERS,
+    KernelOptions,
+    choose_kernel_solver,
+)
 from svmcut.kernels import Kernel
 from svmcut.models import LinearModel
 from svmcut.outcomes import Objective, Outcome
@@ -300,10 +306,14 @@ def make_trainer(examples: Examples, config: Config):
         from svmcut.kernel_train import KernelTrainer
 
         return KernelTrainer(examples, config)
-    if name in ("bsca", "bsgd"):
+    if name in BUDGET_SOLVERS:
         from svmcut.budget_train import BudgetTrainer
 
         return BudgetTrainer(examples, config, name)
+    if name in STOCHASTIC_SOLVERS:
+        from svmcut.stochastic_train import StochasticTrainer
+
+        return StochasticTrainer(examples, config, name)
     from svmcut.kernel_cuts import KernelCutTrainer
 
     return KernelCutTrainer(examples, config, name)

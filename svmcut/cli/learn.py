@@ -36,8 +36,11 @@ def switches(command):
     """A decorator that adds the options that are on or off."""
     for names, text in (
         ("--progress/--no-progress", "Progress bar on stderr; by default on a terminal."),
-        ("--polish/--no-polish", "After sampled cuts, bsca and bsgd, exact training in the span of their points. "
-         "Default on."),
+        (
+            "--polish/--no-polish",
+            "Exact training in the span of the points that sampled cuts, bsca, bsgd, sbp, pegasos, "
+            "sdca or perceptron chose. Default on, for the last four off.",
+        ),
         ("--certify/--no-certify", "With a kernel, compute a dual bound and the gap; by default below 50,000 rows."),
     ):
         command = click.option(names, default=None, help=text)(command)
@@ -64,7 +67,7 @@ Examples:
 @click.option(
     "--free-bias/--no-free-bias",
     default=None,
-    help="Unregularised bias of kernel trainers; on for --solver smo, off where auto chose.",
+    help="Unregularised bias of kernel trainers; on for --solver smo and sbp, off where auto chose.",
 )
 @click.argument("example_file", metavar="EXAMPLE_FILE")
 @click.argument("model_file", metavar="[MODEL_FILE]", default="svm_struct_model")

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from svmcut.cli.kinds import ANY, PATH, TEXT, Cost, Kind, costs, integer, number, one_of
 from svmcut.errors import UsageError
+from svmcut.kernel_options import BUDGET_SOLVERS, STOCHASTIC_SOLVERS
 from svmcut.machine import usable_cpus
 
 LOSSES = {
@@ -18,15 +19,15 @@ LOSSES = {
 RESCALINGS = {"slack": 1, "margin": 2}
 KERNELS = {"linear": 0, "polynomial": 1, "rbf": 2, "sigmoid": 3}
 RANK_LOSSES = {"swapped-pairs": 1, "swapped-fraction": 2, "pairs": None}
-SOLVERS = ("auto", "cutting-plane", "dual-cd", "newton", "smo", "subspace", "sampled-cuts", "constant-cuts", "bsca",
-           "bsgd")  # fmt: skip
+SOLVERS = ("auto", "cutting-plane", "dual-cd", "newton", "smo", "subspace", "sampled-cuts", "constant-cuts",
+           *BUDGET_SOLVERS, *STOCHASTIC_SOLVERS)  # fmt: skip
 #: Trainers of the linear hinge loss.
 LINEAR_ONLY = ("dual-cd", "newton")
 SAMPLED_LOSSES = ("error-rate", "roc-area", *RANK_LOSSES)
 #: Solvers that work on kernel values, -t 0 among them, and the losses they train for (None for all).
 KERNEL_SOLVERS = {
     "smo": ("error-rate",), "subspace": None, "sampled-cuts": SAMPLED_LOSSES, "constant-cuts": ("error-rate",),
-    "bsca": ("error-rate",), "bsgd": ("error-rate",),
+    **dict.fromkeys((*BUDGET_SOLVERS, *STOCHASTIC_SOLVERS), ("error-rate",)),
 }  # fmt: skip
 #: Measures --select knows, and whether more is better.
 MEASURES = {
@@ -70,7 +71,7 @@ LEARN = (
     Option("bias", ("--b", "--bias"), ANY, "Value of the regularised constant feature; 0 for none.", MAIN),
     Option("solver", ("--solver",), one_of(SOLVERS),
            "auto, cutting-plane, dual-cd or newton; with kernels auto, cutting-plane, smo, subspace, sampled-cuts, "
-           "constant-cuts, bsca or bsgd.", MAIN),
+           "constant-cuts, bsca, bsgd, sbp, pegasos, sdca or perceptron.", MAIN),
     Option("algorithm", ("-w",), integer(0, 9),
            "svm_perf's algorithm number 0-4 or 9; all lead to the same optimum.", MAIN),
     Option("epsilon", ("-e", "--epsilon"), number(0, above=True),
@@ -80,9 +81,13 @@ LEARN = (
            "Stop when (primal - dual) / primal is at most this, instead of --epsilon.", STOP),
     Option("max_iterations", ("--max-iterations",), integer(1),
            "Stop after so many iterations, write the best model so far and exit with 3.", STOP),
+    Option("time_limit", ("--time-limit",), number(0, above=True), "The same after so many seconds.", STOP),
     Option("epochs", ("--epochs",), number(0, above=True),
            "Passes over the examples of stochastic and budgeted trainers. Default 10, sbp 3.", STOP),
-    Option("time_limit", ("--time-limit",), number(0, above=True), "The same after so many seconds.", STOP),
+    Option("hold_out", ("--hold-out",), number(0, 0.9),
+           "Part of the examples, 0.1 for a tenth, that bsca, bsgd, sbp, pegasos, sdca and perceptron do not train on but "
+           "choose their best state by; the last four end once its error has not fallen in the second half of the run so "
+           "far. Default 0: the best state by the primal value.", STOP),
     Option("validate", ("--validate",), PATH, "Measure every model on the examples of this file.", STOP),
     Option("select", ("--select",), one_of(tuple(MEASURES)),
            "Write the model that is best by this measure on --validate as MODEL_FILE too.", STOP),
@@ -109,11 +114,13 @@ LEARN = (
            "What bsca and bsgd do with a support vector too many: merge it with another (the rbf kernel only, its "
            "default), project it on the others (default of linear and polynomial) or remove it (of sigmoid).", KERNEL),
     Option("sampling", ("--sampling",), one_of(SAMPLING),
-           "Examples bsca and bsgd visit: shuffled (the default) in a new order every epoch, independent draws, or "
-           "adaptive, more often where that raised the dual (bsca only).", KERNEL),
-    Option("hold_out", ("--hold-out",), number(0, 0.9),
-           "Part of the examples, 0.1 for a tenth, that bsca and bsgd do not visit but choose their best state by. "
-           "Default 0: by the primal value on a sample.", KERNEL),
+           "Examples bsca, bsgd, pegasos, sdca and perceptron visit: shuffled (the default) in a new order every epoch, "
+           "independent draws, or adaptive, more often where that raised the dual (bsca only).", KERNEL),
+    Option("nu", ("--nu",), number(0),
+           "sbp: mean slack of the examples at |w| = 1, in place of the one C stands for; C serves the reported "
+           "objective alone then.", KERNEL),
+    Option("average", ("--average",), one_of(("suffix", "full")),
+           "sbp: the model is the average of the last half of the iterates (suffix, the default), or of all.", KERNEL),
     Option("threads", ("--threads",), integer(1, 4096), "Threads; the model's bytes do not depend on it.", RUN),
     Option("seed", ("--seed",), integer(0), "Seed of whatever is drawn at random.", RUN),
     Option("max_memory", ("--max-memory",), number(0, above=True), "Refuse work that needs more megabytes.", RUN),
@@ -217,11 +224,13 @@ class LearnOptions:
     basis_size: int = 500
     sample_size: int = 400
     patience: int = 5
-    polish: bool = True
+    polish: bool | None = None
     certify: bool | None = None
     budget: int = 500
     epochs: float | None = None
     maintenance: str | None = None
+    nu: float | None = None
+    average: str = "suffix"
     sampling: str = "shuffled"
     hold_out: float = 0.0
     recompute: int = 0
@@ -309,16 +318,15 @@ def check_kernel(options: LearnOptions) -> None:
             "for an unregularised bias)"
         )
     solver = solver_name(options)
-    if options.free_bias and solver not in ("auto", "smo"):
-        raise UsageError(f"solver '{solver}' has no unregularised bias; use --solver smo")
+    if options.free_bias and solver not in ("auto", "smo", "sbp"):
+        raise UsageError(f"solver '{solver}' has no unregularised bias; use --solver smo or sbp")
+    check_stochastic(options, solver)
     if options.preimage not in (0, 1, 2, 4):
         raise UsageError(f"--i {options.preimage} is unknown; expected 0, 1, 2 or 4")
     if options.maintenance == "merge" and options.kernel != "rbf":
         raise UsageError(f"--maintenance merge is for the rbf kernel; with {what} use project or remove")
     if options.maintenance == "project" and options.kernel == "sigmoid":
         raise UsageError("--maintenance project needs a positive definite kernel; with the sigmoid kernel use remove")
-    if options.sampling == "adaptive" and solver == "bsgd":
-        raise UsageError("--sampling adaptive follows the dual, which bsgd has not; use --solver bsca")
     losses = KERNEL_SOLVERS.get(solver)
     if losses and (options.loss not in losses or options.rescaling == "slack"
                    or options.slack_norm == 2):  # fmt: skip
@@ -336,6 +344,29 @@ def check_kernel(options: LearnOptions) -> None:
         raise UsageError("-w 9 with a kernel trains on a basis of its own and needs --i 1, 2 or 4; use -w 3 with --i 0")
     if options.algorithm == 9 and options.preimage in (2, 4) and options.kernel != "rbf":
         raise UsageError(f"--i {options.preimage} is for the rbf kernel; use --i 1 with the {options.kernel} kernel")
+
+
+def check_stochastic(options: LearnOptions, solver: str) -> None:
+    """Refusals of the options of stochastic trainers, with and without one.
+
+    Raises
+    ------
+    UsageError
+    """
+    if options.hold_out and solver not in (*BUDGET_SOLVERS, *STOCHASTIC_SOLVERS):
+        known = ", ".join((*BUDGET_SOLVERS, *STOCHASTIC_SOLVERS))
+        raise UsageError(f"--hold-out is for stochastic and budgeted trainers; give --solver one of {known}")
+    if options.sampling == "adaptive" and solver != "bsca":
+        raise UsageError("--sampling adaptive follows the rises of the dual in budgeted ascent; use --solver bsca")
+    if options.nu is not None and solver != "sbp":
+        raise UsageError(f"--nu is for --solver sbp; solver '{solver}' takes C alone")
+    if solver not in STOCHASTIC_SOLVERS:
+        return
+    if options.epsilon is not None or (options.gap is not None and solver != "sdca"):
+        raise UsageError(f"solver '{solver}' ends after --epochs, or by --hold-out; leave out -e and --gap "
+                         "(sdca takes --gap)")  # fmt: skip
+    if options.polish and solver == "sbp" and options.free_bias is not False:
+        raise UsageError("--polish trains without the free bias; add --no-free-bias")
 
 
 def solver_name(options: LearnOptions) -> str:

@@ -18,7 +18,7 @@ from svmcut.errors import UsageError
 from svmcut.files.examples import read_examples
 from svmcut.files.models import write_model
 from svmcut.files.output import check_writable, write_atomically
-from svmcut.kernel_options import KernelOptions
+from svmcut.kernel_options import STOCHASTIC_SOLVERS, KernelOptions
 from svmcut.kernels import Kernel
 from svmcut.train import Config, make_trainer
 
@@ -233,8 +233,9 @@ def configure(options: LearnOptions) -> Config:
         seed=options.seed,
         reduced=KernelOptions(
             options.sample_size, options.patience, options.basis_size, options.basis_method, options.basis_file,
-            options.polish, options.certify, options.budget, options.epochs, options.maintenance, options.sampling,
-            options.hold_out,
+            solver_name(options) not in STOCHASTIC_SOLVERS if options.polish is None else options.polish,
+            options.certify, options.budget, options.epochs, options.maintenance, options.sampling, options.hold_out,
+            options.nu, options.average,
         ),
     )  # fmt: skip
 
@@ -259,9 +260,12 @@ def time_limit(options: LearnOptions) -> float | None:
 
 def stop_reason(outcome: Outcome) -> str:
     """Why training ended, with the gap that was reached."""
-    gap = f"gap {outcome.progress.gap:.6g} of primal {outcome.progress.primal:.6g}"
+    gap = f"gap {outcome.gap:.6g} of primal {outcome.primal:.6g}"
+    if outcome.solver not in STOCHASTIC_SOLVERS:
+        gap = f"gap {outcome.progress.gap:.6g} of primal {outcome.progress.primal:.6g}"
     if outcome.stopped_by is None:
-        return f"converged, {gap}"
+        ended = outcome.solver in STOCHASTIC_SOLVERS and "basis" not in outcome.details
+        return f"{'epochs done' if ended else 'converged'}, {gap}"
     reasons = {
         "limit": "stopped by a limit",
         "interrupt": "interrupted",

@@ -23,6 +23,10 @@ RUNS = {
     "subspace": ("learn", "small", *RBF, "--solver", "subspace", "--k", "100"),
     "sampled-cuts": ("learn", "small", *RBF, "--solver", "sampled-cuts", "--k", "100"),
     "bsca": ("learn", "small", *RBF, "--solver", "bsca", "--budget", "50", "--epochs", "1"),
+    "sbp": ("learn", "small", *RBF, "--solver", "sbp", "--epochs", "0.3"),
+    "pegasos": ("learn", "small", *RBF, "--solver", "pegasos", "--epochs", "0.5"),
+    "sdca": ("learn", "small", *RBF, "--solver", "sdca", "--epochs", "0.5"),
+    "perceptron": ("learn", "small", *RBF, "--solver", "perceptron", "--epochs", "0.5"),
     "bsgd": ("learn", "small", *RBF, "--solver", "bsgd", "--budget", "50", "--epochs", "1"),
     "constant-cuts": ("learn", "small", *RBF, "--solver", "constant-cuts", "--k", "100", "--sample-size", "100"),
 }

@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# distutils: sources = csrc/expansion.cc csrc/expansion_code.cc csrc/water_level.cc csrc/sbp.cc csrc/visits.cc csrc/kernel_rows.cc
+"""Stochastic kernel trainers; see csrc/svmcut_expansion.h."""
+
+import numpy as np
+
+from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
+
+cdef extern from "svmcut_expansion.h" nogil:
+    int SVMCUT_OK
+    int SVMCUT_NO_MEMORY
+    ctypedef struct svmcut_csr:
+        const float* data
+        const int32_t* indices
+        const int64_t* indptr
+        int64_t n_rows
+        int64_t n_features
+    ctypedef struct svmcut_kernel:
+        int32_t type
+        int32_t degree
+        double gamma
+        double scale
+        double offset
+    ctypedef struct svmcut_expansion:
+        pass
+    svmcut_expansion* svmcut_expansion_new(const svmcut_csr*, int64_t, int64_t, const int8_t*, const svmcut_kernel*, int)
+    void svmcut_expansion_delete(svmcut_expansion*)
+    void svmcut_expansion_diagonal(const svmcut_expansion*, double*)
+    int svmcut_water_level(const double*, int64_t, int64_t, double, int, double*, double*, int64_t*)
+    ctypedef struct svmcut_sbp_state:
+        double* a
+        double* c
+        double* sum
+        double* since
+        double* response_sum
+        double* correction
+        double* mass
+        double scale, squared, total, volume, first_step, level, bias
+        double centre[2]
+        double width[2]
+        int64_t steps, averaged, evaluations, covered
+        uint64_t random
+        int32_t free_bias
+    int svmcut_sbp_run(const svmcut_expansion*, svmcut_sbp_state*, int64_t, double, int)
+    void svmcut_sbp_flush(const svmcut_expansion*, svmcut_sbp_state*)
+    void svmcut_sbp_restart(const svmcut_expansion*, svmcut_sbp_state*)
+    ctypedef struct svmcut_visits_state:
+        double* a
+        double* c
+        int32_t* order
+        double C
+        int64_t visits, changes, evaluations
+        uint64_t random
+    int svmcut_visits_run(const svmcut_expansion*, int, svmcut_visits_state*, int64_t, double, int)
+
+
+class NoLevel(ValueError):
+    """Responses are not finite, or a class is empty beside a free bias."""
+
+
+cdef int _check(int status) except -1:
+    if status == SVMCUT_NO_MEMORY:
+        raise MemoryError("no memory for a kernel row")
+    if status != SVMCUT_OK:
+        raise NoLevel("responses are not finite, or a class is empty beside a free bias")
+    return 0
+
+
+def water_level(const double[::1] c, int64_t positives, double volume, bint free_bias):
+    """The largest min_i c_i + y_i b + xi_i over xi >= 0 with sum xi = volume, and over b where the bias is free.
+
+    Parameters
+    ----------
+    c : (n,) float64
+        Responses y_i f(x_i); the first `positives` have y = +1.
+    positives : int
+    volume : float
+        n nu.
+    free_bias : bool
+
+    Returns
+    -------
+    level, bias : float
+    covered : int
+        Points under water, of each class where the bias is free.
+
+    Raises
+    ------
+    NoLevel
+    """
+    cdef double level = 0, bias = 0
+    cdef int64_t covered = 0
+    if c.shape[0] == 0 or not 0 <= positives <= c.shape[0]:
+        raise NoLevel("there are no responses")
+    _check(svmcut_water_level(&c[0], positives, c.shape[0], volume, free_bias, &level, &bias, &covered))
+    return level, bias, covered
+
+
+cdef class Expansion:
+    """Points laid out for rows that are added to responses.
+
+    Parameters
+    ----------
+    X : Csr
+        (n, d): rows of class +1, then rows of class -1, then rows that are watched only.
+    positives, trained : int
+        Where the negatives and the watched rows begin.
+    signs : (n - trained,) int8
+        Labels of the watched rows.
+    kernel : Kernel
+    threads : int
+        Results have the same bytes for any number.
+    instructions : {0, 1, 2}
+        Fastest, portable, AVX2.
+
+    Raises
+    ------
+    MemoryError
+    """
+
+    cdef readonly int64_t n, positives, trained
+    cdef public int threads
+    cdef object X
+    cdef const float[::1] _data
+    cdef const int32_t[::1] _indices
+    cdef const int64_t[::1] _indptr
+    cdef const int8_t[::1] _signs
+    cdef svmcut_csr _rows
+    cdef svmcut_expansion* _expansion
+
+    def __cinit__(self, X, int64_t positives, int64_t trained, const int8_t[::1] signs, kernel, int threads=1,
+                  int instructions=0):
+        cdef svmcut_kernel K
+        self.X, self.threads, self._signs = X, threads, signs
+        self._data, self._indices, self._indptr = X.data, X.indices, X.indptr
+        self._rows.data = &self._data[0] if self._data.shape[0] else NULL
+        self._rows.indices = &self._indices[0] if self._indices.shape[0] else NULL
+        self._rows.indptr = &self._indptr[0]
+        self._rows.n_rows = self.n = self._indptr.shape[0] - 1
+        self._rows.n_features = X.n_features
+        self.positives, self.trained = positives, trained
+        if not (0 <= positives <= trained <= self.n and trained > 0) or signs.shape[0] != self.n - trained:
+            raise ValueError("the classes do not fit the rows")
+        K.type, K.degree = kernel.number, kernel.degree
+        K.gamma, K.scale, K.offset = kernel.gamma, kernel.scale, kernel.offset
+        cdef const int8_t* watched = &signs[0] if signs.shape[0] else NULL
+        with nogil:
+            self._expansion = svmcut_expansion_new(&self._rows, positives, trained, watched, &K, instructions)
+        if self._expansion == NULL:
+            raise MemoryError(f"no memory for kernel rows over {self.n} points of {X.n_features} features")
+
+    def __dealloc__(self):
+        if self._expansion != NULL:
+            svmcut_expansion_delete(self._expansion)
+
+    @property
+    def diagonal(self):
+        """(n,) float64 K(x_i, x_i)."""
+        cdef double[::1] out = np.empty(self.n)
+        svmcut_expansion_diagonal(self._expansion, &out[0])
+        return np.asarray(out)
+
+
+cdef class Sbp:
+    """State of the stochastic batch perceptron over an expansion.
+
+    Parameters
+    ----------
+    expansion : Expansion
+    free_bias : bool
+    first_step : float
+        eta_0.
+    seed : int
+    mass : bool
+        Whether the distributions are summed that points are drawn from.
+
+    Attributes
+    ----------
+    arrays : dict of str to (n,) float64
+        a, c, sum, since, response_sum, correction and mass of svmcut_sbp_state.
+    volume : float
+        n nu.
+    """
+
+    cdef Expansion _expansion
+    cdef svmcut_sbp_state _state
+    cdef readonly dict arrays
+
+    def __init__(self, Expansion expansion, bint free_bias, double first_step, uint64_t seed, bint mass):
+        self._expansion = expansion
+        names = ["a", "c", "sum", "since", "response_sum", "correction"] + (["mass"] if mass else [])
+        self.arrays = {name: np.zeros(expansion.n) for name in names}
+        self._bind()
+        self._state.scale, self._state.first_step = 1.0, first_step
+        self._state.random, self._state.free_bias = seed, free_bias
+
+    cdef _bind(self):
+        cdef double[::1] a = self.arrays["a"], c = self.arrays["c"], sums = self.arrays["sum"]
+        cdef double[::1] since = self.arrays["since"], responses = self.arrays["response_sum"]
+        cdef double[::1] correction = self.arrays["correction"], mass
+        self._state.a, self._state.c, self._state.sum = &a[0], &c[0], &sums[0]
+        self._state.since, self._state.response_sum = &since[0], &responses[0]
+        self._state.correction = &correction[0]
+        self._state.mass = NULL
+        if "mass" in self.arrays:
+            mass = self.arrays["mass"]
+            self._state.mass = &mass[0]
+
+    volume = property(lambda self: (<Sbp>self)._state.volume, lambda self, value: (<Sbp>self)._set_volume(value))
+    steps = property(lambda self: (<Sbp>self)._state.steps)
+    averaged = property(lambda self: (<Sbp>self)._state.averaged)
+    evaluations = property(lambda self: (<Sbp>self)._state.evaluations)
+    covered = property(lambda self: (<Sbp>self)._state.covered)
+    level = property(lambda self: (<Sbp>self)._state.level)
+    bias = property(lambda self: (<Sbp>self)._state.bias)
+    scale = property(lambda self: (<Sbp>self)._state.scale)
+    squared = property(lambda self: (<Sbp>self)._state.squared)
+
+    cpdef _set_volume(self, double value):
+        self._state.volume = value
+
+    def run(self, int64_t steps, double seconds=1e300):
+        """Goes on for so many steps, or fewer once so many seconds have passed."""
+        cdef int status
+        with nogil:
+            status = svmcut_sbp_run(self._expansion._expansion, &self._state, steps, seconds, self._expansion.threads)
+        _check(status)
+
+    def flush(self):
+        """Makes scale 1 and the sums whole."""
+        svmcut_sbp_flush(self._expansion._expansion, &self._state)
+
+    def restart(self):
+        """Begins the averages anew."""
+        svmcut_sbp_restart(self._expansion._expansion, &self._state)
+
+    def state(self):
+        """All that a run goes on from, copied."""
+        s = self._state
+        numbers = {
+            "scale": s.scale, "squared": s.squared, "total": s.total, "volume": s.volume, "level": s.level,
+            "bias": s.bias, "steps": s.steps, "averaged": s.averaged, "evaluations": s.evaluations,
+            "covered": s.covered, "random": s.random,
+            "windows": np.array([s.centre[0], s.centre[1], s.width[0], s.width[1]]),
+        }
+        return numbers | {name: values.copy() for name, values in self.arrays.items()}
+
+    def restore(self, state):
+        """Goes back to what state() gave."""
+        for name, values in self.arrays.items():
+            values[:] = state[name]
+        self._state.scale, self._state.squared = state["scale"], state["squared"]
+        self._state.total, self._state.volume = state["total"], state["volume"]
+        self._state.level, self._state.bias = state["level"], state["bias"]
+        self._state.steps, self._state.averaged = state["steps"], state["averaged"]
+        self._state.evaluations, self._state.covered = state["evaluations"], state["covered"]
+        self._state.random = state["random"]
+        for k in range(2):
+            self._state.centre[k], self._state.width[k] = state["windows"][k], state["windows"][k + 2]
+
+
+RULES = ("pegasos", "sdca", "perceptron")
+
+
+cdef class Visits:
+    """State of a trainer that visits points one by one.
+
+    Parameters
+    ----------
+    expansion : Expansion
+    rule : {"pegasos", "sdca", "perceptron"}
+    C : float
+        Weight of one example's loss.
+    seed : int
+    permuted : bool
+        Every point once an epoch, in random order; else drawn anew at every visit.
+
+    Attributes
+    ----------
+    a, c : (n,) float64
+        Coefficients and responses, in the scale of the rule.
+    """
+
+    cdef Expansion _expansion
+    cdef svmcut_visits_state _state
+    cdef int _rule
+    cdef readonly object a, c, order
+
+    def __init__(self, Expansion expansion, rule, double C, uint64_t seed, bint permuted):
+        self._expansion, self._rule = expansion, RULES.index(rule)
+        self.a, self.c = np.zeros(expansion.n), np.zeros(expansion.n)
+        self.order = np.arange(expansion.trained, dtype=np.int32) if permuted else None
+        cdef double[::1] a = self.a, c = self.c
+        cdef int32_t[::1] order
+        self._state.a, self._state.c, self._state.C, self._state.random = &a[0], &c[0], C, seed
+        if permuted:
+            order = self.order
+            self._state.order = &order[0]
+
+    visits = property(lambda self: (<Visits>self)._state.visits)
+    changes = property(lambda self: (<Visits>self)._state.changes)
+    evaluations = property(lambda self: (<Visits>self)._state.evaluations)
+
+    def run(self, int64_t visits, double seconds=1e300):
+        """Goes on for so many visits, or fewer once so many seconds have passed."""
+        cdef int status
+        with nogil:
+            status = svmcut_visits_run(self._expansion._expansion, self._rule, &self._state, visits, seconds,
+                                       self._expansion.threads)
+        _check(status)
+
+    def state(self):
+        """All that a run goes on from, copied."""
+        s = self._state
+        numbers = {"visits": s.visits, "changes": s.changes, "evaluations": s.evaluations, "random": s.random}
+        arrays = {"a": self.a.copy(), "c": self.c.copy()} | ({} if self.order is None else {"order": self.order.copy()})
+        return numbers | arrays
+
+    def restore(self, state):
+        """Goes back to what state() gave."""
+        self.a[:], self.c[:] = state["a"], state["c"]
+        if self.order is not None:
+            self.order[:] = state["order"]
+        self._state.visits, self._state.changes = state["visits"], state["changes"]
+        self._state.evaluations, self._state.random = state["evaluations"], state["random"]

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the stochastic kernel trainers share: the problem laid out by class, looks at the iterate, the best of them.
+
+They keep the response y_i f(x_i) of every point beside the coefficients, so that a look (the primal value, and the
+error on the points held out) costs O(n) and no kernel value. Looks come at fixed steps: what is kept does not depend on
+the clock. A solver ends after its epochs or, with points held out, once their error has not fallen in the second half
+of the run so far.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from svmcut._native.expansion import Expansion
+from svmcut.data import Csr
+from svmcut.kernels import Kernel
+from svmcut.solvers.protocol import Progress
+
+#: Seconds of one call of the compiled loops: signals, limits and progress wait no longer.
+PIECE_SECONDS = 0.2
+#: Looks an epoch.
+LOOKS = 8
+
+
+@dataclass(frozen=True)
+class ExpansionProblem:
+    """min over f of 1/2 |f|^2 + C sum_i max(0, 1 - y_i f(x_i)), the sum over the points that are not held out.
+
+    Attributes
+    ----------
+    X : Csr
+        (n, d)
+    y : (n,) float64 in {-1, +1}
+    kernel : Kernel
+    C : float
+        Weight of one example's loss.
+    held : (n,) bool
+        Points held out: watched, never trained on.
+    gap : float or None
+        End once (primal - dual) / primal is at most this, where the solver has a dual value.
+    threads : int
+    """
+
+    X: Csr
+    y: NDArray
+    kernel: Kernel
+    C: float
+    held: NDArray
+    gap: float | None = None
+    threads: int = 1
+
+    @cached_property
+    def order(self) -> NDArray[np.int64]:
+        """(n,) rows: positives, negatives, those held out."""
+        return np.argsort(np.where(self.held, 2, np.where(self.y > 0, 0, 1)), kind="stable")
+
+    @cached_property
+    def trained(self) -> int:
+        return int(np.count_nonzero(~self.held))
+
+    @cached_property
+    def positives(self) -> int:
+        return int(np.count_nonzero((self.y > 0) & ~self.held))
+
+    @cached_property
+    def labels(self) -> NDArray[np.float64]:
+        """(n,) y in this order."""
+        return self.y[self.order]
+
+    @cached_property
+    def expansion(self) -> Expansion:
+        signs = self.labels[self.trained :].astype(np.int8)
+        return Expansion(self.X.take(self.order), self.positives, self.trained, signs, self.kernel, self.threads)
+
+
+class Look(NamedTuple):
+    """One function met on the way, and what is known of it.
+
+    Attributes
+    ----------
+    step : int
+    a : (n,) float64
+        f = sum_i a_i y_i K(x_i, .) + b, in the order of the problem.
+    b : float
+    primal, dual, risk : float
+        dual is nan where there is none; risk is the sum of the hinge losses.
+    error : float
+        Percent of the points held out; nan without.
+    rank : float
+        What the solver prefers, lower first, where no points are held out.
+    """
+
+    step: int
+    a: NDArray
+    b: float
+    primal: float
+    dual: float
+    risk: float
+    error: float
+    rank: float
+
+    def before(self, other: Look) -> bool:
+        """Whether this one is to be kept instead of an earlier one."""
+        mine, theirs = ((x.error if x.error == x.error else 0.0, x.rank) for x in (self, other))
+        return mine <= theirs
+
+
+class Solution(NamedTuple):
+    """f(x) = sum_i beta_i K(x_i, x) + b: (n,) float64 coefficients by row, with the labels' signs, and the bias."""
+
+    beta: NDArray[np.float64]
+    b: float
+
+
+class ExpansionSolver:
+    """Runs a compiled loop from look to look.
+
+    Parameters
+    ----------
+    epochs : float
+        Passes: a step for every point that is not held out makes one.
+    seed : int
+    max_steps : int or None
+
+    Attributes
+    ----------
+    best : Look
+        The one that stands for the run.
+    ended_early : bool
+        Whether the error on the points held out ended the run.
+    """
+
+    name: str
+    best: Look
+    _native: Any
+
+    def __init__(self, epochs: float, seed: int = 0, max_steps: int | None = None):
+        self.epochs, self.seed, self.max_steps = epochs, seed, max_steps
+        self.ended_early = False
+
+    def steps(self, problem: ExpansionProblem, state: dict[str, Any] | None = None) -> Iterator[Progress]:
+        """Yields at every look, and in between while the next one is not due.
+
+        Parameters
+        ----------
+        problem : ExpansionProblem
+        state : dict or None
+            Of an earlier run with the same problem and parameters, which goes on to the same bytes.
+
+        Raises
+        ------
+        MemoryError
+        NoLevel
+            For responses that are not finite, or a class that is empty beside a free bias.
+        """
+        self._problem, self._began = problem, time.perf_counter()
+        self.total = max(1, math.ceil(self.epochs * problem.trained))
+        if self.max_steps is not None:
+            self.total = min(self.total, self.max_steps)
+        self._open()
+        n = len(problem.y)
+        if state is None:
+            self.best = self._last = self._judge(0, np.zeros(n), np.zeros(n), 0.0, 1.0, 0.0)
+        else:
+            self._native.restore(state)
+            self.best, self._last = (
+                Look(*(state[f"{name}_{field}"] for field in Look._fields)) for name in ("best", "last")
+            )
+        if state is not None:
+            yield self._progress()
+            if self._last.step == self._done() and self._ends():
+                return
+        while self._done() < self.total:
+            due = self._next_look(self._done())
+            self._native.run(due - self._done(), PIECE_SECONDS)
+            if self._done() < due:
+                yield self._progress()
+                continue
+            self._last = self._look()
+            if self.best.step == 0 or self._last.before(self.best):
+                self.best = self._last
+            self._looked()
+            yield self._progress()
+            if self._ends():
+                return
+
+    def state(self) -> dict[str, Any]:
+        """What a run goes on from; while the generator is suspended."""
+        looks = {"best": self.best, "last": self._last}
+        marks = {f"{name}_{field}": value for name, look in looks.items() for field, value in look._asdict().items()}
+        return self._native.state() | marks
+
+    def solution(self) -> Solution:
+        """The best function."""
+        problem, beta = self._problem, np.empty(len(self._problem.y))
+        beta[problem.order] = self.best.a * problem.labels
+        return Solution(beta, self.best.b)
+
+    def _open(self) -> None:
+        raise NotImplementedError
+
+    def _done(self) -> int:
+        raise NotImplementedError
+
+    def _look(self) -> Look:
+        raise NotImplementedError
+
+    def _looked(self) -> None:
+        """What is due after a look."""
+
+    def _next_look(self, done: int) -> int:
+        every = max(1, self._problem.trained // LOOKS)
+        return min(self.total, (done // every + 1) * every)
+
+    def _judge(
+        self, step: int, a: NDArray, c: NDArray, b: float, scale: float, squared: float, rank: float | None = None,
+        dual: float = math.nan,
+    ) -> Look:  # fmt: skip
+        """The look at scale (sum a_i y_i K_i + b), with responses c and squared norm of the sum."""
+        problem, m = self._problem, self._problem.trained
+        y = problem.labels
+        margin = scale * (c + y * b)
+        risk = float(np.maximum(0.0, 1.0 - margin[:m]).sum())
+        primal = 0.5 * scale * scale * max(0.0, squared) + problem.C * risk
+        error = math.nan
+        if m < len(y):
+            error = 100.0 * float(np.mean((margin[m:] * y[m:] > 0) != (y[m:] > 0)))
+        return Look(step, scale * a, scale * b, primal, dual, risk, error, primal if rank is None else rank)
+
+    def _ends(self) -> bool:
+        last, problem = self._last, self._problem
+        if problem.gap is not None and last.primal - last.dual <= problem.gap * last.primal:
+            self.best = last
+            return True
+        self.ended_early = last.error == last.error and last.step >= problem.trained and 2 * self.best.step <= last.step
+        return self.ended_early
+
+    def _progress(self) -> Progress:
+        best, last, native = self.best, self._last, self._native
+        return Progress(
+            max(1, self._done()), self._done() / self._problem.trained, best.primal, last.dual,
+            best.primal - last.dual, time.perf_counter() - self._began, self.solution, 0,
+            int(np.count_nonzero(best.a)), best.risk, best.risk, native.evaluations,
+        )  # fmt: skip

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The perceptron with a kernel.
+
+    update       h_i += 1 where y_i f(x_i) <= 0, f = sum_j h_j y_j K(x_j, .)
+    result       f times the factor that is best for 1/2 |f|^2 + C sum_i max(0, 1 - y_i f(x_i)), the best of several
+                 looks
+
+The factor changes no prediction; it makes the scores and the primal value comparable with those of other trainers.
+Cotter, Shalev-Shwartz and Srebro, ICML 2012, Section 4.5, for the comparison with the stochastic batch perceptron.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from svmcut._native.sparse import hinge_line
+from svmcut.solvers.expansion import Look
+from svmcut.solvers.visits import VisitSolver
+
+
+class Perceptron(VisitSolver):
+    """See the head of this file."""
+
+    name = "perceptron"
+
+    def _look(self) -> Look:
+        native, problem = self._native, self._problem
+        m, squared = problem.trained, float(native.a @ native.c)
+        scale = 0.0
+        if squared > 0:
+            ones = np.ones(m)
+            scale = hinge_line(ones, np.zeros(m), native.c[:m], 0.0, squared, problem.C, problem.threads)
+        return self._judge(native.visits, native.a, native.c, 0.0, scale, squared)

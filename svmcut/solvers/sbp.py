@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The stochastic batch perceptron.
+
+    problem      max over |w| <= 1, and over b where the bias is free, of f(w) = the water level: the largest
+                 min_i y_i (w.phi(x_i) + b) + xi_i over xi >= 0 with sum xi <= n nu
+    update       j uniform on the points under water (with a free bias: on those of a fair coin's class),
+                 w <- w + eta_t y_j phi(x_j), eta_t = eta_0 / sqrt(t), eta_0^2 max K(x, x) = 1; back to the unit ball
+    result       wbar / gamma and b / gamma, wbar an average of the iterates, gamma and b its water level
+    certificate  for any distribution p (with mass 1/2 on each class where the bias is free), with Q the Gram matrix
+                 times the labels: f <= sqrt(p'Qp) + n nu max p, and alpha = theta p, 0 <= alpha <= C, is a point of the
+                 dual of 1/2 |w|^2 + C sum of hinge losses. The trainer evaluates both at the mean of the p drawn from.
+
+Cotter, Shalev-Shwartz and Srebro, The kernelized stochastic batch perceptron, ICML 2012: Algorithm 1, Sections 3.3 and
+3.6. n kernel values a step.
+
+nu and C name the same trade-off: w / gamma is best for C along its ray where C gamma sum_covered c_i = |w|^2, c the
+responses of w; the left side grows with the water, so C gives nu by a search for this volume.
+
+Deviations: the sums of the average begin anew at T/2, T/4, T/8, .. steps ("suffix"), so that the answer is the average
+of the last half and an early end has one too; nu from C follows the average at these steps and rests from T/2 on; the
+best of several looks stands for the run.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+from svmcut._native.expansion import Sbp as NativeSbp
+from svmcut._native.expansion import water_level
+from svmcut.solvers.expansion import ExpansionProblem, ExpansionSolver, Look
+
+
+class Sbp(ExpansionSolver):
+    """See the head of this file.
+
+    Parameters
+    ----------
+    epochs, seed, max_steps
+        As ExpansionSolver.
+    nu : float or None
+        Mean slack at |w| = 1; None to follow C.
+    free_bias : bool
+    average : {"suffix", "full"}
+    bound : bool
+        Whether the distributions drawn from are summed, for the certificate.
+    """
+
+    name = "sbp"
+
+    def __init__(
+        self, epochs: float, seed: int = 0, max_steps: int | None = None, nu: float | None = None,
+        free_bias: bool = True, average: str = "suffix", bound: bool = True,
+    ):  # fmt: skip
+        super().__init__(epochs, seed, max_steps)
+        self.nu, self.free_bias, self.average, self.bound = nu, free_bias, average, bound
+
+    def steps(self, problem: ExpansionProblem, state=None):
+        """As ExpansionSolver.steps."""
+        if state is not None:
+            self._volume = state["wanted_volume"]
+        yield from super().steps(problem, state)
+
+    def state(self):
+        """As ExpansionSolver.state."""
+        return super().state() | {"wanted_volume": self._volume}
+
+    def _open(self) -> None:
+        problem = self._problem
+        m, largest = problem.trained, float(np.max(problem.expansion.diagonal[: problem.trained]))
+        first_step = 1 / math.sqrt(largest) if largest > 0 else 1.0
+        self._native = native = NativeSbp(problem.expansion, self.free_bias, first_step, self.seed, self.bound)
+        self._volume = native.volume = m * (0.5 / first_step if self.nu is None else self.nu)
+        self._restarts = {self.total >> k for k in range(1, self.total.bit_length())}
+
+    def _done(self) -> int:
+        return self._native.steps
+
+    def _next_look(self, done: int) -> int:
+        due = super()._next_look(done)
+        return min([due, *(step for step in self._restarts if step > done)])
+
+    def _look(self) -> Look:
+        native, problem = self._native, self._problem
+        native.flush()
+        a, c = native.arrays["sum"] / native.averaged, native.arrays["response_sum"] / native.averaged
+        squared = float(a @ c)
+        level, bias, _ = water_level(c[: problem.trained], problem.positives, native.volume, self.free_bias)
+        rank = None if self.nu is None else -level
+        if self.nu is None or not level > 0:
+            volume, level, bias = self._along(c[: problem.trained], squared)
+            if self.nu is None:
+                self._volume = volume
+        scale = 1 / level if level > 0 else 0.0
+        return self._judge(native.steps, a, c, bias, scale, squared, rank)
+
+    def _looked(self) -> None:
+        native = self._native
+        if native.steps in self._restarts:
+            if self.nu is None:
+                native.volume = self._volume
+            if self.average == "suffix":
+                native.restart()
+
+    def _along(self, c, squared: float) -> tuple[float, float, float]:
+        """Volume, level and bias of the multiple of w that is best for C; bisection to a thousandth."""
+        problem = self._problem
+
+        def surplus(volume: float) -> float:
+            level, _, covered = water_level(c, problem.positives, volume, self.free_bias)
+            under = (2 if self.free_bias else 1) * covered
+            return problem.C * level * (under * level - volume) - squared if level > 0 else -1.0
+
+        low = high = max(self._volume, 1e-12 * len(c))
+        for _ in range(100):
+            if surplus(high) >= 0:
+                break
+            low, high = high, 4 * high
+        for _ in range(100):
+            if low < 1e-14 * len(c) or surplus(low) < 0:
+                break
+            low, high = low / 4, low
+        while high > 1.001 * low:
+            middle = math.sqrt(low * high)
+            low, high = (low, middle) if surplus(middle) >= 0 else (middle, high)
+        level, bias, _ = water_level(c, problem.positives, high, self.free_bias)
+        return high, level, bias
+
+    @property
+    def found_nu(self) -> float:
+        """nu as given, or as it was when it came to rest."""
+        return self._native.volume / self._problem.trained
+
+    def distribution(self):
+        """(n,) float64 mean of the distributions points were drawn from since the last restart, by row.
+
+        Its mass is 1, with a free bias 1/2 on each class; None where it was not summed or nothing was drawn.
+        """
+        mass = self._native.arrays.get("mass")
+        if mass is None:
+            return None
+        problem, p = self._problem, np.zeros(len(self._problem.y))
+        ends = [0, problem.positives, problem.trained] if self.free_bias else [0, problem.trained]
+        parts = [mass[first:last] for first, last in itertools.pairwise(ends)]
+        if not all(part.sum() > 0 for part in parts):
+            return None
+        p[problem.order[: problem.trained]] = np.concatenate([part / part.sum() for part in parts]) / len(parts)
+        return p
