@@ -38,18 +38,16 @@ const ExpansionCode& expansion_code(int instructions);
 /* Points a thread takes at once: whole tiles. */
 constexpr int64_t kStretch = 32 * kTile;
 
-/* One class under its window of responses [low, high): what is below is counted, what is inside is sorted. */
+/* One class under its window of responses [low, high): what is below is counted, what is inside is at hand. */
 struct Basin {
     int64_t first = 0, count = 0;
     double low = 0, high = 0;
     Below below{0, 0.0};
-    std::vector<Response> window; /* by value, then by place */
-    std::vector<double> sums;     /* of the responses below and the first of the window: sums[k] holds k of them */
+    std::vector<Response> window; /* after find, the covered ones first */
+    std::vector<double> sums;     /* scratch, by stretch */
     std::vector<int64_t> before;  /* by stretch: responses below `low` */
 
     int64_t end() const { return below.count + static_cast<int64_t>(window.size()); }
-    double value(int64_t rank) const { return window[static_cast<size_t>(rank - below.count - 1)].value; }
-    double sum(int64_t rank) const { return sums[static_cast<size_t>(rank - below.count)]; }
 };
 
 /* The water level of a set of responses, found again and again while they change a little. */

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 #include <new>
+#include <numeric>
 
 #include "expansion.h"
 
@@ -23,9 +24,11 @@ namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 /* Responses the first window should hold. Later a window that missed the answer is wider at the next step, and any other
- * narrower: one in ten or so misses, and sorting what they hold takes no time. */
-constexpr double kWanted = 96, kWiden = 1.6, kNarrow = 0.95;
+ * narrower. */
+constexpr double kWanted = 96, kWiden = 1.5, kNarrow = 0.97;
 constexpr int kLooks = 12;
+bool earlier(const Response& x, const Response& y) { return x.value < y.value || (x.value == y.value && x.at < y.at); }
+
 constexpr int64_t kNear = 24; /* responses on either side whose mean move foretells that of the level */
 
 }  // namespace
@@ -75,7 +78,7 @@ bool WaterLevel::find_one(const double* c, double volume, Crew& crew) {
         bool right = false; /* of the answer, since the first step */
         for (;;) {
             const Below under = count_below(c, g, crew);
-            if (!std::isfinite(under.sum)) return false;
+            if (!std::isfinite(under.sum) || (g == kInfinite && under.count < n)) return false;
             if (under.count == 0) {
                 const double lowest = *std::min_element(c, c + n);
                 if (!std::isfinite(lowest)) return false;
@@ -123,12 +126,6 @@ void WaterLevel::scan(Basin& side, const double* c, Crew& crew) {
         const Response* part = out + piece * (kStretch + 1);
         side.window.insert(side.window.end(), part, part + taken[piece]);
     }
-    std::sort(side.window.begin(), side.window.end(), [](const Response& x, const Response& y) {
-        return x.value < y.value || (x.value == y.value && x.at < y.at);
-    });
-    side.sums.resize(side.window.size() + 1);
-    side.sums[0] = side.below.sum;
-    for (size_t k = 0; k < side.window.size(); ++k) side.sums[k + 1] = side.sums[k] + side.window[k].value;
 }
 
 bool WaterLevel::find_two(const double* c, double volume, Crew& crew) {
@@ -141,13 +138,30 @@ bool WaterLevel::find_two(const double* c, double volume, Crew& crew) {
         one.high = width[side] > 0 ? centre[side] + 0.5 * width[side] : kInfinite;
         scan(one, c, crew);
     }
-    /* F_1 is 0 whatever rounding says: nu = 0 must find the lowest of each class. */
-    const auto filled = [&](int64_t k) {
-        return k == 1 ? 0.0
-                      : static_cast<double>(k) * (up.value(k) + down.value(k)) - (up.sum(k) + down.sum(k));
+    /* Ranks k of both classes, with what is below them in the window set apart from what is above. */
+    struct Ranks {
+        int64_t k;
+        double value[2], sum[2], filled;
+    };
+    const auto place = [&](int64_t k, const Ranks* after, const Ranks* before) {
+        Ranks ranks{k, {0, 0}, {0, 0}, 0};
+        for (int side : {0, 1}) {
+            Basin& one = basin[side];
+            const auto begin = one.window.begin() - one.below.count - 1; /* of rank 0 */
+            const auto from = after ? begin + after->k + 1 : one.window.begin();
+            const auto to = before ? begin + before->k : one.window.end();
+            std::nth_element(from, begin + k, to, earlier);
+            ranks.value[side] = (begin + k)->value;
+            ranks.sum[side] = std::accumulate(from, begin + k + 1, after ? after->sum[side] : one.below.sum,
+                                              [](double sum, const Response& x) { return sum + x.value; });
+        }
+        /* F_1 is 0 whatever rounding says: nu = 0 must find the lowest of each class. */
+        if (k > 1)
+            ranks.filled = static_cast<double>(k) * (ranks.value[0] + ranks.value[1]) - (ranks.sum[0] + ranks.sum[1]);
+        return ranks;
     };
     bool missed[2] = {false, false};
-    int64_t k = 0;
+    Ranks at{}, above{};
     for (int look = 0;; ++look) {
         if (look == kLooks) return false;
         const int64_t first = std::max(up.below.count, down.below.count) + 1, last = std::min(up.end(), down.end());
@@ -157,15 +171,16 @@ bool WaterLevel::find_two(const double* c, double volume, Crew& crew) {
                 higher[side] = basin[side].end() < first && basin[side].end() < basin[side].count;
                 lower[side] = basin[side].below.count >= last && basin[side].below.count > 0;
             }
-        } else if (filled(first) > volume) {
+        } else if (at = place(first, nullptr, nullptr); at.filled > volume) {
             for (int side : {0, 1}) lower[side] = basin[side].below.count + 1 == first;
         } else {
-            int64_t beyond = last + 1;
-            for (k = first; beyond - k > 1;) {
-                const int64_t middle = k + (beyond - k) / 2;
-                (filled(middle) <= volume ? k : beyond) = middle;
+            above = last > first ? place(last, &at, nullptr) : at;
+            if (above.filled <= volume) at = above;
+            while (above.k - at.k > 1) {
+                const Ranks middle = place(at.k + (above.k - at.k) / 2, &at, &above);
+                (middle.filled <= volume ? at : above) = middle;
             }
-            for (int side : {0, 1}) higher[side] = k == basin[side].end() && k < basin[side].count;
+            for (int side : {0, 1}) higher[side] = at.k == basin[side].end() && at.k < basin[side].count;
             if (!higher[0] && !higher[1]) break;
         }
         for (int side : {0, 1}) {
@@ -177,28 +192,35 @@ bool WaterLevel::find_two(const double* c, double volume, Crew& crew) {
                 one.low = -kInfinite;
                 one.high = kInfinite;
             } else {
-                if (lower[side]) one.low -= 2 * reach;
-                if (higher[side]) one.high += 2 * reach;
+                if (lower[side]) one.low -= reach;
+                if (higher[side]) one.high += reach;
             }
             scan(one, c, crew);
         }
     }
-    const double rest = (volume - filled(k)) / static_cast<double>(k);
-    const double room_up = k < up.count ? up.value(k + 1) - up.value(k) : kInfinite;
-    const double room_down = k < down.count ? down.value(k + 1) - down.value(k) : kInfinite;
-    const double lift = std::min(room_up, std::max(rest / 2, rest - room_down));
-    const double g_up = up.value(k) + lift, g_down = down.value(k) + (rest - lift);
+    const int64_t k = at.k;
+    const auto room_of = [&](int side) { /* to the next response of the class */
+        const Basin& one = basin[side];
+        if (k == one.count) return kInfinite;
+        if (above.k > k) return above.value[side] - at.value[side];
+        return std::min_element(one.window.begin() + (k - one.below.count), one.window.end(), earlier)->value -
+               at.value[side];
+    };
+    const double rest = (volume - at.filled) / static_cast<double>(k);
+    const double lift = std::min(room_of(0), std::max(rest / 2, rest - room_of(1)));
+    const double g_up = at.value[0] + lift, g_down = at.value[1] + (rest - lift);
     covered = k;
-    level = (up.sum(k) + down.sum(k) + volume) / (2 * static_cast<double>(k));
+    level = (at.sum[0] + at.sum[1] + volume) / (2 * static_cast<double>(k));
     bias = (g_down - g_up) / 2;
     for (int side : {0, 1}) {
         Basin& one = basin[side];
-        edge[side] = centre[side] = one.value(k);
+        edge[side] = centre[side] = at.value[side];
         if (width[side] > 0) {
             width[side] *= missed[side] ? kWiden : kNarrow;
         } else {
             const double held = static_cast<double>(one.window.size());
-            width[side] = (one.window.back().value - one.window.front().value) * std::min(1.0, kWanted / held);
+            const auto ends = std::minmax_element(one.window.begin(), one.window.end(), earlier);
+            width[side] = (ends.second->value - ends.first->value) * std::min(1.0, kWanted / held);
         }
         width[side] = std::max(width[side], 1e-13 * std::fabs(centre[side]) + 1e-290);
     }
