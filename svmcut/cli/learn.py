@@ -38,7 +38,8 @@ def switches(command):
         ("--progress/--no-progress", "Progress bar on stderr; by default on a terminal."),
         (
             "--polish/--no-polish",
-            "Exact training in the span of the points that sampled cuts, bsca, bsgd, sbp, pegasos, "
+            "Exact training in the span of the points that sampled cuts, bsca, bsgd, sbp, "
+         "pegasos, "
             "sdca or perceptron chose. Default on, for the last four off.",
         ),
         ("--certify/--no-certify", "With a kernel, compute a dual bound and the gap; by default below 50,000 rows."),

@@ -85,9 +85,9 @@ LEARN = (
     Option("epochs", ("--epochs",), number(0, above=True),
            "Passes over the examples of stochastic and budgeted trainers. Default 10, sbp 3.", STOP),
     Option("hold_out", ("--hold-out",), number(0, 0.9),
-           "Part of the examples, 0.1 for a tenth, that bsca, bsgd, sbp, pegasos, sdca and perceptron do not train on but "
-           "choose their best state by; the last four end once its error has not fallen in the second half of the run so "
-           "far. Default 0: the best state by the primal value.", STOP),
+           "Part of the examples, 0.1 for a tenth, that bsca, bsgd, sbp, pegasos, sdca and perceptron do not train on "
+           "but choose their best state by; the last four end once its error has not fallen in the second half of the "
+           "run so far. Default 0: the best state by the primal value.", STOP),
     Option("validate", ("--validate",), PATH, "Measure every model on the examples of this file.", STOP),
     Option("select", ("--select",), one_of(tuple(MEASURES)),
            "Write the model that is best by this measure on --validate as MODEL_FILE too.", STOP),
@@ -114,8 +114,8 @@ LEARN = (
            "What bsca and bsgd do with a support vector too many: merge it with another (the rbf kernel only, its "
            "default), project it on the others (default of linear and polynomial) or remove it (of sigmoid).", KERNEL),
     Option("sampling", ("--sampling",), one_of(SAMPLING),
-           "Examples bsca, bsgd, pegasos, sdca and perceptron visit: shuffled (the default) in a new order every epoch, "
-           "independent draws, or adaptive, more often where that raised the dual (bsca only).", KERNEL),
+           "Examples bsca, bsgd, pegasos, sdca and perceptron visit: shuffled (the default) in a new order every "
+           "epoch, independent draws, or adaptive, more often where that raised the dual (bsca only).", KERNEL),
     Option("nu", ("--nu",), number(0),
            "sbp: mean slack of the examples at |w| = 1, in place of the one C stands for; C serves the reported "
            "objective alone then.", KERNEL),
