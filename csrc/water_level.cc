@@ -25,7 +25,7 @@ namespace {
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 /* Responses the first window should hold. Later a window that missed the answer is wider at the next step, and any other
  * narrower. */
-constexpr double kWanted = 96, kWiden = 1.5, kNarrow = 0.97;
+constexpr double kWanted = 96, kWiden = 1.5, kNarrow = 0.95;
 constexpr int kLooks = 12;
 bool earlier(const Response& x, const Response& y) { return x.value < y.value || (x.value == y.value && x.at < y.at); }
 

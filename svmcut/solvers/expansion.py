@@ -170,7 +170,7 @@ class ExpansionSolver:
         if state is None:
             self.best = self._last = self._judge(0, np.zeros(n), np.zeros(n), 0.0, 1.0, 0.0)
         else:
-            self._native.restore(state)
+            self._restore(state)
             self.best, self._last = (
                 Look(*(state[f"{name}_{field}"] for field in Look._fields)) for name in ("best", "last")
             )
@@ -206,6 +206,9 @@ class ExpansionSolver:
 
     def _open(self) -> None:
         raise NotImplementedError
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        self._native.restore(state)
 
     def _done(self) -> int:
         raise NotImplementedError

@@ -30,7 +30,7 @@ import numpy as np
 
 from svmcut._native.expansion import Sbp as NativeSbp
 from svmcut._native.expansion import water_level
-from svmcut.solvers.expansion import ExpansionProblem, ExpansionSolver, Look
+from svmcut.solvers.expansion import ExpansionSolver, Look
 
 
 class Sbp(ExpansionSolver):
@@ -57,12 +57,6 @@ class Sbp(ExpansionSolver):
         super().__init__(epochs, seed, max_steps)
         self.nu, self.free_bias, self.average, self.bound = nu, free_bias, average, bound
 
-    def steps(self, problem: ExpansionProblem, state=None):
-        """As ExpansionSolver.steps."""
-        if state is not None:
-            self._volume = state["wanted_volume"]
-        yield from super().steps(problem, state)
-
     def state(self):
         """As ExpansionSolver.state."""
         return super().state() | {"wanted_volume": self._volume}
@@ -74,6 +68,10 @@ class Sbp(ExpansionSolver):
         self._native = native = NativeSbp(problem.expansion, self.free_bias, first_step, self.seed, self.bound)
         self._volume = native.volume = m * (0.5 / first_step if self.nu is None else self.nu)
         self._restarts = {self.total >> k for k in range(1, self.total.bit_length())}
+
+    def _restore(self, state) -> None:
+        super()._restore(state)
+        self._volume = state["wanted_volume"]
 
     def _done(self) -> int:
         return self._native.steps
@@ -105,7 +103,10 @@ class Sbp(ExpansionSolver):
                 native.restart()
 
     def _along(self, c, squared: float) -> tuple[float, float, float]:
-        """Volume, level and bias of the multiple of w that is best for C; bisection to a thousandth."""
+        """Volume, level and bias of the multiple of w that is best for C; bisection to a thousandth.
+
+        The level is infinite where that multiple is 0: w is no better than nothing.
+        """
         problem = self._problem
 
         def surplus(volume: float) -> float:
@@ -114,10 +115,10 @@ class Sbp(ExpansionSolver):
             return problem.C * level * (under * level - volume) - squared if level > 0 else -1.0
 
         low = high = max(self._volume, 1e-12 * len(c))
-        for _ in range(100):
-            if surplus(high) >= 0:
-                break
+        while surplus(high) < 0:
             low, high = high, 4 * high
+            if high > 1e12 * len(c) * max(1.0, float(np.abs(c).max())):
+                return self._volume, math.inf, 0.0
         for _ in range(100):
             if low < 1e-14 * len(c) or surplus(low) < 0:
                 break

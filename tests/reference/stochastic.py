@@ -38,8 +38,10 @@ def level_program(c, y, volume, free_bias):
 
 
 def level_sorted(c, volume):
-    """(level, covered) of one basin: g = (volume + S_k) / k for the k lowest that g covers."""
+    """(level, covered) of one basin: g = (volume + S_k) / k for the k lowest that g covers; all ties without water."""
     order = np.sort(c)
+    if volume == 0:
+        return order[0], np.count_nonzero(c == order[0])
     sums = np.cumsum(order)
     k = max(k for k in range(1, len(c) + 1) if k * order[k - 1] - sums[k - 1] < volume or k == 1)
     return (volume + sums[k - 1]) / k, k
