@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The stochastic batch perceptron, its rivals and LIBSVM, as in Cotter, Shalev-Shwartz, Srebro, ICML 2012, Section 5.
+
+    python benchmarks/perceptron.py --data FOLDER evaluations [SET ...] [--epochs 10] [--plot FILE]
+    python benchmarks/perceptron.py --data FOLDER libsvm [SET ...] [--epochs 3] [--threads 1]
+
+`evaluations` prints the test error after 2^k n^2 / 16 kernel values for sbp, pegasos, sdca (shuffled and iid) and the
+perceptron, without bias, with the parameters of the paper's Table 2: its Figure 2. `libsvm` times whole processes with
+an unregularised bias beside svm-train: its Section 5. FOLDER has a subfolder for each set (adult/a9a.gz and so on).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from kernel import plain, svmcut, timed
+
+SEEDS = 3
+
+
+class Set:
+    """Files, and (gamma, C, nu) without and with a free bias; nu as in the paper, C as LIBSVM's."""
+
+    def __init__(self, train, test, plain=None, free=None, rows=None):
+        self.train, self.test, self.plain, self.free, self.rows = train, test, plain, free, rows
+
+
+SETS = {
+    "adult": Set("adult/a9a.gz", "adult/a9a.t.gz", (0.05, 1.0, 1.10e-2), (0.005, 100.0, 5.79e-4)),
+    "reuters": Set("reuters21578/money_fx.lasvmlike.train.gz", "reuters21578/money_fx.lasvmlike.test.gz",
+                   (1.0, 1.0, 6.34e-4)),
+    "mnist": Set("mnist/mnist8.scale.t.gz", None, (0.02, 1.0, 2.21e-4), (0.02, 1000.0, 6.42e-11), 8000),
+    "covtype": Set("covtype/covtype.class1.scale.20k.train.gz", "covtype/covtype.class1.scale.20k.test.gz",
+                   None, (1e-4, 10000.0, 7.62e-10)),
+}  # fmt: skip
+
+
+def read(folder, name):
+    """(X, y, X_test, y_test); a set without a test file is cut."""
+    from svmcut.files.examples import read_examples
+
+    chosen = SETS[name]
+    train = read_examples(str(folder / chosen.train))
+    y = np.where(train.y > 0, 1.0, -1.0)
+    if chosen.test is None:
+        cut = chosen.rows
+        return train.X.rows(0, cut), y[:cut], train.X.rows(cut, len(y)), y[cut:]
+    test = read_examples(str(folder / chosen.test))
+    return train.X, y, test.X, np.where(test.y > 0, 1.0, -1.0)
+
+
+def trainers(epochs, seed, nu):
+    """Name -> solver."""
+    from svmcut.solvers.pegasos import Pegasos
+    from svmcut.solvers.perceptron import Perceptron
+    from svmcut.solvers.sbp import Sbp
+    from svmcut.solvers.sdca import Sdca
+
+    # rivals visit many points without a kernel value: more epochs for the same number of them
+    return {
+        "sbp": Sbp(epochs, seed, nu=nu, free_bias=False, bound=False),
+        "pegasos": Pegasos(4 * epochs, seed),
+        "sdca": Sdca(4 * epochs, seed),
+        "sdca iid": Sdca(4 * epochs, seed, sampling="iid"),
+        "perceptron": Perceptron(4 * epochs, seed),
+    }
+
+
+def curve(solver, problem, test_rows, y_test, marks):
+    """Test error in percent of the best function so far once so many kernel values have been computed; nan beyond."""
+    errors, k = [], 0
+    for progress in solver.steps(problem):
+        while k < len(marks) and progress.evaluations >= marks[k]:
+            beta, b = solver.solution()
+            used = np.flatnonzero(beta)
+            score = test_rows.accumulate_foreign(problem.X.take(used), beta[used]) + b
+            errors.append(100 * float(np.mean((score > 0) != (y_test > 0))))
+            k += 1
+        if k == len(marks):
+            break
+    return errors + [np.nan] * (len(marks) - len(errors))
+
+
+def evaluations(arguments):
+    """Figure 2: the mean over seeds at equal numbers of kernel values."""
+    from svmcut._native.kernels import KernelRows
+
+    from svmcut.kernels import Kernel
+    from svmcut.solvers.expansion import ExpansionProblem
+
+    curves = {}
+    for name in arguments.sets or [name for name in SETS if SETS[name].plain]:
+        gamma, C, nu = SETS[name].plain
+        X, y, X_test, y_test = read(arguments.data, name)
+        n, kernel = len(y), Kernel("rbf", gamma=gamma)
+        test_rows = KernelRows(X_test, kernel, arguments.threads)
+        passes = [2.0**k / 16 for k in range(20) if 2.0**k / 16 <= arguments.epochs]
+        print(f"\n{name}: gamma {gamma:g}, C {C:g}, nu {nu:g}, mean test error of {SEEDS} seeds, percent\n")
+        print("| kernel values / n^2 | " + " | ".join(f"{p:g}" for p in passes) + " |")
+        print("|---|" + "---:|" * len(passes))
+        for trainer in trainers(1, 0, nu):
+            found = []
+            for seed in range(SEEDS):
+                problem = ExpansionProblem(X, y, kernel, C, np.zeros(n, bool), threads=arguments.threads)
+                solver = trainers(arguments.epochs, seed, nu)[trainer]
+                found.append(curve(solver, problem, test_rows, y_test, [p * n * n for p in passes]))
+            mean = np.mean(found, axis=0)
+            curves[name, trainer] = passes, mean
+            print(f"| {trainer} | " + " | ".join("-" if np.isnan(e) else f"{e:.2f}" for e in mean) + " |", flush=True)
+    if arguments.plot:
+        plot(curves, arguments.plot)
+
+
+def plot(curves, path):
+    """One panel a set."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    names = sorted({name for name, _ in curves})
+    figure, axes = pyplot.subplots(1, len(names), figsize=(5 * len(names), 4), squeeze=False)
+    for axis, name in zip(axes[0], names):
+        for (other, trainer), (passes, errors) in curves.items():
+            if other == name:
+                axis.semilogx(passes, errors, label=trainer)
+        axis.set(title=name, xlabel="kernel values / n^2", ylabel="test error, %")
+    axes[0][0].legend()
+    figure.savefig(path)
+
+
+def libsvm(arguments):
+    """Section 5: seconds and test error beside svm-train, both with an unregularised bias."""
+    print("| set | program | CPU s | wall s | ratio | test error % |\n|---|---|---:|---:|---:|---:|")
+    for name in arguments.sets or [name for name in SETS if SETS[name].free]:
+        chosen = SETS[name]
+        gamma, C, nu = chosen.free
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(place)
+            train = plain(arguments.data / chosen.train, folder)
+            test = plain(arguments.data / chosen.test, folder) if chosen.test else str(folder / "test")
+            if not chosen.test:
+                lines = Path(train).read_text().splitlines(keepends=True)
+                Path(train).write_text("".join(lines[: chosen.rows]))
+                Path(test).write_text("".join(lines[chosen.rows :]))
+            model = str(folder / "libsvm.model")
+            wall, cpu, _ = timed(["svm-train", "-c", f"{C:g}", "-g", f"{gamma:g}", train, model])
+            scored = timed(["svm-predict", test, model, str(folder / "out")])[2]
+            error = 100 - float(scored.split("Accuracy = ")[1].split("%")[0])
+            print(f"| {name} | svm-train | {cpu:.1f} | {wall:.1f} | 1 | {error:.2f} |", flush=True)
+            for epochs in arguments.passes:
+                words = ("--solver", "sbp", "--nu", f"{nu:g}", "--epochs", f"{epochs:g}", "--no-certify",
+                         "--seed", str(arguments.seed))  # fmt: skip
+                run = svmcut(train, test, f"{C:g}", f"{gamma:g}", folder, arguments.threads, words)
+                clock = ("cpu", cpu) if arguments.threads == 1 else ("wall", wall)
+                print(f"| {name} | sbp, {epochs:g} epochs | {run['cpu']:.1f} | {run['wall']:.1f} | "
+                      f"{run[clock[0]] / clock[1]:.2f} | {run['error']:.2f} |", flush=True)  # fmt: skip
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("what", choices=("evaluations", "libsvm"))
+    parser.add_argument("sets", nargs="*", metavar="SET", help=", ".join(SETS))
+    parser.add_argument("--epochs", type=float, default=10, help="of sbp in `evaluations`")
+    parser.add_argument("--passes", type=float, nargs="+", default=[1.0, 2.0, 3.0], help="epochs of sbp in `libsvm`")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--plot")
+    arguments = parser.parse_args()
+    if unknown := sorted(set(arguments.sets) - set(SETS)):
+        sys.exit(f"{', '.join(unknown)} is no set; expected {', '.join(SETS)}")
+    print(json.dumps({key: str(value) for key, value in vars(arguments).items()}), file=sys.stderr)
+    {"evaluations": evaluations, "libsvm": libsvm}[arguments.what](arguments)
+
+
+if __name__ == "__main__":
+    main()
