@@ -174,7 +174,6 @@ class ExpansionSolver:
             self.best, self._last = (
                 Look(*(state[f"{name}_{field}"] for field in Look._fields)) for name in ("best", "last")
             )
-        if state is not None:
             yield self._progress()
             if self._last.step == self._done() and self._ends():
                 return
