@@ -153,7 +153,11 @@ class BudgetedSolver:
 
     def solution(self) -> Centres:
         """The best f so far; before the first look, what there is."""
-        return self._best or Centres(*self._run.expansion())
+        return self._best or self.present()
+
+    def present(self) -> Centres:
+        """f as it is now."""
+        return Centres(*self._run.expansion())
 
     def counts(self) -> dict[str, Any]:
         """Numbers of the run: visits, those that moved f, centres merged or dropped, kernel values."""
@@ -190,7 +194,7 @@ class BudgetedSolver:
         if self.dual:
             self._values["model_dual"] = run.counts()["sum_alpha"] - 0.5 * squared
         if self._best is None or (error, primal) < self._score:
-            self._best, self._score, self._primal = Centres(*run.expansion()), (error, primal), primal
+            self._best, self._score, self._primal = self.present(), (error, primal), primal
 
     def _progress(self) -> Progress:
         counts, n = self._run.counts(), len(self._y)

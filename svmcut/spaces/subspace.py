@@ -158,10 +158,10 @@ class Basis:
         dtype = np.float64 if 8 * n * k <= memory * 1e6 else np.float32
         if rows is None:
             return (kernel_matrix(self.kernel, X, self.Z, self._threads) @ self.to_alpha).astype(dtype, copy=False)
-        F = np.ascontiguousarray(rows.against(self.Z).T, dtype)
+        values, F = rows.against(self.Z), np.empty((n, k), dtype)
         for start in range(0, n, _CHUNK):
             piece = slice(start, start + _CHUNK)
-            F[piece] = F[piece].astype(np.float64, copy=False) @ self.to_alpha
+            F[piece] = values[:, piece].astype(np.float64).T @ self.to_alpha
         return F
 
 

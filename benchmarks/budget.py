@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How do bsca and bsgd come along by epoch, and what does the polish make of their centres?
+
+    python benchmarks/budget.py NAME=TRAIN,TEST:COST:GAMMA ... [-B 200 500 1000] [--epochs 10] [--plot FILE]
+    python benchmarks/budget.py NAME=TRAIN,TEST:COST:GAMMA ... --seeds 10 [--epochs 10]
+    python benchmarks/budget.py NAME=TRAIN,TEST:COST:GAMMA ... --rates 60 [--rows 4000]
+
+The first form prints primal, dual (sum alpha - |f|^2/2 by the f at hand, which is no bound once centres merge), merging
+steps and test accuracy after every epoch; --plot draws them (Qaadan, Schueler and Glasmachers, 2018, Figures 1 to 8).
+The second trains with every seed to the polished model. The third takes --rows rows, trains without budget and compares
+the steps that moved f with Lemma 2 of the paper. COST is the weight of one example. Files may be gzip-compressed, CPU
+seconds are those of the steps or of training, reading apart. make_cod_rna_like.py and make_susy_like.py make files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+import numpy as np
+
+from svmcut.budget_train import SOLVERS, BudgetTrainer
+from svmcut.data import Csr, Examples
+from svmcut.files.examples import read_examples
+from svmcut.kernel_options import KernelOptions
+from svmcut.kernels import Kernel
+from svmcut.machine import usable_cpus
+from svmcut.models import KernelModel
+from svmcut.solvers.bsca import Bsca
+from svmcut.solvers.bsgd import Bsgd
+from svmcut.solvers.smo import KernelProblem, Smo
+from svmcut.train import Config
+
+SOLVER_CLASSES = {"bsca": Bsca, "bsgd": Bsgd}
+
+
+class Case:
+    """One set of data with its parameters."""
+
+    def __init__(self, text: str, rows: int | None = None):
+        self.name, _, rest = text.partition("=")
+        files, cost, gamma = rest.rsplit(":", 2)
+        train, _, test = files.partition(",")
+        self.C, self.kernel = float(cost), Kernel("rbf", gamma=float(gamma))
+        self.train = read_examples(train, threads=usable_cpus())
+        self.test = read_examples(test or train, threads=usable_cpus())
+        if rows is not None and rows < len(self.train):
+            chosen = np.sort(np.random.default_rng(0).choice(len(self.train), rows, replace=False))
+            self.train = Examples(self.train.X.take(chosen), self.train.y[chosen], None, None, self.train.source)
+        self.y = np.where(self.train.y > 0, 1.0, -1.0)
+        self.problem = KernelProblem(self.train.X, self.y, self.kernel, self.C)
+
+    def accuracy(self, model: KernelModel) -> float:
+        """Percent of the test rows with the right sign."""
+        return 100 * float(np.mean((model.scores(self.test.X, usable_cpus()) > 0) == (self.test.y > 0)))
+
+
+def curve(case: Case, solver: str, budget: int, epochs: int, seed: int = 0) -> list[dict[str, float]]:
+    """One row an epoch: CPU seconds of the steps so far, primal on all rows, dual, merges in this epoch, accuracy."""
+    n, rows, seconds, merged = len(case.y), [], 0.0, 0
+    machine = SOLVER_CLASSES[solver](budget, epochs, seed=seed, threads=usable_cpus())
+    steps = machine.steps(case.problem, seconds_between=1e9)
+    while True:
+        began = time.process_time()
+        progress = next(steps, None)
+        seconds += time.process_time() - began
+        if progress is None:
+            return rows
+        if progress.iteration % n:
+            continue
+        Z, beta = machine.present()
+        model = KernelModel(case.kernel, Csr.from_dense(Z), beta, 0.0)
+        s = model.scores(case.train.X, usable_cpus()) if n <= 100_000 else None
+        squared = float(beta @ model.scores(model.support))
+        primal = progress.extra["sampled_primal"]
+        if s is not None:
+            primal = 0.5 * squared + case.C * float(np.maximum(0.0, 1.0 - case.y * s).sum())
+        rows.append({
+            "epoch": progress.passes, "seconds": seconds, "primal": primal,
+            "dual": progress.extra.get("model_dual", np.nan),
+            "merging": 100 * (progress.extra["merged"] - merged) / n, "accuracy": case.accuracy(model),
+        })  # fmt: skip
+        merged = progress.extra["merged"]
+
+
+def polished(case: Case, solver: str, budget: int, epochs: float, seed: int, hold_out: float = 0.0):
+    """(CPU seconds of training, wall seconds, test accuracy, primal, gap in the span) of the whole training."""
+    options = KernelOptions(budget=budget, epochs=epochs, hold_out=hold_out, certify=False)
+    config = Config(
+        bias=0.0, kernel=case.kernel, solver=solver, epsilon=None, threads=usable_cpus(), seed=seed, reduced=options
+    )
+    began, wall = time.process_time(), time.perf_counter()
+    outcome = BudgetTrainer(case.train, config, solver).fit(None, case.C)
+    cpu, wall = time.process_time() - began, time.perf_counter() - wall
+    return cpu, wall, case.accuracy(outcome.model), outcome.primal, outcome.details["basis"]["gap"]
+
+
+def print_curves(case: Case, options) -> dict:
+    """The first form; returns the curves."""
+    print(f"\n| {case.name} | B | epoch | step CPU s | primal | dual | merging steps % | test accuracy % |")
+    print("|---|---:|---:|---:|---:|---:|---:|---:|")
+    curves = {}
+    for budget in options.budgets:
+        for solver in options.solvers:
+            curves[solver, budget] = curve(case, solver, budget, options.epochs, options.seed)
+            for row in curves[solver, budget]:
+                print(
+                    f"| {solver} | {budget} | {row['epoch']:.0f} | {row['seconds']:.3f} | {row['primal']:.5g} | "
+                    f"{row['dual']:.5g} | {row['merging']:.1f} | {row['accuracy']:.2f} |", flush=True,
+                )  # fmt: skip
+            cpu, _, accuracy, primal, _ = polished(case, solver, budget, options.epochs, options.seed)
+            print(f"| {solver}, polished | {budget} | {options.epochs} | {cpu:.3f} in all | {primal:.5g} |  |  | "
+                  f"{accuracy:.2f} |", flush=True)  # fmt: skip
+    return curves
+
+
+def print_seeds(case: Case, options) -> None:
+    """The second form."""
+    print(f"\n| {case.name} | B | CPU s, median | wall s, median | accuracy: least | mean | most | primal, mean |")
+    print("|---|---:|---:|---:|---:|---:|---:|---:|")
+    for budget in options.budgets:
+        for solver in options.solvers:
+            runs = [polished(case, solver, budget, options.epochs, seed, options.hold_out)
+                    for seed in range(options.seeds)]  # fmt: skip
+            cpu, wall, accuracy, primal, _ = (np.array(column) for column in zip(*runs, strict=True))
+            print(
+                f"| {solver} | {budget} | {np.median(cpu):.2f} | {np.median(wall):.2f} | {accuracy.min():.2f} | "
+                f"{accuracy.mean():.2f} | {accuracy.max():.2f} | {primal.mean():.6g} |", flush=True,
+            )  # fmt: skip
+
+
+def print_rates(case: Case, options) -> None:
+    """The third form: moving steps in tenths of the epochs, beside the limits of Lemma 2."""
+    beta = list(Smo(False, 1000.0, usable_cpus()).steps(KernelProblem(case.train.X, case.y, case.kernel, case.C, 1e-6)))
+    alpha = np.abs(beta[-1].solution().beta)
+    free = float(np.mean((alpha > 1e-6 * case.C) & (alpha < (1 - 1e-6) * case.C)))
+    limits = {"bsca": free, "bsgd": float(np.mean(alpha)) / case.C}
+    for solver in options.solvers:
+        machine, n = SOLVER_CLASSES[solver](10**9, options.rates, seed=options.seed), len(case.y)
+        moves = [0]
+        for progress in machine.steps(case.problem, seconds_between=1e9):
+            if progress.iteration % (n * max(1, options.rates // 10)) == 0:
+                moves.append(progress.extra["moves"])
+        rates = np.diff(moves) / (n * max(1, options.rates // 10))
+        tenths = " ".join(f"{100 * rate:.2f}" for rate in rates)
+        print(f"{case.name}, {n} rows, {solver}: Lemma 2 {100 * limits[solver]:.2f} %; moving steps by tenths of "
+              f"{options.rates} epochs: {tenths} %", flush=True)  # fmt: skip
+
+
+def plot(path: str, results: dict) -> None:
+    """Primal and dual, accuracy and merging steps by epoch; one row of panels a set."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(len(results), 3, figsize=(13, 3.2 * len(results)), squeeze=False)
+    for line, (name, curves) in zip(axes, results.items(), strict=True):
+        for (solver, budget), rows in curves.items():
+            style = {"label": f"{solver}, B = {budget}", "linestyle": "-" if solver == "bsca" else ":"}
+            epochs = [row["epoch"] for row in rows]
+            colour = line[0].plot(epochs, [row["primal"] for row in rows], **style)[0].get_color()
+            if solver == "bsca":
+                line[0].plot(epochs, [row["dual"] for row in rows], color=colour, linestyle="--")
+            line[1].plot(epochs, [row["accuracy"] for row in rows], color=colour, **style)
+            line[2].plot(epochs, [row["merging"] for row in rows], color=colour, **style)
+        line[0].set_yscale("log")
+        for panel, title in zip(line, ("primal; dual dashed", "test accuracy, %", "merging steps, %"), strict=True):
+            panel.set_title(f"{name}: {title}")
+            panel.set_xlabel("epoch")
+        line[1].legend(fontsize="x-small")
+    figure.tight_layout()
+    figure.savefig(path)
+
+
+def main() -> None:
+    """Reads the command line and prints."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("sets", nargs="+", metavar="NAME=TRAIN,TEST:COST:GAMMA")
+    parser.add_argument("-B", "--budgets", type=int, nargs="+", default=[500])
+    parser.add_argument("--epochs", type=int, default=10)
+    parser.add_argument("--solvers", nargs="+", choices=tuple(SOLVERS), default=list(SOLVERS))
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seeds", type=int)
+    parser.add_argument("--hold-out", type=float, default=0.0)
+    parser.add_argument("--rates", type=int, metavar="EPOCHS")
+    parser.add_argument("--rows", type=int)
+    parser.add_argument("--plot", metavar="FILE")
+    options = parser.parse_args()
+    results = {}
+    for text in options.sets:
+        case = Case(text, options.rows)
+        if options.rates:
+            print_rates(case, options)
+        elif options.seeds:
+            print_seeds(case, options)
+        else:
+            results[case.name] = print_curves(case, options)
+    if options.plot and results:
+        plot(options.plot, results)
+
+
+if __name__ == "__main__":
+    main()
