@@ -152,6 +152,7 @@ def plot(path: str, results: dict) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
+    matplotlib.rcParams |= {"svg.fonttype": "none", "svg.hashsalt": "svmcut"}
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(len(results), 3, figsize=(13, 3.2 * len(results)), squeeze=False)
@@ -170,7 +171,7 @@ def plot(path: str, results: dict) -> None:
             panel.set_xlabel("epoch")
         line[1].legend(fontsize="x-small")
     figure.tight_layout()
-    figure.savefig(path)
+    figure.savefig(path, metadata={"Date": None} if path.endswith(".svg") else None)
 
 
 def main() -> None:
