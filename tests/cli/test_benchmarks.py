@@ -37,3 +37,21 @@ def test_linear_benchmark_prints_a_table(tmp_path):
     assert head.startswith("| set | C | program |")
     assert head.count("|") == rule.count("|") == first.count("|")
     assert first.startswith("| wine.train | 1 | svmcut auto --gap 0.001 | 1 |")
+
+
+def test_budget_benchmark_prints_curves_rates_and_seeds_on_generated_rows(tmp_path):
+    for name in ("cod_rna", "susy"):
+        program = [sys.executable, str(ROOT / "benchmarks" / f"make_{name}_like.py")]
+        for seed in ("1", "2"):
+            done = subprocess.run([*program, "--rows", "300", "--seed", seed, str(tmp_path / (name + seed))])
+            assert done.returncode == 0
+    sets = [f"{name}={tmp_path / name}1,{tmp_path / name}2:4:0.1" for name in ("cod_rna", "susy")]
+    program = [sys.executable, str(ROOT / "benchmarks" / "budget.py"), *sets, "-B", "20"]
+    for extra, lines, words in (
+        (("--epochs", "2"), 18, "| bsca, polished | 20 | 2 |"),
+        (("--epochs", "2", "--seeds", "2"), 10, "| bsgd | 20 |"),
+        (("--rates", "10"), 4, "bsgd: Lemma 2"),
+    ):
+        done = subprocess.run([*program, *extra], capture_output=True, text=True, cwd=tmp_path, timeout=100)
+        assert done.returncode == 0, done.stderr
+        assert len(done.stdout.splitlines()) == lines and words in done.stdout
