@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Chains, all sequences at once: emission scores, loss-augmented Viterbi, joint features. Sequences are shared out in
+// pieces that do not depend on the number of threads, and nothing is summed across them.
+
+#include "chain.h"
+
+#include <atomic>
+#include <cstring>
+
+#include "parallel.h"
+
+// One source, compiled for three instruction sets; the widest the machine has is called.
+#if defined(__GNUC__) && defined(__x86_64__)
+#define SVMCUT_FOR_TARGETS 1
+#define SVMCUT_AVX2 __attribute__((target("avx2")))
+#define SVMCUT_AVX512 __attribute__((target("avx2,avx512f,avx512dq,avx512vl,avx512bw")))
+#endif
+
+namespace {
+
+using svmcut::ChainLayout;
+using svmcut::ChainRoom;
+using svmcut::Lattice;
+
+constexpr int64_t kTokensPerPiece = 256;
+
+struct Job {
+    const svmcut_chain* chain;
+    ChainLayout at;
+    const double* w;
+    const double* given; /* nodes, or null */
+    int loss;
+    int64_t beam;
+    int32_t* labels;
+    double* values;
+    double* losses;
+    double* nodes; /* output of svmcut_chain_nodes */
+};
+
+SVMCUT_INLINE void score_sequence(const Job& job, int64_t begin, int64_t T, double* nodes) {
+    const ChainLayout& at = job.at;
+    const double start = job.loss == SVMCUT_CHAIN_HAMMING ? 1.0 : 0.0;
+    const int64_t size = at.blocks * at.S;
+    for (int64_t i = 0; i < T; ++i) {
+        double* node = nodes + i * size;
+        if (job.given) {
+            std::memcpy(node, job.given + (begin + i) * size, size * sizeof(double));
+            for (int64_t c = 0; c < at.K; ++c) node[c] += start;
+            for (int64_t b = 0; b < at.blocks; ++b)
+                for (int64_t c = at.K; c < at.S; ++c) node[b * at.S + c] = -std::numeric_limits<double>::infinity();
+        } else {
+            svmcut::score_token<double>(at, job.chain->X, begin + i, job.w, start, i == 0, node);
+        }
+        if (start != 0.0) node[job.chain->tags[begin + i]] -= start;
+    }
+}
+
+SVMCUT_INLINE void argmax_body(const Job& job, int64_t first, int64_t last, ChainRoom<double>& room) {
+    const ChainLayout& at = job.at;
+    const double* transitions = job.w + at.emissions();
+    for (int64_t n = first; n < last; ++n) {
+        const int64_t begin = job.chain->sequences[n], T = job.chain->sequences[n + 1] - begin;
+        if (static_cast<int64_t>(room.nodes.size()) < T * at.blocks * at.S) room.nodes.resize(T * at.blocks * at.S);
+        score_sequence(job, begin, T, room.nodes.data());
+        const Lattice<double> lattice(at, room.nodes.data(), transitions, job.beam);
+        double value = svmcut::viterbi(lattice, T, room, job.labels + begin);
+        if (job.loss == SVMCUT_CHAIN_HAMMING) {
+            const int32_t* gold = job.chain->tags + begin;
+            int64_t wrong = 0;
+            for (int64_t i = 0; i < T; ++i) wrong += gold[i] != job.labels[begin + i];
+            value = std::max(0.0, value - svmcut::score_of(lattice, T, gold));
+            job.losses[n] = static_cast<double>(wrong);
+        }
+        job.values[n] = value;
+    }
+}
+
+SVMCUT_INLINE void nodes_body(const Job& job, int64_t first, int64_t last, ChainRoom<double>&) {
+    const ChainLayout& at = job.at;
+    const int64_t size = at.blocks * at.S;
+    for (int64_t n = first; n < last; ++n)
+        for (int64_t i = job.chain->sequences[n]; i < job.chain->sequences[n + 1]; ++i) {
+            double* node = job.nodes + i * size;
+            const bool start = i == job.chain->sequences[n];
+            svmcut::score_token<double>(at, job.chain->X, i, job.w, 0.0, start, node);
+            for (int64_t b = 0; b < at.blocks; ++b)
+                std::fill(node + b * at.S + (start && b ? 0 : at.K), node + (b + 1) * at.S, 0.0);
+        }
+}
+
+using Work = void (*)(const Job&, int64_t, int64_t, ChainRoom<double>&);
+
+void argmax_portable(const Job& j, int64_t a, int64_t b, ChainRoom<double>& r) { argmax_body(j, a, b, r); }
+void nodes_portable(const Job& j, int64_t a, int64_t b, ChainRoom<double>& r) { nodes_body(j, a, b, r); }
+#if defined(SVMCUT_FOR_TARGETS)
+SVMCUT_AVX2 void argmax_avx2(const Job& j, int64_t a, int64_t b, ChainRoom<double>& r) { argmax_body(j, a, b, r); }
+SVMCUT_AVX2 void nodes_avx2(const Job& j, int64_t a, int64_t b, ChainRoom<double>& r) { nodes_body(j, a, b, r); }
+SVMCUT_AVX512 void argmax_avx512(const Job& j, int64_t a, int64_t b, ChainRoom<double>& r) { argmax_body(j, a, b, r); }
+SVMCUT_AVX512 void nodes_avx512(const Job& j, int64_t a, int64_t b, ChainRoom<double>& r) { nodes_body(j, a, b, r); }
+#endif
+
+Work pick(Work portable, Work avx2, Work avx512) {
+#if defined(SVMCUT_FOR_TARGETS)
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
+        return avx512;
+    if (__builtin_cpu_supports("avx2")) return avx2;
+#endif
+    (void)avx2, (void)avx512;
+    return portable;
+}
+
+// Bounds of pieces of about kTokensPerPiece tokens.
+std::vector<int64_t> pieces_of(const svmcut_chain* chain) {
+    std::vector<int64_t> bound{0};
+    for (int64_t n = 0, start = 0; n < chain->n_sequences; ++n)
+        if (chain->sequences[n + 1] - start >= kTokensPerPiece || n + 1 == chain->n_sequences) {
+            bound.push_back(n + 1);
+            start = chain->sequences[n + 1];
+        }
+    return bound;
+}
+
+int for_sequences(const Job& job, Work work, int threads, const volatile int* cancel) {
+    std::atomic<int> status{SVMCUT_OK};
+    try {
+        const auto bound = pieces_of(job.chain);
+        svmcut::for_pieces(static_cast<int64_t>(bound.size()) - 1, threads, [&](int64_t p) {
+            if (cancel && *cancel) {
+                status = SVMCUT_CANCELLED;
+                return;
+            }
+            try {
+                ChainRoom<double> room;
+                work(job, bound[p], bound[p + 1], room);
+            } catch (...) {
+                status = SVMCUT_NO_MEMORY;
+            }
+        });
+    } catch (...) {
+        return SVMCUT_NO_MEMORY;
+    }
+    return status;
+}
+
+// Rows of the transitions that token i's history selects, one an order, and its tag.
+template <class Add>
+void for_transitions(const ChainLayout& at, const int32_t* labels, int64_t i, Add&& add) {
+    int64_t state = 0;
+    for (int j = 1; j <= at.order && j <= i; ++j) {
+        state += labels[i - j] * at.power[j - 1];
+        add(at.transitions(j) + state * at.S + labels[i]);
+    }
+}
+
+template <class Emission, class Transition>
+void for_differences(const svmcut_chain* chain, const ChainLayout& at, const int32_t* labels, const double* weights,
+                     Emission&& emission, Transition&& transition) {
+    for (int64_t n = 0; n < chain->n_sequences; ++n) {
+        const double weight = weights ? weights[n] : 1.0;
+        if (weight == 0.0) continue;
+        const int64_t begin = chain->sequences[n], T = chain->sequences[n + 1] - begin;
+        const int32_t *gold = chain->tags + begin, *y = labels + begin;
+        int64_t changed = -1 - svmcut::kMostOrder; /* the last position where the labellings differ */
+        for (int64_t i = 0; i < T; ++i) {
+            if (gold[i] != y[i]) {
+                emission(begin + i, gold[i], weight);
+                emission(begin + i, y[i], -weight);
+            }
+            if (at.blocks > 1 && i && (gold[i] != y[i] || gold[i - 1] != y[i - 1])) {
+                emission(begin + i, (1 + gold[i - 1]) * at.S + gold[i], weight);
+                emission(begin + i, (1 + y[i - 1]) * at.S + y[i], -weight);
+            }
+            if (gold[i] != y[i]) changed = i;
+            if (i - changed > at.order) continue;
+            for_transitions(at, gold, i, [&](int64_t k) { transition(k, weight); });
+            for_transitions(at, y, i, [&](int64_t k) { transition(k, -weight); });
+        }
+    }
+}
+
+}  // namespace
+
+extern "C" {
+
+int svmcut_chain_nodes(const svmcut_chain* chain, const double* w, double* nodes, int threads) {
+    const Job job{chain, ChainLayout(chain), w, nullptr, SVMCUT_CHAIN_DECODE, 0, nullptr, nullptr, nullptr, nodes};
+#if defined(SVMCUT_FOR_TARGETS)
+    return for_sequences(job, pick(nodes_portable, nodes_avx2, nodes_avx512), threads, nullptr);
+#else
+    return for_sequences(job, nodes_portable, threads, nullptr);
+#endif
+}
+
+int svmcut_chain_argmax(const svmcut_chain* chain, const double* w, const double* nodes, int loss, int64_t beam,
+                        int32_t* labels, double* values, double* losses, int threads, const volatile int* cancel) {
+    const Job job{chain, ChainLayout(chain), w, nodes, loss, beam, labels, values, losses, nullptr};
+#if defined(SVMCUT_FOR_TARGETS)
+    return for_sequences(job, pick(argmax_portable, argmax_avx2, argmax_avx512), threads, cancel);
+#else
+    return for_sequences(job, argmax_portable, threads, cancel);
+#endif
+}
+
+void svmcut_chain_joint(const svmcut_chain* chain, const int32_t* labels, const double* weights, double* out) {
+    const ChainLayout at(chain);
+    const int64_t row = at.blocks * at.S, base = at.emissions();
+    for_differences(
+        chain, at, labels, weights,
+        [&](int64_t i, int64_t column, double weight) {
+            for (int64_t k = chain->X.indptr[i]; k < chain->X.indptr[i + 1] && chain->X.indices[k] < at.D; ++k)
+                out[chain->X.indices[k] * row + column] += weight * chain->X.data[k];
+        },
+        [&](int64_t k, double weight) { out[base + k] += weight; });
+}
+
+void svmcut_chain_joint_scores(const svmcut_chain* chain, const int32_t* labels, const double* weights, double* nodes,
+                               double* transitions) {
+    const ChainLayout at(chain);
+    for_differences(
+        chain, at, labels, weights,
+        [&](int64_t i, int64_t column, double weight) { nodes[i * at.blocks * at.S + column] += weight; },
+        [&](int64_t k, double weight) { transitions[k] += weight; });
+}
+
+void svmcut_chain_adjoint(const svmcut_chain* chain, const double* coef, double* out) {
+    const ChainLayout at(chain);
+    const int64_t row = at.blocks * at.S;
+    const int64_t tokens = chain->sequences[chain->n_sequences];
+    for (int64_t i = 0; i < tokens; ++i)
+        for (int64_t column = 0; column < row; ++column) {
+            const double weight = coef[i * row + column];
+            if (weight == 0.0) continue;
+            for (int64_t k = chain->X.indptr[i]; k < chain->X.indptr[i + 1] && chain->X.indices[k] < at.D; ++k)
+                out[chain->X.indices[k] * row + column] += weight * chain->X.data[k];
+        }
+}
+
+}  // extern "C"
