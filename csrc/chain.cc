@@ -8,14 +8,8 @@
 #include <atomic>
 #include <cstring>
 
+#include "chain_targets.h"
 #include "parallel.h"
-
-// One source, compiled for three instruction sets; the widest the machine has is called.
-#if defined(__GNUC__) && defined(__x86_64__)
-#define SVMCUT_FOR_TARGETS 1
-#define SVMCUT_AVX2 __attribute__((target("avx2")))
-#define SVMCUT_AVX512 __attribute__((target("avx2,avx512f,avx512dq,avx512vl,avx512bw")))
-#endif
 
 namespace {
 
@@ -100,17 +94,6 @@ SVMCUT_AVX512 void argmax_avx512(const Job& j, int64_t a, int64_t b, ChainRoom<d
 SVMCUT_AVX512 void nodes_avx512(const Job& j, int64_t a, int64_t b, ChainRoom<double>& r) { nodes_body(j, a, b, r); }
 #endif
 
-Work pick(Work portable, Work avx2, Work avx512) {
-#if defined(SVMCUT_FOR_TARGETS)
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
-        return avx512;
-    if (__builtin_cpu_supports("avx2")) return avx2;
-#endif
-    (void)avx2, (void)avx512;
-    return portable;
-}
-
 // Bounds of pieces of about kTokensPerPiece tokens.
 std::vector<int64_t> pieces_of(const svmcut_chain* chain) {
     std::vector<int64_t> bound{0};
@@ -144,40 +127,23 @@ int for_sequences(const Job& job, Work work, int threads, const volatile int* ca
     return status;
 }
 
-// Rows of the transitions that token i's history selects, one an order, and its tag.
-template <class Add>
-void for_transitions(const ChainLayout& at, const int32_t* labels, int64_t i, Add&& add) {
-    int64_t state = 0;
-    for (int j = 1; j <= at.order && j <= i; ++j) {
-        state += labels[i - j] * at.power[j - 1];
-        add(at.transitions(j) + state * at.S + labels[i]);
-    }
-}
-
 template <class Emission, class Transition>
-void for_differences(const svmcut_chain* chain, const ChainLayout& at, const int32_t* labels, const double* weights,
-                     Emission&& emission, Transition&& transition) {
-    for (int64_t n = 0; n < chain->n_sequences; ++n) {
-        const double weight = weights ? weights[n] : 1.0;
-        if (weight == 0.0) continue;
-        const int64_t begin = chain->sequences[n], T = chain->sequences[n + 1] - begin;
-        const int32_t *gold = chain->tags + begin, *y = labels + begin;
-        int64_t changed = -1 - svmcut::kMostOrder; /* the last position where the labellings differ */
-        for (int64_t i = 0; i < T; ++i) {
-            if (gold[i] != y[i]) {
-                emission(begin + i, gold[i], weight);
-                emission(begin + i, y[i], -weight);
-            }
-            if (at.blocks > 1 && i && (gold[i] != y[i] || gold[i - 1] != y[i - 1])) {
-                emission(begin + i, (1 + gold[i - 1]) * at.S + gold[i], weight);
-                emission(begin + i, (1 + y[i - 1]) * at.S + y[i], -weight);
-            }
-            if (gold[i] != y[i]) changed = i;
-            if (i - changed > at.order) continue;
-            for_transitions(at, gold, i, [&](int64_t k) { transition(k, weight); });
-            for_transitions(at, y, i, [&](int64_t k) { transition(k, -weight); });
+int for_differences(const svmcut_chain* chain, const ChainLayout& at, const int32_t* labels, const double* weights,
+                    Emission&& emission, Transition&& transition) {
+    try {
+        std::vector<svmcut::Entry> emissions, transitions;
+        for (int64_t n = 0; n < chain->n_sequences; ++n) {
+            const double weight = weights ? weights[n] : 1.0;
+            if (weight == 0.0) continue;
+            const int64_t begin = chain->sequences[n], T = chain->sequences[n + 1] - begin;
+            svmcut::difference(at, chain->tags + begin, labels + begin, T, emissions, transitions);
+            for (const svmcut::Entry& e : emissions) emission(begin + e.token, e.column, weight * e.sign);
+            for (const svmcut::Entry& e : transitions) transition(e.column, weight * e.sign);
         }
+    } catch (...) {
+        return SVMCUT_NO_MEMORY;
     }
+    return SVMCUT_OK;
 }
 
 }  // namespace
@@ -186,27 +152,19 @@ extern "C" {
 
 int svmcut_chain_nodes(const svmcut_chain* chain, const double* w, double* nodes, int threads) {
     const Job job{chain, ChainLayout(chain), w, nullptr, SVMCUT_CHAIN_DECODE, 0, nullptr, nullptr, nullptr, nodes};
-#if defined(SVMCUT_FOR_TARGETS)
-    return for_sequences(job, pick(nodes_portable, nodes_avx2, nodes_avx512), threads, nullptr);
-#else
-    return for_sequences(job, nodes_portable, threads, nullptr);
-#endif
+    return for_sequences(job, SVMCUT_PICK(nodes), threads, nullptr);
 }
 
 int svmcut_chain_argmax(const svmcut_chain* chain, const double* w, const double* nodes, int loss, int64_t beam,
                         int32_t* labels, double* values, double* losses, int threads, const volatile int* cancel) {
     const Job job{chain, ChainLayout(chain), w, nodes, loss, beam, labels, values, losses, nullptr};
-#if defined(SVMCUT_FOR_TARGETS)
-    return for_sequences(job, pick(argmax_portable, argmax_avx2, argmax_avx512), threads, cancel);
-#else
-    return for_sequences(job, argmax_portable, threads, cancel);
-#endif
+    return for_sequences(job, SVMCUT_PICK(argmax), threads, cancel);
 }
 
-void svmcut_chain_joint(const svmcut_chain* chain, const int32_t* labels, const double* weights, double* out) {
+int svmcut_chain_joint(const svmcut_chain* chain, const int32_t* labels, const double* weights, double* out) {
     const ChainLayout at(chain);
     const int64_t row = at.blocks * at.S, base = at.emissions();
-    for_differences(
+    return for_differences(
         chain, at, labels, weights,
         [&](int64_t i, int64_t column, double weight) {
             for (int64_t k = chain->X.indptr[i]; k < chain->X.indptr[i + 1] && chain->X.indices[k] < at.D; ++k)
@@ -215,10 +173,10 @@ void svmcut_chain_joint(const svmcut_chain* chain, const int32_t* labels, const 
         [&](int64_t k, double weight) { out[base + k] += weight; });
 }
 
-void svmcut_chain_joint_scores(const svmcut_chain* chain, const int32_t* labels, const double* weights, double* nodes,
-                               double* transitions) {
+int svmcut_chain_joint_scores(const svmcut_chain* chain, const int32_t* labels, const double* weights, double* nodes,
+                              double* transitions) {
     const ChainLayout at(chain);
-    for_differences(
+    return for_differences(
         chain, at, labels, weights,
         [&](int64_t i, int64_t column, double weight) { nodes[i * at.blocks * at.S + column] += weight; },
         [&](int64_t k, double weight) { transitions[k] += weight; });

@@ -206,5 +206,48 @@ inline double score_of(const Lattice<Real>& lattice, int64_t T, const int32_t* l
     return sum;
 }
 
+/* An entry of Psi(right) - Psi(labelling): of emissions in `column` of the rows of token `token`, counted within the
+ * sequence; of transitions in `column` of all V. */
+struct Entry {
+    int32_t token, column;
+    float sign;
+};
+
+/* All entries, and the number of wrong tags. */
+inline double difference(const ChainLayout& at, const int32_t* gold, const int32_t* y, int64_t T,
+                         std::vector<Entry>& emissions, std::vector<Entry>& transitions) {
+    emissions.clear();
+    transitions.clear();
+    double wrong = 0;
+    int64_t changed = -1 - kMostOrder; /* the last position where the labellings differ */
+    auto enter = [&](int64_t i, int64_t column, float sign) {
+        emissions.push_back({static_cast<int32_t>(i), static_cast<int32_t>(column), sign});
+    };
+    for (int64_t i = 0; i < T; ++i) {
+        const bool differs = gold[i] != y[i];
+        if (differs) {
+            wrong += 1;
+            changed = i;
+            enter(i, gold[i], 1);
+            enter(i, y[i], -1);
+        }
+        if (at.blocks > 1 && i && (differs || gold[i - 1] != y[i - 1])) {
+            enter(i, (1 + gold[i - 1]) * at.S + gold[i], 1);
+            enter(i, (1 + y[i - 1]) * at.S + y[i], -1);
+        }
+        if (i - changed > at.order) continue;
+        for (int side = 0; side < 2; ++side) {
+            const int32_t* tags = side ? y : gold;
+            int64_t state = 0;
+            for (int j = 1; j <= at.order && j <= i; ++j) {
+                state += tags[i - j] * at.power[j - 1];
+                const int64_t column = at.transitions(j) + state * at.S + tags[i];
+                transitions.push_back({0, static_cast<int32_t>(column), side ? -1.0f : 1.0f});
+            }
+        }
+    }
+    return wrong;
+}
+
 }  // namespace svmcut
 #endif

@@ -42,11 +42,11 @@ int svmcut_chain_argmax(const svmcut_chain* chain, const double* w, const double
                         int32_t* labels, double* values, double* losses, int threads, const volatile int* cancel);
 
 /* out += sum_n weights[n] (Psi(x_n, right) - Psi(x_n, labels)); out has the layout of the weights. */
-void svmcut_chain_joint(const svmcut_chain* chain, const int32_t* labels, const double* weights, double* out);
+int svmcut_chain_joint(const svmcut_chain* chain, const int32_t* labels, const double* weights, double* out);
 
 /* The same in the space of scores: nodes as above, and the rows of transitions. */
-void svmcut_chain_joint_scores(const svmcut_chain* chain, const int32_t* labels, const double* weights, double* nodes,
-                               double* transitions);
+int svmcut_chain_joint_scores(const svmcut_chain* chain, const int32_t* labels, const double* weights, double* nodes,
+                              double* transitions);
 
 /* out += the emissions of sum_i coef[i] x_i; coef: (tokens, blocks, stride). */
 void svmcut_chain_adjoint(const svmcut_chain* chain, const double* coef, double* out);
@@ -75,6 +75,13 @@ int svmcut_bcfw_weights(svmcut_bcfw* run, int afresh, double* w);
 
 /* Sets the gaps by which sequences are chosen. */
 void svmcut_bcfw_gaps(svmcut_bcfw* run, const double* gaps);
+
+/* ---- chain_ssg.cc: stochastic subgradients -------------------------------------------------------------------------- */
+
+/* Visits the sequences order[0] to order[count - 1]. Before visit k, counted from 0 over all calls, w = C n z / k (0 where
+ * k = 0); then z += Psi(right) - Psi(labelling), weighted += k (Psi(right) - Psi(labelling)), *loss += wrong tags. */
+int svmcut_chain_ssg(const svmcut_chain* chain, double C, const int32_t* order, int64_t count, int64_t* visits,
+                     double* z, double* weighted, double* loss, const volatile int* cancel);
 
 #ifdef __cplusplus
 }

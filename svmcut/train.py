@@ -16,7 +16,7 @@ from svmcut.data import Examples
 from svmcut.errors import DataError, MemoryLimitError, TrainingError, UsageError
 from svmcut.kernels import Kernel
 from svmcut.machine import available_memory
-from svmcut.models import LinearModel
+from svmcut.models import ChainModel, LinearModel
 from svmcut.risks import make_risk
 from svmcut.risks.squared import SquaredRisk
 from svmcut.solvers.protocol import Problem, Progress, Start, StoppingRule
@@ -27,6 +27,8 @@ SOLVERS = {
     "cutting-plane": ("svmcut.solvers.cutting_plane", "CuttingPlane"),
     "dual-cd": ("svmcut.solvers.dual_cd", "DualCd"),
     "newton": ("svmcut.solvers.newton", "Newton"),
+    "bcfw": ("svmcut.solvers.bcfw", "Bcfw"),
+    "ssg": ("svmcut.solvers.ssg", "Ssg"),
 }
 
 
@@ -36,7 +38,7 @@ class Config:
 
     Attributes
     ----------
-    task : {"classification", "rank"}
+    task : {"classification", "rank", "sequence"}
     loss : str
         A name of svmcut.risks.RISKS.
     cost : float or None
@@ -109,7 +111,7 @@ class Outcome:
 
     Attributes
     ----------
-    model : LinearModel
+    model : LinearModel or ChainModel
     objective : Objective
     progress : Progress
         The last one; primal, dual and gap certify the model.
@@ -127,7 +129,7 @@ class Outcome:
         Of the final cuts, for C in the unit of the original.
     """
 
-    model: LinearModel
+    model: LinearModel | ChainModel
     objective: Objective
     progress: Progress
     solver: str
@@ -272,22 +274,7 @@ class Trainer:
         solver = make_solver(name, config.seed)
 
         began = time.perf_counter()
-        progress, stopped_by = None, None
-        try:
-            for progress in solver.steps(problem, self._scaled_start(objective.C)):
-                if observe is not None:
-                    observe(progress, objective)
-                late = config.time_limit is not None and time.perf_counter() - self._began >= config.time_limit
-                if late or (config.max_iterations is not None and progress.iteration >= config.max_iterations):
-                    stopped_by = "limit"
-                    break
-        except KeyboardInterrupt:
-            if progress is None:
-                raise
-            stopped_by = "interrupt"
-        if progress is None or not np.isfinite(progress.primal):
-            path = self.examples.source.path
-            raise TrainingError(f"{path}: training met values that are not finite; scale the features")
+        progress, stopped_by = self._run(solver.steps(problem, self._scaled_start(objective.C)), objective, observe)
         converged = rule.met(progress.primal, progress.dual)
         w = progress.solution()
         self._start = Start(solver.bundle, (w,), getattr(solver, "fractions", None))
@@ -304,6 +291,26 @@ class Trainer:
             norm=float(np.sqrt(space.dot(w, w))),
             multipliers=objective.c * solver.bundle.beta[1:],
         )
+
+    def _run(self, steps, objective: Objective, observe) -> tuple[Progress, str | None]:
+        """The last progress of a solver and what stopped it before its own end: "limit", "interrupt" or None."""
+        config, progress, stopped_by = self.config, None, None
+        try:
+            for progress in steps:
+                if observe is not None:
+                    observe(progress, objective)
+                late = config.time_limit is not None and time.perf_counter() - self._began >= config.time_limit
+                if late or (config.max_iterations is not None and progress.iteration >= config.max_iterations):
+                    stopped_by = "limit"
+                    break
+        except KeyboardInterrupt:
+            if progress is None:
+                raise
+            stopped_by = "interrupt"
+        if progress is None or not np.isfinite(progress.primal):
+            path = self.examples.source.path
+            raise TrainingError(f"{path}: training met values that are not finite; scale the features")
+        return progress, stopped_by
 
     def _choose(self, C: float) -> str:
         """The solver of ``auto``: cutting planes, but for the plain hinge the fastest certified trainer."""

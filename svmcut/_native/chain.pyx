@@ -15,8 +15,8 @@ cdef extern from "svmcut_chain.h" nogil:
     int svmcut_chain_nodes(const svmcut_chain* chain, const double* w, double* nodes, int threads)
     int svmcut_chain_argmax(const svmcut_chain* chain, const double* w, const double* nodes, int loss, int64_t beam,
                             int32_t* labels, double* values, double* losses, int threads, const int* cancel)
-    void svmcut_chain_joint(const svmcut_chain* chain, const int32_t* labels, const double* weights, double* out)
-    void svmcut_chain_joint_scores(const svmcut_chain* chain, const int32_t* labels, const double* weights,
+    int svmcut_chain_joint(const svmcut_chain* chain, const int32_t* labels, const double* weights, double* out)
+    int svmcut_chain_joint_scores(const svmcut_chain* chain, const int32_t* labels, const double* weights,
                                    double* nodes, double* transitions)
     void svmcut_chain_adjoint(const svmcut_chain* chain, const double* coef, double* out)
 
@@ -127,22 +127,26 @@ cdef const double* _weights(Chains chains, const int32_t[::1] labels, const doub
 def joint(Chains chains, const int32_t[::1] labels, const double[::1] weights, double[::1] out):
     """out += sum_n weights[n] (Psi(x_n, right) - Psi(x_n, labels)); all weights are 1 where weights is None."""
     cdef const double* factors = _weights(chains, labels, weights)
+    cdef int status
     if out.shape[0] != chains.dim:
         raise ValueError("out has the wrong length")
     if chains.n_tokens:
         with nogil:
-            svmcut_chain_joint(&chains.chain, &labels[0], factors, &out[0])
+            status = svmcut_chain_joint(&chains.chain, &labels[0], factors, &out[0])
+        _check(status)
 
 
 def joint_scores(Chains chains, const int32_t[::1] labels, const double[::1] weights, double[::1] out):
     """The same in the space of scores: nodes, and the transitions behind them."""
     cdef const double* factors = _weights(chains, labels, weights)
+    cdef int status
     cdef int64_t emissions = chains.n_tokens * chains.node_size
     if out.shape[0] != emissions + chains.dim - chains.emissions:
         raise ValueError("out has the wrong length")
     if chains.n_tokens:
         with nogil:
-            svmcut_chain_joint_scores(&chains.chain, &labels[0], factors, &out[0], &out[0] + emissions)
+            status = svmcut_chain_joint_scores(&chains.chain, &labels[0], factors, &out[0], &out[0] + emissions)
+        _check(status)
 
 
 def adjoint(Chains chains, const double[::1] coef, double[::1] out):

@@ -16,3 +16,11 @@ def choose(n: int, d: int, nnz: int, C: float) -> str:
     few = d <= FEW_FEATURES and n > max(2000, 20 * d)
     small = 0.12 * (d / 300) ** 3
     return "newton" if few and small < C else "dual-cd"
+
+
+MANY_TAGS = 200
+
+
+def choose_chain(n_tags: int) -> str:
+    """The solver's name for chains of so many tags: exact decoding, O(tokens K^2), as long as that is cheap."""
+    return "bcfw"

@@ -10,43 +10,17 @@ transition order count. Psi has no entry for the start or the end of a sequence.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from svmcut._native import chain, sparse
-from svmcut.data import Csr, Source
+from svmcut.data import Sequences
 from svmcut.models import ChainShape
 from svmcut.structured.protocol import Argmax, Factor, Separation, SparseVector
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-
-@dataclass(frozen=True, slots=True)
-class Sequences:
-    """Tokens of sequences, one behind the other.
-
-    Attributes
-    ----------
-    X : Csr
-        (tokens, D) features.
-    indptr : (n + 1,) int64
-        Sequence n is rows indptr[n] to indptr[n + 1].
-    tags : (tokens,) int32
-        Right tags, from 0: the file's less 1.
-    source : Source
-        Path and line numbers of the tokens.
-    """
-
-    X: Csr
-    indptr: NDArray[np.int64]
-    tags: NDArray[np.int32]
-    source: Source = field(default_factory=lambda: Source("<memory>"))
-
-    def __len__(self) -> int:
-        return len(self.indptr) - 1
 
 
 class ChainSequences:

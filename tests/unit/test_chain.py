@@ -6,9 +6,9 @@ import pytest
 from reference import chain as truth
 
 from svmcut._native import chain
-from svmcut.data import Csr
+from svmcut.data import Csr, Sequences
 from svmcut.models import ChainModel, ChainShape
-from svmcut.structured.chain import ChainSequences, Sequences, run_argmax
+from svmcut.structured.chain import ChainSequences, run_argmax
 
 ORDERS = [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (3, 0), (3, 1)]
 
