@@ -264,6 +264,9 @@ class LearnOptions:
     recompute: int = 0
     shrink: int = 1
     basis_file: str | None = None
+    transition_order: int = 1
+    emission_order: int = 0
+    beam: int = 0
 
     @property
     def path(self) -> tuple[Cost, ...]:
@@ -288,6 +291,17 @@ def check(options: LearnOptions) -> None:
     UsageError
         Names the options and the remedy.
     """
+    check_path(options)
+    _check_vector_machine(options)
+
+
+def check_path(options: LearnOptions) -> None:
+    """Refusals of C, of paths of C and of what is asked of a path.
+
+    Raises
+    ------
+    UsageError
+    """
     if options.cost is None and options.example_cost is None:
         raise UsageError("C is missing; give -c (the original's unit) or --example-cost (weight of one example)")
     if options.cost is not None and options.example_cost is not None:
@@ -298,6 +312,9 @@ def check(options: LearnOptions) -> None:
         raise UsageError(f"--select {options.select} needs --validate FILE to measure the models on")
     if options.alphas and len(options.path) > 1:
         raise UsageError("-a writes the multipliers of one model; give a single C")
+
+
+def _check_vector_machine(options: LearnOptions) -> None:
     algorithms = (0, 1, 2, 3, 4) if options.task == "rank" else (0, 1, 2, 3, 4, 9)
     if options.algorithm is not None and options.algorithm not in algorithms:
         known = ", ".join(map(str, algorithms))

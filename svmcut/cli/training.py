@@ -38,12 +38,15 @@ def run(options: LearnOptions, original: bool = False) -> int:
     int
         Exit status: 0 done, 3 stopped by a limit, 130 interrupted; the best model is written in each case.
     """
-    check(options)
+    kind = Training
+    if options.task == "sequence":
+        from svmcut.cli.sequences import SequenceTraining as kind
+    kind.check(options)
     targets = model_files(options)
     for path in (*targets, options.report, options.trace, options.alphas, options.select and options.model_file):
         if path is not None:
             check_writable(path)
-    training = Training(options, original)
+    training = kind(options, original)
     with contextlib.ExitStack() as stack:
         training.open(stack)
         for cost, target in zip(options.path, targets, strict=True):
@@ -74,33 +77,56 @@ class Training:
         One entry of the report's path for each outcome.
     """
 
+    check = staticmethod(check)
+    measures = MEASURES | RANK_MEASURES
+
     def __init__(self, options: LearnOptions, original: bool):
         self.options, self.original = options, original
         self.outcomes: list[Outcome] = []
         self.rows: list[dict[str, Any]] = []
         self._say = report.out if options.verbosity > 0 else (lambda text="", end="\n": None)
         self._began, self._cpu_began = time.perf_counter(), time.process_time()
-        with report.step(self._say, "Reading training examples"):
-            self.examples = read_examples(options.example_file, threads=options.threads, max_memory=options.max_memory)
-        self._seconds = {"read": time.perf_counter() - self._began, "train": 0.0, "write": 0.0}
-        self._config = configure(options)
-        self._trainer = Trainer(self.examples, self._config)
+        self.examples, self._trainer = self._read()
         self._warnings = list(self._trainer.warnings)
         self._validation = None
         if options.validate:
-            self._validation = read_examples(options.validate, threads=options.threads, max_memory=options.max_memory)
-            self._seconds["read"] = time.perf_counter() - self._began
+            reading = time.perf_counter()
+            self._validation = self._read_validation(options.validate)
+            self._seconds["read"] += time.perf_counter() - reading
 
-    def open(self, stack: contextlib.ExitStack) -> None:
-        """Opens the trace and the progress bar, and prints what is known of the examples."""
-        options, config = self.options, self._config
-        self._trace = stack.enter_context(write_atomically(options.trace)) if options.trace else None
-        self._bar = stack.enter_context(progress_bar(options.progress))
+    def _read(self):
+        """The training examples and a Trainer of them."""
+        options = self.options
+        with report.step(self._say, "Reading training examples"):
+            examples = read_examples(options.example_file, threads=options.threads, max_memory=options.max_memory)
+        self._seconds = {"read": time.perf_counter() - self._began, "train": 0.0, "write": 0.0}
+        self._config = configure(options)
+        return examples, Trainer(examples, self._config)
+
+    def _read_validation(self, path: str):
+        return read_examples(path, threads=self.options.threads, max_memory=self.options.max_memory)
+
+    def _introduce(self) -> None:
+        """Prints what is known of the examples before training starts."""
+        options = self.options
         queries = self._trainer.risk.n_queries if options.task == "rank" else None
-        self._say(report.properties_line(self.examples, config.bias, queries))
+        self._say(report.properties_line(self.examples, self._config.bias, queries))
         if options.loss == "swapped-pairs":
             epsilon = self._trainer.objective(1.0, None).epsilon
             self._say(f"NOTE: Adjusted stopping criterion relative to maximum loss: eps={epsilon:.6f}")
+
+    def _say_task(self, outcome: Outcome) -> None:
+        """Prints the original's lines that belong to the task alone."""
+
+    def _measure(self, model, examples) -> dict[str, Any]:
+        return report.measure(model, examples, self.options)
+
+    def open(self, stack: contextlib.ExitStack) -> None:
+        """Opens the trace and the progress bar, and prints what is known of the examples."""
+        options = self.options
+        self._trace = stack.enter_context(write_atomically(options.trace)) if options.trace else None
+        self._bar = stack.enter_context(progress_bar(options.progress))
+        self._introduce()
 
     def fit(self, cost: Cost, target: str) -> None:
         """Trains for one C, prints the originals' lines and writes the model."""
@@ -115,6 +141,7 @@ class Training:
             self._say(line)
         if options.algorithm == 4:
             report.out(f"Final number of constraints in cache: {outcome.progress.cuts}")
+        self._say_task(outcome)
         if not self.original:
             self._say(f"Solver: {outcome.solver}; {stop_reason(outcome)}")
         writing = time.perf_counter()
@@ -136,7 +163,7 @@ class Training:
         options = self.options
         chosen = len(self.outcomes) - 1
         if options.select:
-            sign = 1 if (MEASURES | RANK_MEASURES)[options.select] else -1
+            sign = 1 if self.measures[options.select] else -1
             values = [sign * row["validation"][options.select] for row in self.rows]
             chosen = max(range(len(values)), key=lambda k: -math.inf if math.isnan(values[k]) else values[k])
             if len(options.path) > 1:
@@ -170,10 +197,10 @@ class Training:
             "C": cost.value, "model": target, "solver": outcome.solver, "primal": progress.primal,
             "dual": progress.dual, "gap": progress.gap, "converged": outcome.converged,
             "iterations": progress.iteration, "seconds": outcome.seconds,
-            "training": report.measure(outcome.model, self.examples, self.options),
+            "training": self._measure(outcome.model, self.examples),
         }  # fmt: skip
         if self._validation is not None:
-            row["validation"] = report.measure(outcome.model, self._validation, self.options)
+            row["validation"] = self._measure(outcome.model, self._validation)
         return row
 
 
