@@ -51,6 +51,12 @@ def subcommands():
     for name in COMMANDS:
         command = svmcut.get_command(top, name)
         yield f"svmcut {name}", command, context(command, name, top)
+        if name == "learn":
+            from svmcut.cli.learn import TASK
+
+            sequence = context(command, f"{name} --task sequence", top)
+            sequence.meta[TASK] = "sequence"
+            yield f"svmcut {name} --task sequence", command, sequence
 
 
 def originals():
@@ -105,7 +111,7 @@ def man_page() -> str:
             f".SH {name.upper()}",
             *(f"{roff(' '.join(part.split()))}\n.PP" for part in command.help.split("\n\n")),
         ]
-        for parameter in command.params:
+        for parameter in command.get_params(context):
             record = parameter.get_help_record(context) if isinstance(parameter, click.Option) else None
             if record:
                 lines += [".TP", f".B {roff(record[0])}", roff(" ".join(record[1].split()))]

@@ -20,8 +20,15 @@ Examples:
 @click.argument("predictions_file", default="svm_predictions")
 @click.option("-v", "verbosity", type=int, default=1, show_default=True, help="Verbosity; 0 prints the measures alone.")
 @click.option("--labels", is_flag=True, help="Write the predicted label instead of the score.")
-@click.option("--beam", "--b", "beam", type=click.IntRange(min=0), default=0, show_default=True,
-              help="Sequences: states kept a token while the best tags are sought; 0 keeps all.")
+@click.option(
+    "--beam",
+    "--b",
+    "beam",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Sequences: states kept a token while the best tags are sought; 0 keeps all.",
+)
 @click.option("--report", metavar="FILE", help="Write all measures as one JSON document.")
 @click.option("--threads", type=click.IntRange(min=1), help="Threads; results do not depend on them.  [default: all]")
 @click.option("-y", "_light", type=int, help="Taken for compatibility; no effect.")

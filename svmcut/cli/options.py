@@ -131,7 +131,16 @@ class Option(NamedTuple):
 
 MAIN, STOP, KERNEL, RUN, COMPAT = "Objective", "Stopping", "Kernel", "Run", "Accepted as in svm_perf"
 
+TASKS = {
+    "classification": ("svmcut.cli.options", "LEARN"),
+    "sequence": ("svmcut.cli.sequence_options", "SEQUENCE"),
+}
+"""Task of learn -> module and name of its table; other defaults than LearnOptions' are its DEFAULTS."""
+
 LEARN = (
+    Option("task", ("--task",), one_of(tuple(TASKS)),
+           "What to learn: classification, the default, or sequence (tags of tokens, svm_hmm's files). Each task has "
+           "options of its own: --task sequence --help.", MAIN),
     Option("cost", ("-c", "--cost"), costs(0, LARGEST_C),
            "C in svm_perf's unit: 1/2 w'w + C * loss in percent. This or --example-cost is required. Several values, "
            "0.1,1,10, train a path: one model each, MODEL_FILE.0.1 and so on.", MAIN),
@@ -190,7 +199,7 @@ LEARN = (
 )  # fmt: skip
 
 
-_NOT_IN_RANK = {"p", "bias", "basis_method", "preimage", "recompute", "shrink", "basis_file"}
+_NOT_IN_RANK = {"task", "p", "bias", "basis_method", "preimage", "recompute", "shrink", "basis_file"}
 _RANK_TEXTS = {
     "cost": "C in svm_rank's unit: 1/2 w'w + C * loss averaged over the queries. This or --example-cost is required.",
     "example_cost": "C as the weight of one query's loss.",

@@ -78,7 +78,8 @@ def run_scoring(job: Scoring) -> list[str]:
         if isinstance(model, ChainModel):
             return _run_tagging(job, model, say, began)
         if job.measures == "sequence":
-            raise ModelError(job.model, "no model of sequences; expected one that starts with 'SVM-HMM Version V3.10'", 1, 1)
+            message = "no model of sequences; expected one that starts with 'SVM-HMM Version V3.10'"
+            raise ModelError(job.model, message, 1, 1)
         predicted = predict(
             model,
             job.examples,

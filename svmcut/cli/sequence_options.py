@@ -79,7 +79,7 @@ def check_sequence(options: LearnOptions) -> None:
     if options.beam and options.solver != "cutting-plane" and options.algorithm is None:
         raise UsageError(f"--b {options.beam} trains with cutting planes alone; add --solver cutting-plane")
     if options.alphas and options.solver != "cutting-plane" and options.algorithm is None:
-        raise UsageError("-a writes the multipliers of constraints, which cutting planes have; add --solver cutting-plane")
+        raise UsageError("-a writes the multipliers of cuts; add --solver cutting-plane")
     if options.rescaling != "margin":
         raise UsageError("slack rescaling of sequences is not in this version; leave out -o or give -o margin")
     if options.slack_norm != 1:

@@ -48,6 +48,9 @@ class SequenceTraining(Training):
     def _introduce(self) -> None:
         pass
 
+    def _counts(self) -> dict[str, int]:
+        return {"examples": len(self._sequences[0]), "tokens": len(self.examples)}
+
     def _say_task(self, outcome: Outcome) -> None:
         if self.original:
             # the original times two parts of its search; here they are one, and what is timed is training

@@ -115,6 +115,10 @@ class Training:
             epsilon = self._trainer.objective(1.0, None).epsilon
             self._say(f"NOTE: Adjusted stopping criterion relative to maximum loss: eps={epsilon:.6f}")
 
+    def _counts(self) -> dict[str, int]:
+        """Keys of the report that the task adds or counts otherwise."""
+        return {}
+
     def _say_task(self, outcome: Outcome) -> None:
         """Prints the original's lines that belong to the task alone."""
 
@@ -172,9 +176,8 @@ class Training:
             self._say(report.path_table(self.rows, chosen if options.select else None), end="")
         self._seconds["total"] = time.perf_counter() - self._began
         if options.report:
-            document = report.learn_report(
-                options, self.examples, self.outcomes[chosen], self._seconds, self._warnings
-            )
+            document = report.learn_report(options, self.examples, self.outcomes[chosen], self._seconds, self._warnings)
+            document |= self._counts()
             if self.rows:
                 document["path"] = self.rows
             write_report(options.report, document)

@@ -114,7 +114,8 @@ def measure(model, examples, options) -> dict[str, Any]:
 
 _COLUMNS = {
     "error_rate": "error", "precision": "prec", "recall": "recall", "f1": "F1", "prbep": "PRBEP", "roc_area": "ROC",
-    "token_error": "token error", "sequence_error": "sequence error", "average_precision": "AP", "swapped_percent": "swapped", "ndcg@1": "NDCG@1", "ndcg@5": "NDCG@5",
+    "average_precision": "AP", "token_error": "tokens", "sequence_error": "sequences",
+    "swapped_percent": "swapped", "ndcg@1": "NDCG@1", "ndcg@5": "NDCG@5",
     "ndcg@10": "NDCG@10", "map": "MAP",
 }  # fmt: skip
 

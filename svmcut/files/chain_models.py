@@ -62,7 +62,7 @@ def read_chain(path: str, first: bytes, file: BinaryIO) -> ChainModel:
         columns = np.unique(present).astype(np.int32)
     shape = ChainShape(tags, features if columns is None else len(columns), transition, emission)
     if shape.transitions > 64 * (len(text) + 2**20):
-        raise ModelError(path, f"{tags} tags at order {transition} have more transitions than the file has weights", 10, 1)
+        raise ModelError(path, f"{tags} tags at order {transition} are more than a file of this size describes", 10, 1)
     places = _places(path, numbers, whole, shape, columns)
     w = np.bincount(places, weights=weights, minlength=shape.dim)
     if not np.isfinite(w).all():

@@ -129,9 +129,7 @@ class CuttingPlane:
 
     name = "cutting-plane"
 
-    def __init__(
-        self, line_search: bool = True, max_idle: int = 50, overshoot: float = 0.1, mu: float = 1.0, qp=None
-    ):
+    def __init__(self, line_search: bool = True, max_idle: int = 50, overshoot: float = 0.1, mu: float = 1.0, qp=None):
         self.line_search, self.max_idle, self.overshoot = line_search, max_idle, overshoot
         self.mu = mu if line_search else 0.0
         self._qp = qp or CheckedSimplexQp()
