@@ -30,6 +30,12 @@ struct Job {
     double* values;
     double* losses;
     double* nodes; /* output of svmcut_chain_nodes */
+    /* of a line: rates of the given nodes, the step, transitions at that step and their rates */
+    const double* node_rates = nullptr;
+    double t = 0;
+    const double* transitions = nullptr;
+    const double* transition_rates = nullptr;
+    double* rates = nullptr;
 };
 
 SVMCUT_INLINE void score_sequence(const Job& job, int64_t begin, int64_t T, double* nodes) {
@@ -39,7 +45,13 @@ SVMCUT_INLINE void score_sequence(const Job& job, int64_t begin, int64_t T, doub
     for (int64_t i = 0; i < T; ++i) {
         double* node = nodes + i * size;
         if (job.given) {
-            std::memcpy(node, job.given + (begin + i) * size, size * sizeof(double));
+            const double* given = job.given + (begin + i) * size;
+            if (job.node_rates) {
+                const double* rates = job.node_rates + (begin + i) * size;
+                for (int64_t k = 0; k < size; ++k) node[k] = given[k] + job.t * rates[k];
+            } else {
+                std::memcpy(node, given, size * sizeof(double));
+            }
             for (int64_t c = 0; c < at.K; ++c) node[c] += start;
             for (int64_t b = 0; b < at.blocks; ++b)
                 for (int64_t c = at.K; c < at.S; ++c) node[b * at.S + c] = -std::numeric_limits<double>::infinity();
@@ -52,7 +64,7 @@ SVMCUT_INLINE void score_sequence(const Job& job, int64_t begin, int64_t T, doub
 
 SVMCUT_INLINE void argmax_body(const Job& job, int64_t first, int64_t last, ChainRoom<double>& room) {
     const ChainLayout& at = job.at;
-    const double* transitions = job.w + at.emissions();
+    const double* transitions = job.transitions ? job.transitions : job.w + at.emissions();
     for (int64_t n = first; n < last; ++n) {
         const int64_t begin = job.chain->sequences[n], T = job.chain->sequences[n + 1] - begin;
         if (static_cast<int64_t>(room.nodes.size()) < T * at.blocks * at.S) room.nodes.resize(T * at.blocks * at.S);
@@ -64,7 +76,11 @@ SVMCUT_INLINE void argmax_body(const Job& job, int64_t first, int64_t last, Chai
             int64_t wrong = 0;
             for (int64_t i = 0; i < T; ++i) wrong += gold[i] != job.labels[begin + i];
             value = std::max(0.0, value - svmcut::score_of(lattice, T, gold));
-            job.losses[n] = static_cast<double>(wrong);
+            if (job.losses) job.losses[n] = static_cast<double>(wrong);
+            if (job.rates) {
+                const Lattice<double> rates(at, job.node_rates + begin * at.blocks * at.S, job.transition_rates, 0);
+                job.rates[n] = svmcut::score_of(rates, T, job.labels + begin) - svmcut::score_of(rates, T, gold);
+            }
         }
         job.values[n] = value;
     }
@@ -173,26 +189,21 @@ int svmcut_chain_joint(const svmcut_chain* chain, const int32_t* labels, const d
         [&](int64_t k, double weight) { out[base + k] += weight; });
 }
 
-int svmcut_chain_joint_scores(const svmcut_chain* chain, const int32_t* labels, const double* weights, double* nodes,
-                              double* transitions) {
+int svmcut_chain_line(const svmcut_chain* chain, const double* nodes, const double* transitions,
+                      const double* node_rates, const double* transition_rates, double t, int64_t beam, int32_t* labels,
+                      double* values, double* rates, int threads) {
+    std::vector<double> here;
     const ChainLayout at(chain);
-    return for_differences(
-        chain, at, labels, weights,
-        [&](int64_t i, int64_t column, double weight) { nodes[i * at.blocks * at.S + column] += weight; },
-        [&](int64_t k, double weight) { transitions[k] += weight; });
-}
-
-void svmcut_chain_adjoint(const svmcut_chain* chain, const double* coef, double* out) {
-    const ChainLayout at(chain);
-    const int64_t row = at.blocks * at.S;
-    const int64_t tokens = chain->sequences[chain->n_sequences];
-    for (int64_t i = 0; i < tokens; ++i)
-        for (int64_t column = 0; column < row; ++column) {
-            const double weight = coef[i * row + column];
-            if (weight == 0.0) continue;
-            for (int64_t k = chain->X.indptr[i]; k < chain->X.indptr[i + 1] && chain->X.indices[k] < at.D; ++k)
-                out[chain->X.indices[k] * row + column] += weight * chain->X.data[k];
-        }
+    const int64_t count = at.transitions(at.order + 1);
+    try {
+        here.resize(count + 1);
+    } catch (...) {
+        return SVMCUT_NO_MEMORY;
+    }
+    for (int64_t k = 0; k < count; ++k) here[k] = transitions[k] + t * transition_rates[k];
+    const Job job{chain, at, nullptr, nodes, SVMCUT_CHAIN_HAMMING, beam, labels, values, nullptr, nullptr,
+                  node_rates, t, here.data(), transition_rates, rates};
+    return for_sequences(job, SVMCUT_PICK(argmax), threads, nullptr);
 }
 
 }  // extern "C"

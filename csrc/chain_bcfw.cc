@@ -134,6 +134,19 @@ struct svmcut_bcfw {
         block.labellings.push_back(std::move(y));
     }
 
+    svmcut_bcfw_state state() const {
+        svmcut_bcfw_state now{0, 0, visits, 0, 0};
+        for (const Block& block : blocks) {
+            now.gap += block.gap;
+            for (const Labelling& y : block.labellings) {
+                now.loss += C * y.weight * y.loss;
+                now.support += y.weight > 0;
+            }
+            now.cached += static_cast<int64_t>(block.labellings.size());
+        }
+        return now;
+    }
+
     void drop_idle(Block& block) {
         auto& all = block.labellings;
         const int64_t k = static_cast<int64_t>(all.size());
@@ -150,6 +163,33 @@ struct svmcut_bcfw {
         }
         all.resize(m);
         block.gram.resize(m * m);
+    }
+
+    // loss - w.psi, read from w; where it is entered while the nodes are known, visit_body does better.
+    double value_from_weights(int64_t begin, const Labelling& y) const {
+        const int64_t row = at.blocks * at.S, base = at.emissions();
+        double sum = y.loss;
+        for (const Entry& e : y.emissions) {
+            const int64_t i = begin + e.token;
+            Real part = 0;
+            for (int64_t k = chain->X.indptr[i]; k < chain->X.indptr[i + 1] && chain->X.indices[k] < at.D; ++k)
+                part += w[chain->X.indices[k] * row + e.column] * chain->X.data[k];
+            sum -= e.sign * part;
+        }
+        for (const Entry& e : y.transitions) sum -= e.sign * w[base + e.column];
+        return sum;
+    }
+
+    // The gap of a block among its labellings, whose values are known, and the steps that close it.
+    double settle(int64_t n, double most, double mean) {
+        Block& block = blocks[n];
+        const double gap = C * std::max(0.0, most - mean);
+        if (gap > 0) {
+            balance(block, 0.01 * (most - mean));
+            for (auto& y : block.labellings)
+                if (y.moved != 0) add(chain->sequences[n], y, C * y.moved, w.data());
+        }
+        return gap;
     }
 
     // Steps between two labellings of the block until none gains much; index -1 is the right one.
@@ -227,15 +267,10 @@ SVMCUT_INLINE void visit_body(svmcut_bcfw& run, int64_t n) {
             run.join(begin, block, std::move(y));
         }
     }
-    block.gap = run.C * std::max(0.0, most - mean);
+    block.gap = run.settle(n, most, mean);
     run.gaps += block.gap;
     run.counted += 1;
-    if (block.gap > 0) {
-        run.balance(block, 0.01 * (most - mean));
-        for (auto& y : block.labellings)
-            if (y.moved != 0) run.add(begin, y, run.C * y.moved, run.w.data());
-        run.drop_idle(block);
-    }
+    if (block.gap > 0) run.drop_idle(block);
 }
 
 void visit_portable(svmcut_bcfw& run, int64_t n) { visit_body(run, n); }
@@ -293,16 +328,52 @@ int svmcut_bcfw_visit(svmcut_bcfw* run, int64_t count, svmcut_bcfw_state* state,
     } catch (...) {
         status = SVMCUT_NO_MEMORY;
     }
-    *state = {0, 0, run->visits, 0, 0};
-    for (const Block& block : run->blocks) {
-        state->gap += block.gap;
-        for (const Labelling& y : block.labellings) {
-            state->loss += run->C * y.weight * y.loss;
-            state->support += y.weight > 0;
-        }
-        state->cached += static_cast<int64_t>(block.labellings.size());
-    }
+    *state = run->state();
     return status;
+}
+
+int svmcut_bcfw_settle(svmcut_bcfw* run, int64_t passes, double enough, svmcut_bcfw_state* state,
+                       const volatile int* cancel) {
+    const int64_t n = run->chain->n_sequences;
+    int status = SVMCUT_OK;
+    for (int64_t pass = 0; pass < passes && status == SVMCUT_OK; ++pass) {
+        double gaps = 0;
+        for (int64_t i = 0; i < n; ++i) {
+            if (cancel && *cancel) {
+                status = SVMCUT_CANCELLED;
+                break;
+            }
+            double most = 0, mean = 0;
+            for (Labelling& y : run->blocks[i].labellings) {
+                y.value = run->value_from_weights(run->chain->sequences[i], y);
+                most = std::max(most, y.value);
+                mean += y.weight * y.value;
+            }
+            gaps += run->settle(i, most, mean);
+        }
+        if (gaps <= enough) break;
+    }
+    *state = run->state();
+    return status;
+}
+
+int svmcut_bcfw_join(svmcut_bcfw* run, const int32_t* labels, const double* slacks) {
+    try {
+        for (int64_t n = 0; n < run->chain->n_sequences; ++n) {
+            const int64_t begin = run->chain->sequences[n], T = run->chain->sequences[n + 1] - begin;
+            Block& block = run->blocks[n];
+            block.gap = run->C * slacks[n];
+            run->drop_idle(block);
+            if (slacks[n] <= 0 || std::equal(labels + begin, labels + begin + T, run->chain->tags + begin)) continue;
+            const bool known = std::any_of(block.labellings.begin(), block.labellings.end(), [&](const Labelling& y) {
+                return std::equal(y.tags.begin(), y.tags.end(), labels + begin);
+            });
+            if (!known) run->join(begin, block, run->labelling(begin, T, labels + begin));
+        }
+    } catch (...) {
+        return SVMCUT_NO_MEMORY;
+    }
+    return SVMCUT_OK;
 }
 
 int svmcut_bcfw_weights(svmcut_bcfw* run, int afresh, double* w) {

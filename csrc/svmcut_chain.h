@@ -41,15 +41,14 @@ int svmcut_chain_nodes(const svmcut_chain* chain, const double* w, double* nodes
 int svmcut_chain_argmax(const svmcut_chain* chain, const double* w, const double* nodes, int loss, int64_t beam,
                         int32_t* labels, double* values, double* losses, int threads, const volatile int* cancel);
 
+/* As svmcut_chain_argmax with SVMCUT_CHAIN_HAMMING at the nodes and transitions of a point plus t times those of a
+ * direction; rates[n] is what a larger t adds to values[n] while the labelling stays the same. */
+int svmcut_chain_line(const svmcut_chain* chain, const double* nodes, const double* transitions,
+                      const double* node_rates, const double* transition_rates, double t, int64_t beam, int32_t* labels,
+                      double* values, double* rates, int threads);
+
 /* out += sum_n weights[n] (Psi(x_n, right) - Psi(x_n, labels)); out has the layout of the weights. */
 int svmcut_chain_joint(const svmcut_chain* chain, const int32_t* labels, const double* weights, double* out);
-
-/* The same in the space of scores: nodes as above, and the rows of transitions. */
-int svmcut_chain_joint_scores(const svmcut_chain* chain, const int32_t* labels, const double* weights, double* nodes,
-                              double* transitions);
-
-/* out += the emissions of sum_i coef[i] x_i; coef: (tokens, blocks, stride). */
-void svmcut_chain_adjoint(const svmcut_chain* chain, const double* coef, double* out);
 
 /* ---- chain_bcfw.cc: one sequence at a time ------------------------------------------------------------------------- */
 
@@ -69,6 +68,13 @@ typedef struct {
 
 /* Visits up to `count` sequences, in random order. CANCELLED leaves a consistent state. */
 int svmcut_bcfw_visit(svmcut_bcfw* run, int64_t count, svmcut_bcfw_state* state, const volatile int* cancel);
+
+/* Passes over all sequences among the labellings known, up to `passes`, until the sum of their gaps is at most `enough`. */
+int svmcut_bcfw_settle(svmcut_bcfw* run, int64_t passes, double enough, svmcut_bcfw_state* state,
+                       const volatile int* cancel);
+
+/* Joins one labelling of every sequence whose slack is positive, with weight 0; known ones are not doubled. */
+int svmcut_bcfw_join(svmcut_bcfw* run, const int32_t* labels, const double* slacks);
 
 /* w as it stands, from the weights of the labellings when `afresh` (then the run goes on with that w). */
 int svmcut_bcfw_weights(svmcut_bcfw* run, int afresh, double* w);

@@ -16,9 +16,9 @@ cdef extern from "svmcut_chain.h" nogil:
     int svmcut_chain_argmax(const svmcut_chain* chain, const double* w, const double* nodes, int loss, int64_t beam,
                             int32_t* labels, double* values, double* losses, int threads, const int* cancel)
     int svmcut_chain_joint(const svmcut_chain* chain, const int32_t* labels, const double* weights, double* out)
-    int svmcut_chain_joint_scores(const svmcut_chain* chain, const int32_t* labels, const double* weights,
-                                   double* nodes, double* transitions)
-    void svmcut_chain_adjoint(const svmcut_chain* chain, const double* coef, double* out)
+    int svmcut_chain_line(const svmcut_chain* chain, const double* nodes, const double* transitions,
+                          const double* node_rates, const double* transition_rates, double t, int64_t beam,
+                          int32_t* labels, double* values, double* rates, int threads)
 
 
 DECODE = SVMCUT_CHAIN_DECODE
@@ -136,23 +136,19 @@ def joint(Chains chains, const int32_t[::1] labels, const double[::1] weights, d
         _check(status)
 
 
-def joint_scores(Chains chains, const int32_t[::1] labels, const double[::1] weights, double[::1] out):
-    """The same in the space of scores: nodes, and the transitions behind them."""
-    cdef const double* factors = _weights(chains, labels, weights)
+def line(Chains chains, const double[::1] s, const double[::1] e, double t, int64_t beam, int32_t[::1] labels,
+         double[::1] values, double[::1] rates, int threads):
+    """Labels, slacks and their rates at the scores s + t e: nodes, and the transitions behind them."""
+    cdef int64_t nodes = chains.n_tokens * chains.node_size, n = chains.n_sequences
+    cdef int64_t size = nodes + chains.dim - chains.emissions
+    if s.shape[0] != size or e.shape[0] != size or labels.shape[0] != chains.n_tokens:
+        raise ValueError("an array has the wrong length")
+    if values.shape[0] != n or rates.shape[0] != n or beam < 0:
+        raise ValueError("an array has the wrong length")
+    if n == 0:
+        return
     cdef int status
-    cdef int64_t emissions = chains.n_tokens * chains.node_size
-    if out.shape[0] != emissions + chains.dim - chains.emissions:
-        raise ValueError("out has the wrong length")
-    if chains.n_tokens:
-        with nogil:
-            status = svmcut_chain_joint_scores(&chains.chain, &labels[0], factors, &out[0], &out[0] + emissions)
-        _check(status)
-
-
-def adjoint(Chains chains, const double[::1] coef, double[::1] out):
-    """out += the emissions of sum_i coef[i] x_i, coef as nodes gives scores; transitions are not touched."""
-    if coef.shape[0] < chains.n_tokens * chains.node_size or out.shape[0] != chains.dim:
-        raise ValueError("coef or out has the wrong length")
-    if chains.n_tokens:
-        with nogil:
-            svmcut_chain_adjoint(&chains.chain, &coef[0], &out[0])
+    with nogil:
+        status = svmcut_chain_line(&chains.chain, &s[0], &s[0] + nodes, &e[0], &e[0] + nodes, t, beam, &labels[0],
+                                   &values[0], &rates[0], threads)
+    _check(status)

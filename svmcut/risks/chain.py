@@ -16,7 +16,9 @@ from svmcut.risks.protocol import Linearization
 
 
 class ChainRisk:
-    """A BoundRisk.
+    """A BoundRisk, but for the coefficients of its linearizations: the (tokens,) int32 labels stand for them.
+
+    Of the scores' coefficients all but two a wrong tag would be 0; ChainSpace.adjoint knows what labels mean.
 
     Parameters
     ----------
@@ -33,12 +35,18 @@ class ChainRisk:
         self._w = np.zeros(chains.dim)  # of which only the transitions are read
 
     def linearize(self, s) -> Linearization:
-        """Value, subgradient and offset at scores s."""
+        """Value, labels and offset at scores s."""
         chains = self._chains
         self._w[chains.emissions :] = s[self._n_nodes :]
         labels = np.empty(chains.n_tokens, np.int32)
         slacks, losses = np.empty(chains.n_sequences), np.empty(chains.n_sequences)
         chain.argmax(chains, self._w, s, chain.HAMMING, self._beam, labels, slacks, losses, self._threads)
-        coef = np.zeros(len(s))
-        chain.joint_scores(chains, labels, np.full(chains.n_sequences, -1.0), coef)
-        return Linearization(float(slacks.sum()), coef, float(losses.sum()))
+        return Linearization(float(slacks.sum()), labels, float(losses.sum()))
+
+    def along(self, s, e, t: float) -> tuple[float, float]:
+        """R and its slope in t at the scores s + t e, which are not formed."""
+        chains = self._chains
+        labels = np.empty(chains.n_tokens, np.int32)
+        slacks, rates = np.empty(chains.n_sequences), np.empty(chains.n_sequences)
+        chain.line(chains, s, e, t, self._beam, labels, slacks, rates, self._threads)
+        return float(slacks.sum()), float(rates.sum())

@@ -145,7 +145,8 @@ class CuttingPlane:
         space, C, stop = problem.space, problem.C, problem.stop
         started = time.perf_counter()
         self.bundle = bundle = start.bundle if start else CutBundle(space, self._qp)
-        oracle = RiskOracle(problem.risk, space, refresh=REFRESH if self.line_search else 1)
+        refresh = REFRESH if self.line_search and not hasattr(problem.risk, "along") else 1
+        oracle = RiskOracle(problem.risk, space, refresh=refresh)
         stall = Stall()
 
         best = _evaluate(problem, space.zero(), space.scores(space.zero()))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The space of chains: weights on one side, scores of tokens and of transitions on the other.
 
-    scores(w) = (W[k].x_t for every token t and tag k, V)        adjoint its transpose
+    scores(w) = (W[k].x_t for every token t and tag k, V)
 
-Viterbi's recursion needs no more than these, so a chain machine is a convex risk of scores like any other, and every
-trainer that knows risks and spaces knows chains.
+Viterbi's recursion needs no more than these, so a chain machine is a convex risk of scores like any other. Coefficients
+of scores, nearly all 0, are given as the labels they come from: see svmcut.risks.chain.
 """
 
 from __future__ import annotations
@@ -45,9 +45,8 @@ class ChainSpace(LinearSpace):
         s[self.n_nodes :] = transitions
         return s
 
-    def adjoint(self, coef):
-        """(dim,); O(tokens K), and the nonzeros of tokens with a coefficient."""
+    def adjoint(self, labels):
+        """(dim,) sum over the sequences of Psi(labelling) - Psi(right); reads the tokens whose tags differ."""
         a = np.zeros(self.dim)
-        chain.adjoint(self.chains, coef, a)
-        a[self.chains.emissions :] = coef[self.n_nodes :]
+        chain.joint(self.chains, labels, np.full(self.chains.n_sequences, -1.0), a)
         return a

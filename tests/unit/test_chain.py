@@ -8,6 +8,8 @@ from reference import chain as truth
 from svmcut._native import chain
 from svmcut.data import Csr, Sequences
 from svmcut.models import ChainModel, ChainShape
+from svmcut.risks.chain import ChainRisk
+from svmcut.spaces.chain import ChainSpace
 from svmcut.structured.chain import ChainSequences, run_argmax
 
 ORDERS = [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (3, 0), (3, 1)]
@@ -67,17 +69,24 @@ def test_joint_features_equal_their_definition(rng, t, e):
         np.testing.assert_allclose(dense, other, atol=1e-6)
     np.testing.assert_allclose(model.joint(labels, weights), expected, atol=1e-6)
 
-    nodes = sequences.X.n_rows * shape.node_size
-    scores = np.zeros(nodes + shape.transitions)
-    chain.joint_scores(model.chains, labels, weights, scores)
-    back = np.zeros(shape.dim)
-    chain.adjoint(model.chains, scores[:nodes], back)
-    back[shape.dim - shape.transitions :] += scores[nodes:]
-    np.testing.assert_allclose(back, expected, atol=1e-6)
-    w = rng.normal(size=shape.dim)
-    given = np.empty(nodes)
-    chain.nodes(model.chains, w, given, 1)
-    assert given @ scores[:nodes] + w[shape.dim - shape.transitions :] @ scores[nodes:] == pytest.approx(expected @ w)
+
+@pytest.mark.parametrize("t, e", ORDERS)
+def test_slacks_and_their_rates_along_a_line(rng, t, e):
+    sequences = random_sequences(rng, 3, [1, 2, 5, 6, 9])
+    shape = ChainShape(3, sequences.X.n_features, t, e)
+    chains = ChainSequences(sequences, shape).chains
+    space, risk = ChainSpace(sequences.X, chains), ChainRisk(chains)
+    w, d = rng.normal(size=(2, shape.dim))
+    s, rates = space.scores(w), space.scores(d)
+    for step in (0.0, 0.3, 2.0):
+        here = risk.linearize(space.scores(w + step * d))
+        value, slope = risk.along(s, rates, step)
+        assert value == pytest.approx(here.value)
+        a = space.adjoint(here.coef)
+        assert slope == pytest.approx(a @ d)
+        assert here.value == pytest.approx(here.offset + a @ (w + step * d))
+        value_beyond = risk.linearize(space.scores(w + (step + 1e-6) * d)).value
+        assert value_beyond >= value + 1e-6 * slope - 1e-9
 
 
 @pytest.mark.parametrize("t, e", ORDERS)
