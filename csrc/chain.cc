@@ -206,4 +206,18 @@ int svmcut_chain_line(const svmcut_chain* chain, const double* nodes, const doub
     return for_sequences(job, SVMCUT_PICK(argmax), threads, nullptr);
 }
 
+double svmcut_chain_slope(const svmcut_chain* chain, const int32_t* labels, const double* node_rates,
+                          const double* transition_rates) {
+    const ChainLayout at(chain);
+    double sum = 0;
+    for (int64_t n = 0; n < chain->n_sequences; ++n) {
+        const int64_t begin = chain->sequences[n], T = chain->sequences[n + 1] - begin;
+        const int32_t* gold = chain->tags + begin;
+        if (std::equal(gold, gold + T, labels + begin)) continue;
+        const Lattice<double> rates(at, node_rates + begin * at.blocks * at.S, transition_rates, 0);
+        sum += svmcut::score_of(rates, T, labels + begin) - svmcut::score_of(rates, T, gold);
+    }
+    return sum;
+}
+
 }  // extern "C"

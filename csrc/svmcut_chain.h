@@ -47,6 +47,10 @@ int svmcut_chain_line(const svmcut_chain* chain, const double* nodes, const doub
                       const double* node_rates, const double* transition_rates, double t, int64_t beam, int32_t* labels,
                       double* values, double* rates, int threads);
 
+/* The sum of those rates for given labels. */
+double svmcut_chain_slope(const svmcut_chain* chain, const int32_t* labels, const double* node_rates,
+                          const double* transition_rates);
+
 /* out += sum_n weights[n] (Psi(x_n, right) - Psi(x_n, labels)); out has the layout of the weights. */
 int svmcut_chain_joint(const svmcut_chain* chain, const int32_t* labels, const double* weights, double* out);
 

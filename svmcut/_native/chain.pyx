@@ -19,6 +19,8 @@ cdef extern from "svmcut_chain.h" nogil:
     int svmcut_chain_line(const svmcut_chain* chain, const double* nodes, const double* transitions,
                           const double* node_rates, const double* transition_rates, double t, int64_t beam,
                           int32_t* labels, double* values, double* rates, int threads)
+    double svmcut_chain_slope(const svmcut_chain* chain, const int32_t* labels, const double* node_rates,
+                              const double* transition_rates)
 
 
 DECODE = SVMCUT_CHAIN_DECODE
@@ -152,3 +154,16 @@ def line(Chains chains, const double[::1] s, const double[::1] e, double t, int6
         status = svmcut_chain_line(&chains.chain, &s[0], &s[0] + nodes, &e[0], &e[0] + nodes, t, beam, &labels[0],
                                    &values[0], &rates[0], threads)
     _check(status)
+
+
+def slope(Chains chains, const int32_t[::1] labels, const double[::1] e):
+    """Sum of the rates of `line` for given labels."""
+    cdef int64_t nodes = chains.n_tokens * chains.node_size
+    _weights(chains, labels, None)
+    if e.shape[0] != nodes + chains.dim - chains.emissions:
+        raise ValueError("e has the wrong length")
+    cdef double value = 0.0
+    if chains.n_tokens:
+        with nogil:
+            value = svmcut_chain_slope(&chains.chain, &labels[0], &e[0], &e[0] + nodes)
+    return value

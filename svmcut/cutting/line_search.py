@@ -59,7 +59,7 @@ def line_minimum(
 
     def evaluate(t):
         if hasattr(risk, "along"):
-            return (*risk.along(s, e, t), None, None)
+            return (*risk.along(s, e, t, None if t else known), None, None)
         here = s + t * e if t else s
         cut = (None if t else known) or risk.linearize(here)
         return cut.value, dot(cut.coef, e), here, cut

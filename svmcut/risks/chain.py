@@ -43,9 +43,11 @@ class ChainRisk:
         chain.argmax(chains, self._w, s, chain.HAMMING, self._beam, labels, slacks, losses, self._threads)
         return Linearization(float(slacks.sum()), labels, float(losses.sum()))
 
-    def along(self, s, e, t: float) -> tuple[float, float]:
-        """R and its slope in t at the scores s + t e, which are not formed."""
+    def along(self, s, e, t: float, known: Linearization | None = None) -> tuple[float, float]:
+        """R and its slope in t at the scores s + t e, which are not formed; known: the linearization there."""
         chains = self._chains
+        if known is not None:
+            return known.value, chain.slope(chains, known.coef, e)
         labels = np.empty(chains.n_tokens, np.int32)
         slacks, rates = np.empty(chains.n_sequences), np.empty(chains.n_sequences)
         chain.line(chains, s, e, t, self._beam, labels, slacks, rates, self._threads)

@@ -83,7 +83,7 @@ def test_slacks_and_their_rates_along_a_line(rng, t, e):
         value, slope = risk.along(s, rates, step)
         assert value == pytest.approx(here.value)
         a = space.adjoint(here.coef)
-        assert slope == pytest.approx(a @ d)
+        assert slope == pytest.approx(a @ d) == pytest.approx(risk.along(s, rates, step, here)[1])
         assert here.value == pytest.approx(here.offset + a @ (w + step * d))
         value_beyond = risk.linearize(space.scores(w + (step + 1e-6) * d)).value
         assert value_beyond >= value + 1e-6 * slope - 1e-9
