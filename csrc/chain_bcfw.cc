@@ -22,7 +22,7 @@ namespace {
 
 using Real = float;  // of w; Python asks for the sum of the labellings in double, from which the run then goes on
 
-constexpr int64_t kIdle = 10;       // visits a labelling of weight 0 is kept
+constexpr int64_t kIdle = 2;        // visits a labelling of weight 0 is kept
 constexpr int32_t kLongestRest = 8; // passes a sequence without a gap is left out at most
 constexpr double kSmallGap = 0.1;   // of the mean: a sequence below it rests
 constexpr int kSteps = 20;          // of the inner problem, for each of its labellings
@@ -72,6 +72,8 @@ struct svmcut_bcfw {
     double gaps = 0, counted = 0;  // of the running pass
     double mean_gap = 0;
     svmcut::ChainRoom<Real> room;
+    std::vector<double> change;  // zeros between moves
+    std::vector<int64_t> changed;
 
     svmcut_bcfw(const svmcut_chain* chain_, double C_, uint64_t seed)
         : chain(chain_), at(chain_), C(C_), random(seed), w(at.dim()), scratch(at.dim()),
@@ -165,31 +167,40 @@ struct svmcut_bcfw {
         block.gram.resize(m * m);
     }
 
-    // loss - w.psi, read from w; where it is entered while the nodes are known, visit_body does better.
-    double value_from_weights(int64_t begin, const Labelling& y) const {
-        const int64_t row = at.blocks * at.S, base = at.emissions();
-        double sum = y.loss;
-        for (const Entry& e : y.emissions) {
-            const int64_t i = begin + e.token;
-            Real part = 0;
-            for (int64_t k = chain->X.indptr[i]; k < chain->X.indptr[i + 1] && chain->X.indices[k] < at.D; ++k)
-                part += w[chain->X.indices[k] * row + e.column] * chain->X.data[k];
-            sum -= e.sign * part;
-        }
-        for (const Entry& e : y.transitions) sum -= e.sign * w[base + e.column];
-        return sum;
-    }
-
     // The gap of a block among its labellings, whose values are known, and the steps that close it.
     double settle(int64_t n, double most, double mean) {
         Block& block = blocks[n];
         const double gap = C * std::max(0.0, most - mean);
         if (gap > 0) {
             balance(block, 0.01 * (most - mean));
-            for (auto& y : block.labellings)
-                if (y.moved != 0) add(chain->sequences[n], y, C * y.moved, w.data());
+            move(n, block);
         }
         return gap;
+    }
+
+    // w follows the weights of the labellings; where several err at one token, its features are read once a tag.
+    void move(int64_t n, const Block& block) {
+        const int64_t begin = chain->sequences[n], row = at.blocks * at.S, base = at.emissions();
+        const int64_t room_needed = (chain->sequences[n + 1] - begin) * row;
+        if (static_cast<int64_t>(change.size()) < room_needed) change.resize(room_needed);
+        changed.clear();
+        for (const Labelling& y : block.labellings) {
+            if (y.moved == 0) continue;
+            for (const Entry& e : y.emissions) {
+                double& sum = change[e.token * row + e.column];
+                if (sum == 0) changed.push_back(e.token * row + e.column);
+                sum += C * y.moved * e.sign;
+            }
+            for (const Entry& e : y.transitions) w[base + e.column] += static_cast<Real>(C * y.moved * e.sign);
+        }
+        for (const int64_t place : changed) {
+            const Real weight = static_cast<Real>(change[place]);
+            change[place] = 0;
+            if (weight == 0) continue;
+            const int64_t i = begin + place / row, column = place % row;
+            for (int64_t k = chain->X.indptr[i]; k < chain->X.indptr[i + 1] && chain->X.indices[k] < at.D; ++k)
+                w[chain->X.indices[k] * row + column] += weight * chain->X.data[k];
+        }
     }
 
     // Steps between two labellings of the block until none gains much; index -1 is the right one.
@@ -332,50 +343,6 @@ int svmcut_bcfw_visit(svmcut_bcfw* run, int64_t count, svmcut_bcfw_state* state,
     return status;
 }
 
-int svmcut_bcfw_settle(svmcut_bcfw* run, int64_t passes, double enough, svmcut_bcfw_state* state,
-                       const volatile int* cancel) {
-    const int64_t n = run->chain->n_sequences;
-    int status = SVMCUT_OK;
-    for (int64_t pass = 0; pass < passes && status == SVMCUT_OK; ++pass) {
-        double gaps = 0;
-        for (int64_t i = 0; i < n; ++i) {
-            if (cancel && *cancel) {
-                status = SVMCUT_CANCELLED;
-                break;
-            }
-            double most = 0, mean = 0;
-            for (Labelling& y : run->blocks[i].labellings) {
-                y.value = run->value_from_weights(run->chain->sequences[i], y);
-                most = std::max(most, y.value);
-                mean += y.weight * y.value;
-            }
-            gaps += run->settle(i, most, mean);
-        }
-        if (gaps <= enough) break;
-    }
-    *state = run->state();
-    return status;
-}
-
-int svmcut_bcfw_join(svmcut_bcfw* run, const int32_t* labels, const double* slacks) {
-    try {
-        for (int64_t n = 0; n < run->chain->n_sequences; ++n) {
-            const int64_t begin = run->chain->sequences[n], T = run->chain->sequences[n + 1] - begin;
-            Block& block = run->blocks[n];
-            block.gap = run->C * slacks[n];
-            run->drop_idle(block);
-            if (slacks[n] <= 0 || std::equal(labels + begin, labels + begin + T, run->chain->tags + begin)) continue;
-            const bool known = std::any_of(block.labellings.begin(), block.labellings.end(), [&](const Labelling& y) {
-                return std::equal(y.tags.begin(), y.tags.end(), labels + begin);
-            });
-            if (!known) run->join(begin, block, run->labelling(begin, T, labels + begin));
-        }
-    } catch (...) {
-        return SVMCUT_NO_MEMORY;
-    }
-    return SVMCUT_OK;
-}
-
 int svmcut_bcfw_weights(svmcut_bcfw* run, int afresh, double* w) {
     const int64_t dim = run->at.dim();
     if (!afresh) {
@@ -388,13 +355,6 @@ int svmcut_bcfw_weights(svmcut_bcfw* run, int afresh, double* w) {
             if (y.weight > 0) run->add(run->chain->sequences[n], y, run->C * y.weight, w);
     for (int64_t k = 0; k < dim; ++k) run->w[k] = static_cast<Real>(w[k]);
     return SVMCUT_OK;
-}
-
-void svmcut_bcfw_gaps(svmcut_bcfw* run, const double* gaps) {
-    for (int64_t n = 0; n < run->chain->n_sequences; ++n) {
-        run->blocks[n].gap = gaps[n];
-        run->blocks[n].due = 0;
-    }
 }
 
 }  // extern "C"

@@ -73,18 +73,8 @@ typedef struct {
 /* Visits up to `count` sequences, in random order. CANCELLED leaves a consistent state. */
 int svmcut_bcfw_visit(svmcut_bcfw* run, int64_t count, svmcut_bcfw_state* state, const volatile int* cancel);
 
-/* Passes over all sequences among the labellings known, up to `passes`, until the sum of their gaps is at most `enough`. */
-int svmcut_bcfw_settle(svmcut_bcfw* run, int64_t passes, double enough, svmcut_bcfw_state* state,
-                       const volatile int* cancel);
-
-/* Joins one labelling of every sequence whose slack is positive, with weight 0; known ones are not doubled. */
-int svmcut_bcfw_join(svmcut_bcfw* run, const int32_t* labels, const double* slacks);
-
 /* w as it stands, from the weights of the labellings when `afresh` (then the run goes on with that w). */
 int svmcut_bcfw_weights(svmcut_bcfw* run, int afresh, double* w);
-
-/* Sets the gaps by which sequences are chosen. */
-void svmcut_bcfw_gaps(svmcut_bcfw* run, const double* gaps);
 
 /* ---- chain_ssg.cc: stochastic subgradients -------------------------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
 # distutils: sources = csrc/chain_bcfw.cc
 """Thin wrapper of csrc/chain_bcfw.cc."""
 
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t
 
 from svmcut._native.chain cimport Chains, svmcut_chain
 
@@ -21,11 +21,7 @@ cdef extern from "svmcut_chain.h" nogil:
     svmcut_bcfw* svmcut_bcfw_new(const svmcut_chain* chain, double C, uint64_t seed)
     void svmcut_bcfw_delete(svmcut_bcfw* run)
     int svmcut_bcfw_visit(svmcut_bcfw* run, int64_t count, svmcut_bcfw_state* state, const int* cancel)
-    int svmcut_bcfw_settle(svmcut_bcfw* run, int64_t passes, double enough, svmcut_bcfw_state* state,
-                           const int* cancel)
-    int svmcut_bcfw_join(svmcut_bcfw* run, const int32_t* labels, const double* slacks)
     int svmcut_bcfw_weights(svmcut_bcfw* run, int afresh, double* w)
-    void svmcut_bcfw_gaps(svmcut_bcfw* run, const double* gaps)
 
 
 cdef class Blocks:
@@ -73,28 +69,6 @@ cdef class Blocks:
             raise MemoryError
         return status != SVMCUT_CANCELLED
 
-    def settle(self, int64_t passes, double enough, const int[::1] cancel=None):
-        """Passes among the labellings known, until their gaps are at most `enough`; False when cancelled."""
-        cdef const int* flag = &cancel[0] if cancel is not None and cancel.shape[0] else NULL
-        cdef int status
-        with nogil:
-            status = svmcut_bcfw_settle(self.run, passes, enough, &self.state, flag)
-        return status != SVMCUT_CANCELLED
-
-    def join(self, const int32_t[::1] labels, const double[::1] slacks):
-        """Joins a labelling of every sequence of positive slack, with weight 0."""
-        cdef int64_t i
-        cdef int status
-        if labels.shape[0] != self.chains.n_tokens or slacks.shape[0] != self.chains.n_sequences:
-            raise ValueError("labels or slacks has the wrong length")
-        for i in range(labels.shape[0]):
-            if not 0 <= labels[i] < self.chains.chain.K:
-                raise ValueError("a label is out of range")
-        with nogil:
-            status = svmcut_bcfw_join(self.run, &labels[0], &slacks[0])
-        if status == SVMCUT_NO_MEMORY:
-            raise MemoryError
-
     def weights(self, bint afresh, double[::1] out):
         """w as it stands, or summed afresh from the labellings, from which the run then goes on."""
         if out.shape[0] != self.chains.dim:
@@ -102,9 +76,3 @@ cdef class Blocks:
         if out.shape[0]:
             with nogil:
                 svmcut_bcfw_weights(self.run, afresh, &out[0])
-
-    def gaps(self, const double[::1] gaps):
-        """Sets the gaps by which sequences are chosen."""
-        if gaps.shape[0] != self.chains.n_sequences:
-            raise ValueError("gaps has the wrong length")
-        svmcut_bcfw_gaps(self.run, &gaps[0])
