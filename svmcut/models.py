@@ -14,7 +14,9 @@ import numpy as np
 
 from svmcut._native import sparse
 from svmcut.data import Csr
+from svmcut.errors import MemoryLimitError
 from svmcut.kernels import Kernel
+from svmcut.machine import available_memory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -122,6 +124,24 @@ class ChainShape:
         return self.n_features * self.node_size + self.transitions
 
 
+def check_lattice(shape: ChainShape, sequences: NDArray[np.int64]) -> None:
+    """Refuses a longest sequence whose states would not fit.
+
+    Raises
+    ------
+    MemoryLimitError
+        When one float64 for every state and token of it needs more than the machine has.
+    """
+    longest = int(np.max(np.diff(sequences), initial=0))
+    need = 8e-6 * longest * (shape.node_size + shape.n_tags ** max(0, shape.transition_order - 1) * shape.stride)
+    available = available_memory() if need > 100 else None
+    if available is not None and need > available:
+        raise MemoryLimitError(
+            f"a sequence of {longest} tokens at transition order {shape.transition_order} needs about {need:,.0f} MB "
+            f"for its states and {available:,.0f} MB are available; lower --t, or cut the sequence"
+        )
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ChainModel:
     """Tags of a sequence: argmax over y of w.Psi(x, y).
@@ -150,6 +170,7 @@ class ChainModel:
         from svmcut._native import chain
 
         shape = self.shape
+        check_lattice(shape, sequences)
         chains = chain.Chains(
             sparse.Rows(renumber(X, self.columns)), sequences, np.zeros(X.n_rows, np.int32), shape.n_features,
             shape.n_tags, shape.stride, shape.transition_order, shape.emission_order,

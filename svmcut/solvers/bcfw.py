@@ -28,6 +28,8 @@ from svmcut._native.chain_bcfw import Blocks
 from svmcut.solvers.protocol import Progress, Stall, Start
 from svmcut.structured.protocol import StructuredProblem
 
+CHUNK = 5000  # visits between two moments in which a signal is heard
+
 
 class Bcfw:
     """Block-coordinate ascent over sequences.
@@ -86,7 +88,8 @@ class Bcfw:
                 return
             target, rounds = stop.target(primal), 0
             while True:
-                blocks.visit(n)
+                for start_at in range(0, n, CHUNK):
+                    blocks.visit(min(CHUNK, n - start_at))
                 blocks.weights(False, w)
                 rounds += 1
                 average *= weight / (weight + iteration + rounds)

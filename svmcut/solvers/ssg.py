@@ -25,6 +25,8 @@ from svmcut.solvers.protocol import Progress, Stall, Start
 from svmcut.spaces.chain import ChainSpace
 from svmcut.structured.protocol import StructuredProblem
 
+CHUNK = 5000  # visits between two moments in which a signal is heard
+
 
 class Ssg:
     """Stochastic subgradient steps with a weighted average.
@@ -82,7 +84,11 @@ class Ssg:
             if ends:
                 return
             before = z.copy()
-            visits, loss, _ = chain_ssg.visit(model.chains, C, rng.permutation(n).astype(np.int32), visits, z, weighted)
+            order, loss = rng.permutation(n).astype(np.int32), 0.0
+            for start_at in range(0, n, CHUNK):
+                part = order[start_at : start_at + CHUNK]
+                visits, wrong, _ = chain_ssg.visit(model.chains, C, part, visits, z, weighted)
+                loss += wrong
             bundle.add(Cut(before - z, loss, risk))
             solution = bundle.solve(C, 0.1 * max(primal - lower, stop.target(primal)) / C)
             lower, slack = max(lower, solution.lower), solution.slack

@@ -16,7 +16,7 @@ import numpy as np
 
 from svmcut._native import chain, sparse
 from svmcut.data import Sequences
-from svmcut.models import ChainShape
+from svmcut.models import ChainShape, check_lattice
 from svmcut.structured.protocol import Argmax, Factor, Separation, SparseVector
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ class ChainSequences:
         self.sequences, self.shape, self.threads, self.beam = sequences, shape, threads, beam
         self.parts, self.gold = sequences.indptr, sequences.tags
         self.n_samples, self.dim = len(sequences), shape.dim
+        check_lattice(shape, sequences.indptr)
         self.chains = _chains(sequences, shape)
 
     def _one(self, i: int) -> Sequences:

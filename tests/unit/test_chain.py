@@ -7,7 +7,8 @@ from reference import chain as truth
 
 from svmcut._native import chain
 from svmcut.data import Csr, Sequences
-from svmcut.models import ChainModel, ChainShape
+from svmcut.errors import MemoryLimitError
+from svmcut.models import ChainModel, ChainShape, check_lattice
 from svmcut.risks.chain import ChainRisk
 from svmcut.spaces.chain import ChainSpace
 from svmcut.structured.chain import ChainSequences, run_argmax
@@ -150,3 +151,10 @@ def test_factors_are_nodes_and_pairs(rng):
     gold = sequences.tags[1:]
     assert [f.parts for f in factors] == [(0,), (1,), (2,), (3,), (0, 1), (1, 2), (2, 3)]
     assert [f.gold for f in factors] == [*gold, *(gold[:-1] * 3 + gold[1:])]
+
+
+def test_states_that_do_not_fit_are_refused_and_not_tried():
+    tokens, shape = 50_000_000, ChainShape(40, 1, 3)
+    with pytest.raises(MemoryLimitError, match=r"50000000 tokens at transition order 3 needs .* lower --t"):
+        check_lattice(shape, np.array([0, 3, 3 + tokens]))
+    check_lattice(shape, np.array([0, 3, 50]))
