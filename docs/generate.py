@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes docs/commands.md and man/svmcut.1 from the help texts of the programs (make docs)."""
+"""Writes docs/commands.md, docs/originals.md and man/svmcut.1 from the help texts of the programs (make docs)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WIDTH = 100
 HEAD = """\
 # Commands
 
-Every option of every program, as its help prints it. This page is written by `make docs`; edit the help texts instead.
+Every option of every command, as its help prints it. This page is written by `make docs`; edit the help texts instead.
 """
 
 EXIT_STATUS = (
@@ -51,6 +51,12 @@ def subcommands():
     for name in COMMANDS:
         command = svmcut.get_command(top, name)
         yield f"svmcut {name}", command, context(command, name, top)
+        if name == "learn":
+            from svmcut.cli.learn import TASK
+
+            sequence = context(command, f"{name} --task sequence", top)
+            sequence.meta[TASK] = "sequence"
+            yield f"svmcut {name} --task sequence", command, sequence
 
 
 def originals():
@@ -66,16 +72,33 @@ def originals():
         yield name, text.getvalue()
 
 
-def commands_page() -> str:
-    """docs/commands.md."""
-    parts = [HEAD]
-    texts = [(name, context.get_help()) for name, _, context in subcommands()] + list(originals())
+ORIGINALS_HEAD = """\
+# Programs with the originals' names
+
+Every option, as their help prints it. This page is written by `make docs`; edit the help texts instead.
+"""
+
+
+def sections(texts) -> list[str]:
+    """A heading and a block of text for every program."""
+    parts = []
     for name, text in texts:
         clean = "\n".join(line.rstrip() for line in text.strip().splitlines())
         parts.append(f"\n## {name}\n\n```text\n{clean}\n```\n")
+    return parts
+
+
+def originals_page() -> str:
+    """docs/originals.md."""
+    return "".join([ORIGINALS_HEAD, *sections(originals()), "\nThey end with 0 or 1 only.\n"])
+
+
+def commands_page() -> str:
+    """docs/commands.md."""
+    parts = [HEAD, *sections((name, context.get_help()) for name, _, context in subcommands())]
     parts.append("\n## Exit statuses of svmcut\n\n| status | meaning |\n|---|---|\n")
     parts += [f"| {status} | {meaning} |\n" for status, meaning in EXIT_STATUS]
-    parts.append("\nThe programs with the originals' names end with 0 or 1 only.\n")
+    parts.append("\n[Programs with the originals' names](originals.md) end with 0 or 1 only.\n")
     parts.append("\n## Environment\n\n| variable | meaning |\n|---|---|\n")
     parts += [f"| `{variable}` | {meaning} |\n" for variable, meaning in ENVIRONMENT]
     return "".join(parts)
@@ -105,7 +128,7 @@ def man_page() -> str:
             f".SH {name.upper()}",
             *(f"{roff(' '.join(part.split()))}\n.PP" for part in command.help.split("\n\n")),
         ]
-        for parameter in command.params:
+        for parameter in command.get_params(context):
             record = parameter.get_help_record(context) if isinstance(parameter, click.Option) else None
             if record:
                 lines += [".TP", f".B {roff(record[0])}", roff(" ".join(record[1].split()))]
@@ -118,7 +141,7 @@ def man_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-PAGES = {"docs/commands.md": commands_page, "man/svmcut.1": man_page}
+PAGES = {"docs/commands.md": commands_page, "docs/originals.md": originals_page, "man/svmcut.1": man_page}
 
 if __name__ == "__main__":
     os.chdir(ROOT)

@@ -149,3 +149,28 @@ class Examples:
 
     def __len__(self) -> int:
         return len(self.y)
+
+
+@dataclass(frozen=True, slots=True)
+class Sequences:
+    """Tokens of sequences, one behind the other.
+
+    Attributes
+    ----------
+    X : Csr
+        (tokens, D) features.
+    indptr : (n + 1,) int64
+        Sequence n is rows indptr[n] to indptr[n + 1].
+    tags : (tokens,) int32
+        Right tags, from 0: the file's less 1.
+    source : Source
+        Path and line numbers of the tokens.
+    """
+
+    X: Csr
+    indptr: NDArray[np.int64]
+    tags: NDArray[np.int32]
+    source: Source = field(default_factory=lambda: Source("memory"))
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1

@@ -144,6 +144,43 @@ def ranking_measures(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class SequenceMeasures:
+    """Errors of predicted tags.
+
+    Attributes
+    ----------
+    sequences, tokens, wrong : int
+        How many there are, and tokens whose tag is wrong.
+    correct : int
+        Sequences without a wrong tag.
+    """
+
+    sequences: int
+    tokens: int
+    wrong: int
+    correct: int
+
+    @property
+    def token_error(self) -> float:
+        """Percent of tokens whose tag is wrong."""
+        return 100.0 * _ratio(self.wrong, self.tokens)
+
+    @property
+    def sequence_error(self) -> float:
+        """Percent of sequences with a wrong tag."""
+        return 100.0 * _ratio(self.sequences - self.correct, self.sequences)
+
+    def as_dict(self) -> dict[str, float]:
+        """The measures by their names in reports."""
+        return {"token_error": self.token_error, "sequence_error": self.sequence_error}
+
+
+def sequence_measures(wrong: NDArray, lengths: NDArray) -> SequenceMeasures:
+    """Measures of n sequences from their wrong tags (n,) and their tokens (n,)."""
+    return SequenceMeasures(len(wrong), int(lengths.sum()), int(wrong.sum()), int((wrong == 0).sum()))
+
+
 def _ratio(part: float, whole: float) -> float:
     return part / whole if whole else 0.0
 

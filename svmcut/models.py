@@ -14,7 +14,9 @@ import numpy as np
 
 from svmcut._native import sparse
 from svmcut.data import Csr
+from svmcut.errors import MemoryLimitError
 from svmcut.kernels import Kernel
+from svmcut.machine import available_memory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -84,7 +86,101 @@ class KernelModel:
         return self.kernel.expansion(renumber(X, self.columns), self.support, self.alpha, self.b, threads)
 
 
-Model = LinearModel | KernelModel
+@dataclass(frozen=True, slots=True)
+class ChainShape:
+    """The layout of the weights of a chain: what is where, see csrc/svmcut_chain.h.
+
+    Attributes
+    ----------
+    n_tags, n_features : int
+        K and D.
+    transition_order, emission_order : int
+        svm_hmm's --t (0 to 3) and --e (0 or 1, not above --t).
+    """
+
+    n_tags: int
+    n_features: int
+    transition_order: int = 1
+    emission_order: int = 0
+
+    @property
+    def stride(self) -> int:
+        """Numbers in a row of tags: 4, 8 or a multiple of 16, so that rows are whole vectors."""
+        return next(size for size in (4, 8, -(-self.n_tags // 16) * 16) if self.n_tags <= size)
+
+    @property
+    def node_size(self) -> int:
+        """Weights of one feature."""
+        return (self.n_tags + 1 if self.emission_order else 1) * self.stride
+
+    @property
+    def transitions(self) -> int:
+        """Weights of all transitions."""
+        return self.stride * sum(self.n_tags**order for order in range(1, self.transition_order + 1))
+
+    @property
+    def dim(self) -> int:
+        """Length of the weights: emissions, feature by feature, then transitions of order 1, 2, 3."""
+        return self.n_features * self.node_size + self.transitions
+
+
+def check_lattice(shape: ChainShape, sequences: NDArray[np.int64]) -> None:
+    """Refuses a longest sequence whose states would not fit.
+
+    Raises
+    ------
+    MemoryLimitError
+        When one float64 for every state and token of it needs more than the machine has.
+    """
+    longest = int(np.max(np.diff(sequences), initial=0))
+    need = 8e-6 * longest * (shape.node_size + shape.n_tags ** max(0, shape.transition_order - 1) * shape.stride)
+    available = available_memory() if need > 100 else None
+    if available is not None and need > available:
+        raise MemoryLimitError(
+            f"a sequence of {longest} tokens at transition order {shape.transition_order} needs about {need:,.0f} MB "
+            f"for its states and {available:,.0f} MB are available; lower --t, or cut the sequence"
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChainModel:
+    """Tags of a sequence: argmax over y of w.Psi(x, y).
+
+    Attributes
+    ----------
+    w : (shape.dim,) float64
+        Weights; features at or above shape.n_features, or not in ``columns``, weigh nothing.
+    shape : ChainShape
+    kernel : Kernel
+        The linear kernel with the parameters a model file states beside it.
+    columns : (shape.n_features,) int32 or None
+        As in LinearModel.
+    highest_feature : int or None
+        The number of emission features a model file states; None for the largest there is.
+    """
+
+    w: NDArray[np.float64]
+    shape: ChainShape
+    kernel: Kernel = field(default_factory=Kernel)
+    columns: NDArray[np.int32] | None = None
+    highest_feature: int | None = None
+
+    def tags(self, X: Csr, sequences: NDArray[np.int64], threads: int = 1, beam: int = 0) -> NDArray[np.int32]:
+        """(tokens,) int32 best tags, from 0, of the sequences X[sequences[n] : sequences[n + 1]]; see Chains.argmax."""
+        from svmcut._native import chain
+
+        shape = self.shape
+        check_lattice(shape, sequences)
+        chains = chain.Chains(
+            sparse.Rows(renumber(X, self.columns)), sequences, np.zeros(X.n_rows, np.int32), shape.n_features,
+            shape.n_tags, shape.stride, shape.transition_order, shape.emission_order,
+        )  # fmt: skip
+        labels, values = np.empty(X.n_rows, np.int32), np.empty(len(sequences) - 1)
+        chain.argmax(chains, self.w, None, chain.DECODE, beam, labels, values, np.empty_like(values), threads)
+        return labels
+
+
+Model = LinearModel | KernelModel | ChainModel
 
 
 def renumber(X: Csr, columns: NDArray[np.int32] | None) -> Csr:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from svmcut.models import Model
+from svmcut.models import ChainModel, Model
 from svmcut.solvers.protocol import Progress
 
 
@@ -69,7 +69,7 @@ class Outcome:
         What else the report says of this solver.
     """
 
-    model: Model
+    model: Model | ChainModel
     objective: Objective
     progress: Progress
     solver: str

@@ -15,13 +15,14 @@ import numpy as np
 from svmcut.errors import DataError
 from svmcut.files.examples import stream_examples
 from svmcut.files.output import write_atomically
-from svmcut.files.predictions import write_labels, write_scores
+from svmcut.files.predictions import write_labels, write_scores, write_tags
+from svmcut.files.sequences import stream_sequences
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from svmcut.data import Examples
-    from svmcut.models import Model
+    from svmcut.models import ChainModel, Model
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,6 +102,72 @@ def predict(
     if any(part is not None for part in queries):
         qid = np.concatenate([np.zeros(len(s), np.int64) if q is None else q for q, s in zip(queries, scores)])
     return Predictions(np.concatenate(y), np.concatenate(scores), qid, seconds, cpu_seconds)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TagPredictions:
+    """What the measures need of n predicted sequences.
+
+    Attributes
+    ----------
+    wrong, lengths : (n,) int64
+        Wrong tags and tokens of each sequence.
+    features, tags : int
+        The largest feature and the largest tag of the file.
+    seconds, cpu_seconds
+        As in Predictions.
+    """
+
+    wrong: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    features: int
+    tags: int
+    seconds: dict[str, float]
+    cpu_seconds: float
+
+
+def predict_tags(
+    model: ChainModel, examples: str, predictions: str, *, threads: int = 1, beam: int = 0
+) -> TagPredictions:
+    """Decode every sequence of a file and write one tag a token.
+
+    Parameters
+    ----------
+    model : ChainModel
+    examples, predictions, threads
+        As in `predict`.
+    beam : int
+        States kept a token, 0 for all.
+
+    Raises
+    ------
+    DataError, OutputError
+        As in `predict`, and for tags that are no integers of at least 0.
+    """
+    seconds = dict.fromkeys(("read", "classify", "write"), 0.0)
+    cpu_seconds, features, largest = 0.0, 0, 0
+    wrong, lengths = [], []
+    with write_atomically(predictions) as output:
+        blocks = stream_sequences(examples, threads=threads)
+        while True:
+            began = time.perf_counter()
+            block = next(blocks, None)
+            read = time.perf_counter()
+            seconds["read"] += read - began
+            if block is None:
+                break
+            cpu = time.process_time()
+            tags = model.tags(block.X, block.indptr, threads, beam)
+            cpu_seconds += time.process_time() - cpu
+            wrong.append(np.add.reduceat(tags != block.tags, block.indptr[:-1], dtype=np.int64))
+            lengths.append(np.diff(block.indptr))
+            features = max(features, block.X.n_features)
+            largest = max(largest, int(block.tags.max()) + 1)
+            decoded = time.perf_counter()
+            write_tags(output, tags)
+            seconds["classify"] += decoded - read
+            seconds["write"] += time.perf_counter() - decoded
+    return TagPredictions(np.concatenate(wrong), np.concatenate(lengths), features, largest, seconds, cpu_seconds)
 
 
 def _check_queries(block: Examples, last: int) -> int:

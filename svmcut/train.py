@@ -36,6 +36,8 @@ SOLVERS = {
     "cutting-plane": ("svmcut.solvers.cutting_plane", "CuttingPlane"),
     "dual-cd": ("svmcut.solvers.dual_cd", "DualCd"),
     "newton": ("svmcut.solvers.newton", "Newton"),
+    "bcfw": ("svmcut.solvers.bcfw", "Bcfw"),
+    "ssg": ("svmcut.solvers.ssg", "Ssg"),
 }
 
 
@@ -45,7 +47,7 @@ class Config:
 
     Attributes
     ----------
-    task : {"classification", "rank"}
+    task : {"classification", "rank", "sequence"}
     loss : str
         A name of svmcut.risks.RISKS.
     cost : float or None

@@ -9,6 +9,7 @@ _EPILOG = """\b
 Examples:
   svmcut classify test.dat model
   svmcut classify test.dat model scores.txt --report report.json
+  svmcut classify test.hmm chain tags.txt         one tag a token
   zcat test.gz | svmcut classify -v 0 - model /dev/stdout
 """
 
@@ -19,16 +20,26 @@ Examples:
 @click.argument("predictions_file", default="svm_predictions")
 @click.option("-v", "verbosity", type=int, default=1, show_default=True, help="Verbosity; 0 prints the measures alone.")
 @click.option("--labels", is_flag=True, help="Write the predicted label instead of the score.")
+@click.option(
+    "--beam",
+    "--b",
+    "beam",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Sequences: states kept a token while the best tags are sought; 0 keeps all.",
+)
 @click.option("--report", metavar="FILE", help="Write all measures as one JSON document.")
 @click.option("--threads", type=click.IntRange(min=1), help="Threads; results do not depend on them.  [default: all]")
 @click.option("-y", "_light", type=int, help="Taken for compatibility; no effect.")
 @click.option("--d", "_dense", type=int, help="Taken for compatibility; no effect.")
-def classify(example_file, model_file, predictions_file, verbosity, labels, report, threads, _light, _dense):
+def classify(example_file, model_file, predictions_file, verbosity, labels, beam, report, threads, _light, _dense):
     """Score the examples of EXAMPLE_FILE with MODEL_FILE.
 
-    PREDICTIONS_FILE gets one line per example (default: svm_predictions). Accuracy, precision, recall, F1, PRBEP, ROC
-    area and average precision are printed, or swapped pairs where the examples have a qid. EXAMPLE_FILE may be - for
-    standard input.
+    PREDICTIONS_FILE gets one line per example (default: svm_predictions): its score, or its tag where the model is one
+    of sequences. Accuracy, precision, recall, F1, PRBEP, ROC
+    area and average precision are printed, swapped pairs where the examples have a qid, wrong tags for sequences.
+    EXAMPLE_FILE may be - for standard input.
     """
     from svmcut.cli.guard import warn
     from svmcut.cli.scoring import Scoring, run_scoring
@@ -41,6 +52,7 @@ def classify(example_file, model_file, predictions_file, verbosity, labels, repo
         verbosity=verbosity,
         threads=threads or usable_cpus(),
         labels=labels,
+        beam=beam,
         report=report,
     )
     for warning in run_scoring(job):

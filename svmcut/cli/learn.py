@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import importlib
+
 import click
 
-from svmcut.cli.options import LEARN, LearnOptions
+from svmcut.cli.options import LEARN, TASKS, LearnOptions
 
 
 class TableType(click.ParamType):
@@ -38,15 +40,53 @@ def switches(command):
         ("--progress/--no-progress", "Progress bar on stderr; by default on a terminal."),
         (
             "--polish/--no-polish",
-            "Exact training in the span of the points that sampled cuts, bsca, bsgd, sbp, "
-         "pegasos, "
-            "sdca or perceptron chose. Default on, for the last four off.",
+            "Exact training in the span of the points that sampled cuts, bsca, bsgd, sbp, pegasos, sdca or perceptron "
+            "chose. Default on, for the last four off.",
         ),
         ("--certify/--no-certify", "With a kernel, compute a dual bound and the gap; by default below 50,000 rows."),
     ):
         command = click.option(names, default=None, help=text)(command)
     resume = click.option("--resume", is_flag=True, default=None, help="Go on from --checkpoint where there is one.")
     return resume(command)
+
+
+class LearnCommand(click.Command):
+    """A command whose options are those of the task that its command line names."""
+
+    def parse_args(self, ctx, args):
+        ctx.meta[TASK] = named_task(args)
+        return super().parse_args(ctx, args)
+
+    def get_params(self, ctx):
+        task = ctx.meta.get(TASK, "classification")
+        if task == "classification":
+            return super().get_params(ctx)
+        module, name = TASKS[task]
+        table = getattr(importlib.import_module(module), name)
+        own = [
+            click.Option([*option.flags, option.field], type=TableType(option.kind), help=option.help)
+            for option in table
+        ]
+        fields = {option.field for option in LEARN}
+        return own + [param for param in super().get_params(ctx) if param.name not in fields]
+
+    def format_epilog(self, ctx, formatter):
+        self.epilog = EPILOGS[ctx.meta.get(TASK, "classification")]
+        super().format_epilog(ctx, formatter)
+
+
+TASK = "svmcut.task"
+
+
+def named_task(args: list[str]) -> str:
+    """The task of a command line; where it is misspelt, the option itself says so later."""
+    task = "classification"
+    for k, text in enumerate(args):
+        if text.startswith("--task="):
+            task = text.removeprefix("--task=")
+        elif text == "--task" and k + 1 < len(args):
+            task = args[k + 1]
+    return task if task in TASKS else "classification"
 
 
 EPILOG = """\b
@@ -59,7 +99,19 @@ Examples:
 """
 
 
+SEQUENCE_EPILOG = """\b
+Examples:
+  svmcut learn --task sequence -c 1000 train.hmm model          svm_hmm's unit of C
+  svmcut learn --task sequence --example-cost 0.1 train.hmm model
+  svmcut learn --task sequence -c 1000 --t 2 --e 1 train.hmm model
+  svmcut classify test.hmm model tags.txt
+"""
+
+EPILOGS = {"classification": EPILOG, "sequence": SEQUENCE_EPILOG}
+
+
 @click.command(
+    cls=LearnCommand,
     epilog=EPILOG,
     context_settings={"help_option_names": ["-?", "--help"], "max_content_width": 110},
 )
@@ -78,7 +130,13 @@ def learn(**values):
     EXAMPLE_FILE holds one example a line, LABEL INDEX:VALUE INDEX:VALUE ... (LIBSVM and svm_light format); it may be
     gzip-compressed, a pipe, or - for standard input. Labels above 0 are positive. Every option of svm_perf_learn is
     taken with the same meaning.
+
+    With --task sequence a line is a token, TAG qid:SEQUENCE INDEX:VALUE ..., tags are integers from 1, and the lines of
+    a sequence stand together. Every option of svm_hmm_learn is taken with the same meaning.
     """
     from svmcut.cli.training import run
 
-    return run(LearnOptions(**{name: value for name, value in values.items() if value is not None}))
+    given = {name: value for name, value in values.items() if value is not None}
+    module, _ = TASKS[given.get("task", "classification")]
+    defaults = getattr(importlib.import_module(module), "DEFAULTS", {})
+    return run(LearnOptions(**{**defaults, **given}))

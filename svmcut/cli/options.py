@@ -54,7 +54,16 @@ class Option(NamedTuple):
 
 MAIN, STOP, KERNEL, RUN, COMPAT = "Objective", "Stopping", "Kernel", "Run", "Accepted as in svm_perf"
 
+TASKS = {
+    "classification": ("svmcut.cli.options", "LEARN"),
+    "sequence": ("svmcut.cli.sequence_options", "SEQUENCE"),
+}
+"""Task of learn -> module and name of its table; other defaults than LearnOptions' are its DEFAULTS."""
+
 LEARN = (
+    Option("task", ("--task",), one_of(tuple(TASKS)),
+           "What to learn: classification, the default, or sequence (tags of tokens, svm_hmm's files). Each task has "
+           "options of its own: --task sequence --help.", MAIN),
     Option("cost", ("-c", "--cost"), costs(0, LARGEST_C),
            "C in svm_perf's unit: 1/2 w'w + C * loss in percent. This or --example-cost is required. Several values, "
            "0.1,1,10, train a path: one model each, MODEL_FILE.0.1 and so on.", MAIN),
@@ -146,8 +155,8 @@ LEARN = (
 )  # fmt: skip
 
 
-_NOT_IN_RANK = {"p", "bias", "basis_method", "preimage", "recompute", "shrink", "basis_file", "epochs", "budget",
-                "maintenance", "sampling", "hold_out"}  # fmt: skip
+_NOT_IN_RANK = {"task", "p", "bias", "basis_method", "preimage", "recompute", "shrink", "basis_file", "epochs",
+                "budget", "maintenance", "sampling", "hold_out"}  # fmt: skip
 _RANK_TEXTS = {
     "cost": "C in svm_rank's unit: 1/2 w'w + C * loss averaged over the queries. This or --example-cost is required.",
     "example_cost": "C as the weight of one query's loss.",
@@ -236,6 +245,9 @@ class LearnOptions:
     recompute: int = 0
     shrink: int = 1
     basis_file: str | None = None
+    transition_order: int = 1
+    emission_order: int = 0
+    beam: int = 0
 
     @property
     def has_kernel(self) -> bool:
@@ -265,6 +277,17 @@ def check(options: LearnOptions) -> None:
     UsageError
         Names the options and the remedy.
     """
+    check_path(options)
+    _check_vector_machine(options)
+
+
+def check_path(options: LearnOptions) -> None:
+    """Refusals of C, of paths of C and of what is asked of a path.
+
+    Raises
+    ------
+    UsageError
+    """
     if options.cost is None and options.example_cost is None:
         raise UsageError("C is missing; give -c (the original's unit) or --example-cost (weight of one example)")
     if options.cost is not None and options.example_cost is not None:
@@ -275,6 +298,9 @@ def check(options: LearnOptions) -> None:
         raise UsageError(f"--select {options.select} needs --validate FILE to measure the models on")
     if options.alphas and len(options.path) > 1:
         raise UsageError("-a writes the multipliers of one model; give a single C")
+
+
+def _check_vector_machine(options: LearnOptions) -> None:
     algorithms = (0, 1, 2, 3, 4) if options.task == "rank" else (0, 1, 2, 3, 4, 9)
     if options.algorithm is not None and options.algorithm not in algorithms:
         known = ", ".join(map(str, algorithms))

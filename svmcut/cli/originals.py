@@ -178,6 +178,14 @@ _RANK_CLASSIFY = Grammar(
     {},
     help_characters="?h",
 )
+_HMM_CLASSIFY = Grammar(
+    "svm_hmm_classify",
+    "example_file model_file [output_file]",
+    "Tags the tokens of sequences and counts wrong tags.",
+    _CLASSIFY_FLAGS,
+    {"b": Flag("beam", int, 0, "states kept a token; 0 keeps all")},
+    help_characters="?h",
+)
 
 
 def svm_perf_classify(argv: list[str] | None = None) -> int:
@@ -188,6 +196,11 @@ def svm_perf_classify(argv: list[str] | None = None) -> int:
 def svm_rank_classify(argv: list[str] | None = None) -> int:
     """Entry point of ``svm_rank_classify``."""
     return run_original(_RANK_CLASSIFY, lambda *parsed: _classify("ranking", *parsed), argv)
+
+
+def svm_hmm_classify(argv: list[str] | None = None) -> int:
+    """Entry point of ``svm_hmm_classify``."""
+    return run_original(_HMM_CLASSIFY, lambda *parsed: _classify("sequence", *parsed), argv)
 
 
 def svm_perf_learn(argv: list[str] | None = None) -> int:
@@ -206,6 +219,15 @@ def svm_rank_learn(argv: list[str] | None = None) -> int:
     grammar = _learn_grammar("svm_rank_learn", "Learns to rank the rows of queries.", RANK, {"algorithm": 3})
     grammar.long_flags.clear()
     return run_original(grammar, lambda *parsed: _learn(RANK_DEFAULTS, *parsed), argv)
+
+
+def svm_hmm_learn(argv: list[str] | None = None) -> int:
+    """Entry point of ``svm_hmm_learn``."""
+    from svmcut.cli.sequence_options import DEFAULTS, SEQUENCE
+
+    summary = "Learns to tag the tokens of sequences."
+    grammar = _learn_grammar("svm_hmm_learn", summary, SEQUENCE, {"algorithm": 4})
+    return run_original(grammar, lambda *parsed: _learn(DEFAULTS, *parsed), argv)
 
 
 def _learn_grammar(program: str, summary: str, table, defaults: dict[str, Any]) -> Grammar:
@@ -240,4 +262,7 @@ def _classify(measures: str, values: dict[str, Any], arguments: list[str]) -> No
     examples, model = arguments[:2]
     predictions = arguments[2] if len(arguments) > 2 else "svm_predictions"
     threads = usable_cpus()
-    run_scoring(Scoring(examples, model, predictions, measures, values["verbosity"], threads))
+    if values.get("beam", 0) < 0:
+        raise UsageError(f"option --b: {values['beam']} is refused; expected 0 or more")
+    job = Scoring(examples, model, predictions, measures, values["verbosity"], threads, beam=values.get("beam", 0))
+    run_scoring(job)

@@ -12,10 +12,12 @@ import numpy as np
 
 from svmcut import __version__
 from svmcut.cli.report import classification_lines, loss_lines, ranking_lines, write_report
+from svmcut.errors import ModelError, UsageError
 from svmcut.files.models import read_model
 from svmcut.files.output import check_writable
-from svmcut.measures import classification_measures, ranking_measures
-from svmcut.predict import predict
+from svmcut.measures import classification_measures, ranking_measures, sequence_measures
+from svmcut.models import ChainModel
+from svmcut.predict import predict, predict_tags
 
 if TYPE_CHECKING:
     from svmcut.predict import Predictions
@@ -29,8 +31,8 @@ class Scoring:
     ----------
     examples, model, predictions : str
         Files.
-    measures : {"classification", "ranking", None}
-        What is reported; None lets the file say: ranking where it has queries.
+    measures : {"classification", "ranking", "sequence", None}
+        What is reported; None lets the model and the file say: ranking where it has queries.
     verbosity : int
         0 prints the measures alone.
     threads : int
@@ -38,6 +40,8 @@ class Scoring:
         Write labels instead of scores.
     report : str or None
         Where a JSON document goes.
+    beam : int
+        States kept a token of a sequence, 0 for all.
     command : str
         As the JSON document names it.
     """
@@ -45,11 +49,12 @@ class Scoring:
     examples: str
     model: str
     predictions: str
-    measures: Literal["classification", "ranking"] | None = None
+    measures: Literal["classification", "ranking", "sequence"] | None = None
     verbosity: int = 1
     threads: int = 1
     labels: bool = False
     report: str | None = None
+    beam: int = 0
     command: str = "classify"
 
 
@@ -70,6 +75,11 @@ def run_scoring(job: Scoring) -> list[str]:
         say("Reading model...")
         model = read_model(job.model)
         say("done.\nReading test examples...")
+        if isinstance(model, ChainModel):
+            return _run_tagging(job, model, say, began)
+        if job.measures == "sequence":
+            message = "no model of sequences; expected one that starts with 'SVM-HMM Version V3.10'"
+            raise ModelError(job.model, message, 1, 1)
         predicted = predict(
             model,
             job.examples,
@@ -92,6 +102,29 @@ def run_scoring(job: Scoring) -> list[str]:
         seconds = dict(predicted.seconds, total=time.perf_counter() - began)
         head = {"command": job.command, "version": __version__, "examples": len(predicted.y)}
         write_report(job.report, head | keys | {"seconds": seconds, "warnings": warnings})
+    return warnings
+
+
+def _run_tagging(job: Scoring, model: ChainModel, say: _Narrator, began: float) -> list[str]:
+    """The rest of `run_scoring` for a model of sequences."""
+    if job.measures not in (None, "sequence"):
+        raise ModelError(job.model, "a model of sequences; score with svm_hmm_classify or svmcut classify", 1, 1)
+    if job.labels:
+        raise UsageError("--labels has no meaning for sequences; their predictions are tags already")
+    predicted = predict_tags(model, job.examples, job.predictions, threads=job.threads, beam=job.beam)
+    measures = sequence_measures(predicted.wrong, predicted.lengths)
+    n, tokens = measures.sequences, measures.tokens
+    say(f" {n} examples, {tokens} tokens, {predicted.features} features, {predicted.tags} classes... done.\n")
+    say("Classifying test examples...done\n")
+    say(loss_lines(predicted.cpu_seconds, measures.wrong / n, measures.correct, n))
+    print(f"Average loss per token: {measures.wrong / tokens:.4f}", flush=True)
+    warnings = []
+    if predicted.tags > model.shape.n_tags:
+        warnings.append(f"tags above {model.shape.n_tags} are not in the model and count as wrong")
+    if job.report is not None:
+        seconds = dict(predicted.seconds, total=time.perf_counter() - began)
+        head = {"command": job.command, "version": __version__, "examples": n, "tokens": tokens}
+        write_report(job.report, head | measures.as_dict() | {"seconds": seconds, "warnings": warnings})
     return warnings
 
 

@@ -40,7 +40,10 @@ def run(options: LearnOptions, original: bool = False) -> int:
     int
         Exit status: 0 done, 3 stopped by a limit, 130 interrupted; the best model is written in each case.
     """
-    check(options)
+    kind = Training
+    if options.task == "sequence":
+        from svmcut.cli.sequences import SequenceTraining as kind
+    kind.check(options)
     targets = model_files(options)
     others = (options.checkpoint, options.report, options.trace, options.alphas, options.select and options.model_file)
     for path in (*targets, *others):
@@ -51,7 +54,7 @@ def run(options: LearnOptions, original: bool = False) -> int:
         if options.checkpoint is not None:
             checkpoints = make_checkpoints(options)
             stack.enter_context(checkpoints.signals())
-        training = Training(options, original, checkpoints)
+        training = kind(options, original, checkpoints)
         training.open(stack)
         for cost, target in list(zip(options.path, targets, strict=True))[len(training.outcomes) :]:
             training.fit(cost, target)
@@ -90,22 +93,22 @@ class Training:
         One entry of the report's path for each outcome.
     """
 
+    check = staticmethod(check)
+    measures = MEASURES | RANK_MEASURES
+
     def __init__(self, options: LearnOptions, original: bool, checkpoints: Checkpoints | None = None):
         self.options, self.original, self._checkpoints = options, original, checkpoints
         self.outcomes: list[Outcome] = []
         self.rows: list[dict[str, Any]] = []
         self._say = report.out if options.verbosity > 0 else (lambda text="", end="\n": None)
         self._began, self._cpu_began = time.perf_counter(), time.process_time()
-        with report.step(self._say, "Reading training examples"):
-            self.examples = read_examples(options.example_file, threads=options.threads, max_memory=options.max_memory)
-        self._seconds = {"read": time.perf_counter() - self._began, "train": 0.0, "write": 0.0}
-        self._config = configure(options)
-        self._trainer = make_trainer(self.examples, self._config)
+        self.examples, self._trainer = self._read()
         self._warnings = list(self._trainer.warnings)
         self._validation = None
         if options.validate:
-            self._validation = read_examples(options.validate, threads=options.threads, max_memory=options.max_memory)
-            self._seconds["read"] = time.perf_counter() - self._began
+            reading = time.perf_counter()
+            self._validation = self._read_validation(options.validate)
+            self._seconds["read"] += time.perf_counter() - reading
         self._state = None
         if checkpoints is not None:
             checkpoints.identify(self.examples)
@@ -113,16 +116,43 @@ class Training:
             if saved is not None:
                 self.outcomes, self.rows, self._state = saved["outcomes"], saved["rows"], saved["trainer"]
 
-    def open(self, stack: contextlib.ExitStack) -> None:
-        """Opens the trace and the progress bar, and prints what is known of the examples."""
-        options, config = self.options, self._config
-        self._trace = stack.enter_context(write_atomically(options.trace)) if options.trace else None
-        self._bar = stack.enter_context(progress_bar(options.progress))
+    def _read(self):
+        """The training examples and a Trainer of them."""
+        options = self.options
+        with report.step(self._say, "Reading training examples"):
+            examples = read_examples(options.example_file, threads=options.threads, max_memory=options.max_memory)
+        self._seconds = {"read": time.perf_counter() - self._began, "train": 0.0, "write": 0.0}
+        self._config = configure(options)
+        return examples, make_trainer(examples, self._config)
+
+    def _read_validation(self, path: str):
+        return read_examples(path, threads=self.options.threads, max_memory=self.options.max_memory)
+
+    def _introduce(self) -> None:
+        """Prints what is known of the examples before training starts."""
+        options = self.options
         queries = self._trainer.risk.n_queries if options.task == "rank" else None
-        self._say(report.properties_line(self.examples, config.bias, queries))
+        self._say(report.properties_line(self.examples, self._config.bias, queries))
         if options.loss == "swapped-pairs":
             epsilon = self._trainer.objective(1.0, None).epsilon
             self._say(f"NOTE: Adjusted stopping criterion relative to maximum loss: eps={epsilon:.6f}")
+
+    def _counts(self) -> dict[str, int]:
+        """Keys of the report that the task adds or counts otherwise."""
+        return {}
+
+    def _say_task(self, outcome: Outcome) -> None:
+        """Prints the original's lines that belong to the task alone."""
+
+    def _measure(self, model, examples) -> dict[str, Any]:
+        return report.measure(model, examples, self.options)
+
+    def open(self, stack: contextlib.ExitStack) -> None:
+        """Opens the trace and the progress bar, and prints what is known of the examples."""
+        options = self.options
+        self._trace = stack.enter_context(write_atomically(options.trace)) if options.trace else None
+        self._bar = stack.enter_context(progress_bar(options.progress))
+        self._introduce()
 
     def fit(self, cost: Cost, target: str) -> None:
         """Trains for one C, prints the originals' lines and writes the model."""
@@ -138,6 +168,7 @@ class Training:
             self._say(line)
         if options.algorithm == 4:
             report.out(f"Final number of constraints in cache: {outcome.progress.cuts}")
+        self._say_task(outcome)
         if not self.original:
             self._say(f"Solver: {outcome.solver}; {stop_reason(outcome)}")
         writing = time.perf_counter()
@@ -161,7 +192,7 @@ class Training:
         options = self.options
         chosen = len(self.outcomes) - 1
         if options.select:
-            sign = 1 if (MEASURES | RANK_MEASURES)[options.select] else -1
+            sign = 1 if self.measures[options.select] else -1
             values = [sign * row["validation"][options.select] for row in self.rows]
             chosen = max(range(len(values)), key=lambda k: -math.inf if math.isnan(values[k]) else values[k])
             if len(options.path) > 1:
@@ -173,6 +204,7 @@ class Training:
         self._seconds["total"] = time.perf_counter() - self._began
         if options.report:
             document = report.learn_report(options, self.examples, self.outcomes[chosen], self._seconds, self._warnings)
+            document |= self._counts()
             if self.rows:
                 document["path"] = self.rows
             write_report(options.report, document)
@@ -203,10 +235,10 @@ class Training:
             "C": cost.value, "model": target, "solver": outcome.solver, "primal": outcome.primal,
             "dual": outcome.dual, "gap": outcome.gap, "converged": outcome.converged,
             "iterations": progress.iteration, "seconds": outcome.seconds,
-            "training": report.measure(outcome.model, self.examples, self.options),
+            "training": self._measure(outcome.model, self.examples),
         }  # fmt: skip
         if self._validation is not None:
-            row["validation"] = report.measure(outcome.model, self._validation, self.options)
+            row["validation"] = self._measure(outcome.model, self._validation)
         return row
 
 

@@ -22,15 +22,19 @@ def out(text: str = "", end: str = "\n") -> None:
 
 @contextlib.contextmanager
 def step(say, text: str):
-    """The originals' ``text...done`` around a piece of work; a failure ends the line before its message comes."""
+    """The originals' ``text...done`` around a piece of work; a failure ends the line before its message comes.
+
+    Gives a function that takes another text for ``done``.
+    """
     say(f"{text}...", end="")
+    ending = ["done"]
     try:
-        yield
+        yield lambda other: ending.__setitem__(0, other)
     except BaseException:
         with contextlib.suppress(OSError):
             say()
         raise
-    say("done")
+    say(ending[0])
 
 
 def properties_line(examples, bias: float, queries: int | None) -> str:
@@ -115,14 +119,15 @@ def measure(model, examples, options) -> dict[str, Any]:
 
 _COLUMNS = {
     "error_rate": "error", "precision": "prec", "recall": "recall", "f1": "F1", "prbep": "PRBEP", "roc_area": "ROC",
-    "average_precision": "AP", "swapped_percent": "swapped", "ndcg@1": "NDCG@1", "ndcg@5": "NDCG@5",
+    "average_precision": "AP", "token_error": "tokens", "sequence_error": "sequences",
+    "swapped_percent": "swapped", "ndcg@1": "NDCG@1", "ndcg@5": "NDCG@5",
     "ndcg@10": "NDCG@10", "map": "MAP",
 }  # fmt: skip
 
 
 def path_table(rows: list[dict[str, Any]], chosen: int | None) -> str:
     """One line a model of a path: objective, training error, and the measures on a validation file if there is one."""
-    error = "error_rate" if "error_rate" in rows[0]["training"] else "swapped_percent"
+    error = next(key for key in ("error_rate", "swapped_percent", "token_error") if key in rows[0]["training"])
     keys = [key for key in _COLUMNS if key in rows[0].get("validation", ())]
     head = ["C", "objective", "gap", "train " + _COLUMNS[error], *(_COLUMNS[key] for key in keys)]
     table = [head]

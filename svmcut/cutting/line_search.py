@@ -20,7 +20,7 @@ class LinePoint(NamedTuple):
     Attributes
     ----------
     scores, cut : (n,) float64, Linearization
-        s + t e and the linearization there: nobody needs to form them again.
+        s + t e and the linearization there: nobody needs to form them again. None from a risk that goes along lines.
     """
 
     t: float
@@ -39,6 +39,7 @@ def line_minimum(
     Parameters
     ----------
     risk : BoundRisk
+        One that has ``along(s, e, t)``, R and its slope at s + t e, is not asked for linearizations.
     s, e : (n,) float64
         Scores at t = 0 and their rate.
     ww, wd, dd : float
@@ -56,17 +57,21 @@ def line_minimum(
     def quadratic(t):
         return 0.5 * (ww + 2 * t * wd + t * t * dd)
 
-    cut = known or risk.linearize(s)
-    value, slope = cut.value, dot(cut.coef, e)
-    best_t, best, best_s, best_cut = 0.0, quadratic(0.0) + C * value, s, cut
+    def evaluate(t):
+        if hasattr(risk, "along"):
+            return (*risk.along(s, e, t, None if t else known), None, None)
+        here = s + t * e if t else s
+        cut = (None if t else known) or risk.linearize(here)
+        return cut.value, dot(cut.coef, e), here, cut
+
+    value, slope, best_s, best_cut = evaluate(0.0)
+    best_t, best = 0.0, quadratic(0.0) + C * value
     if wd + C * slope >= 0 or dd <= 0:
         return LinePoint(best_t, best, best, 1, best_s, best_cut)
     lo, hi, t, lower = (0.0, value, slope), None, 1.0, -math.inf
     evaluations = 1
     while evaluations < max_evaluations:
-        here = s + t * e
-        cut = risk.linearize(here)
-        value, slope = cut.value, dot(cut.coef, e)
+        value, slope, here, cut = evaluate(t)
         evaluations += 1
         phi = quadratic(t) + C * value
         if phi < best:

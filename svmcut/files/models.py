@@ -17,7 +17,7 @@ from svmcut.data import Csr
 from svmcut.errors import ModelError
 from svmcut.files.output import write_atomically
 from svmcut.kernels import KERNELS, Kernel
-from svmcut.models import KernelModel, LinearModel, Model
+from svmcut.models import ChainModel, KernelModel, LinearModel, Model
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from svmcut.files.output import Output
 
 VERSION = "SVM-light Version V6.20"
+CHAIN_VERSION = b"SVM-HMM Version V3.10"
 _INDEX_LIMIT = 2**31 - 1
 _LINE_LIMIT = 1 << 16
 _FLOAT = re.compile(rb"[ \t]*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?:#.*)?", re.DOTALL)
@@ -44,7 +45,7 @@ _FAULTS = {
 
 
 def read_model(path: str) -> Model:
-    """Read a model of svm_perf, svm_rank, svm_light V6.20 or of this program.
+    """Read a model of svm_perf, svm_rank, svm_hmm, svm_light V6.20 or of this program.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ def read_model(path: str) -> Model:
 
     Returns
     -------
-    LinearModel or KernelModel
+    LinearModel, KernelModel or ChainModel
         Values are rounded to float32, alpha is float64; the support vectors of a linear model are summed to weights.
 
     Raises
@@ -68,6 +69,10 @@ def read_model(path: str) -> Model:
     try:
         with open(path, "rb") as file:
             first = file.readline(_LINE_LIMIT)
+            if first.rstrip() == CHAIN_VERSION:
+                from svmcut.files.chain_models import read_chain
+
+                return read_chain(path, first, file)
             _check_version(path, first)
             return _read_svm_light(path, first, file)
     except OSError as error:
@@ -87,6 +92,10 @@ def write_model(path: str, model: Model) -> None:
     with write_atomically(path) as output:
         if isinstance(model, LinearModel):
             _write_linear(path, output, model)
+        elif isinstance(model, ChainModel):
+            from svmcut.files.chain_models import write_chain
+
+            write_chain(path, output, model)
         else:
             _write_expansion(path, output, model)
 
@@ -107,15 +116,34 @@ def _check_version(path: str, line: bytes) -> None:
         raise ModelError(path, f"version '{version}' is not supported; expected '{VERSION}'", 1, 1)
 
 
+def parse_lines(path: str, text: bytes, count: int, highest: int, line: int):
+    """alpha, indptr, indices and values of the support vectors in the text that starts at that line.
+
+    Raises
+    ------
+    ModelError
+    """
+    try:
+        return parse_expansion(text, count, highest)
+    except ExpansionFault as fault:
+        before = text[: fault.where]
+        place = line + before.count(b"\n"), fault.where - before.rfind(b"\n")
+        raise ModelError(path, _FAULTS[fault.kind], *place) from None
+
+
+def write_weights(output: Output, columns: NDArray[np.int32], weights: NDArray[np.float32]) -> None:
+    """The line of a linear model: alpha 1 and its weights; columns from 0."""
+    output.write(b"1 ")
+    for start in range(0, len(columns), _LINE_LIMIT):
+        piece = slice(start, start + _LINE_LIMIT)
+        output.write(format_pairs(columns[piece], weights[piece]))
+    output.write(b"#\n")
+
+
 def _read_svm_light(path: str, first: bytes, file: BinaryIO) -> Model:
     header, start = _read_header(path, first, file)
     text = file.read()
-    try:
-        alpha, indptr, indices, values = parse_expansion(text, header.count, header.highest)
-    except ExpansionFault as fault:
-        before = text[: fault.where]
-        line, column = 12 + before.count(b"\n"), fault.where - before.rfind(b"\n")
-        raise ModelError(path, _FAULTS[fault.kind], line, column) from None
+    alpha, indptr, indices, values = parse_lines(path, text, header.count, header.highest, 12)
     columns, d = None, int(indices.max()) + 1 if len(indices) else 0
     if d > 2 * (start + len(text)):
         columns, indices = np.unique(indices, return_inverse=True)
@@ -134,55 +162,99 @@ def _read_svm_light(path: str, first: bytes, file: BinaryIO) -> Model:
     return LinearModel(w, header.b, kernel=header.kernel, **known)
 
 
-def _read_header(path: str, first: bytes, file: BinaryIO) -> tuple[_Header, int]:
-    """Lines 2 to 11, and the number of bytes up to their end."""
-    lines = [first]
-    for number in range(2, 12):
-        line = file.readline(_LINE_LIMIT)
-        if not line.endswith(b"\n"):
-            what = "is too long" if len(line) == _LINE_LIMIT else "ends in the header; it was cut short"
-            raise ModelError(path, f"the file {what}", number, len(line) + 1)
-        lines.append(line)
+class HeaderLines:
+    """The lines of a header, read one value a line.
 
-    def refuse(number: int, expected: str):
-        text = lines[number - 1].split(b"#")[0].strip().decode("ascii", "backslashreplace")[:40]
-        return ModelError(path, f'"{text}" is refused; expected {expected}', number, 1)
+    Parameters
+    ----------
+    path : str
+    first : bytes
+        Line 1, read already.
+    file : file
+        Behind line 1.
+    last : int
+        Number of the last line.
 
-    def real(number: int, name: str) -> float:
-        match = _FLOAT.fullmatch(lines[number - 1])
+    Raises
+    ------
+    ModelError
+        When the file ends before, or a line is too long.
+    """
+
+    def __init__(self, path: str, first: bytes, file: BinaryIO, last: int):
+        self.path, self._lines = path, [first]
+        for number in range(2, last + 1):
+            line = file.readline(_LINE_LIMIT)
+            if not line.endswith(b"\n"):
+                what = "is too long" if len(line) == _LINE_LIMIT else "ends in the header; it was cut short"
+                raise ModelError(path, f"the file {what}", number, len(line) + 1)
+            self._lines.append(line)
+
+    @property
+    def size(self) -> int:
+        """Bytes of all lines."""
+        return sum(map(len, self._lines))
+
+    def _refuse(self, number: int, expected: str) -> ModelError:
+        text = self._lines[number - 1].split(b"#")[0].strip().decode("ascii", "backslashreplace")[:40]
+        return ModelError(self.path, f'"{text}" is refused; expected {expected}', number, 1)
+
+    def real(self, number: int, name: str) -> float:
+        """A finite number."""
+        match = _FLOAT.fullmatch(self._lines[number - 1])
         value = float(match.group(1)) if match else np.inf
         if not np.isfinite(value):
-            raise refuse(number, f"{name}, a finite number")
+            raise self._refuse(number, f"{name}, a finite number")
         return value
 
-    def integer(pattern: re.Pattern, number: int, name: str, least: int) -> int:
-        match = pattern.fullmatch(lines[number - 1])
+    def integer(self, number: int, name: str, least: int, most: int = _INDEX_LIMIT, sign: bool = False) -> int:
+        """A whole number from least to most; with sign it may have one."""
+        match = (_INTEGER if sign else _COUNT).fullmatch(self._lines[number - 1])
         value = int(match.group(1)) if match else None
-        if value is None or not least <= value <= _INDEX_LIMIT:
-            raise refuse(number, f"{name}, an integer from {least} to {_INDEX_LIMIT}")
+        if value is None or not least <= value <= most:
+            raise self._refuse(number, f"{name}, an integer from {least} to {most}")
         return value
 
-    match = _COUNT.fullmatch(lines[1])
-    kernel_number = int(match.group(1)) if match else len(KERNELS)
-    if kernel_number >= len(KERNELS):
-        shown = lines[1].split(b"#")[0].strip().decode("ascii", "backslashreplace")[:40]
-        raise ModelError(path, f'kernel type "{shown}" is unknown; expected 0 (linear) to 3 (sigmoid)', 2, 1)
-    kernel = Kernel(
-        KERNELS[kernel_number],
-        integer(_INTEGER, 3, "the degree of a polynomial kernel", -_INDEX_LIMIT),
-        real(4, "the parameter -g of a kernel"),
-        real(5, "the parameter -s of a kernel"),
-        real(6, "the parameter -r of a kernel"),
-        lines[6].split(b"#")[0].rstrip(b"\r\n").decode("utf-8", "surrogateescape"),
-    )
+    def kernel(self) -> Kernel:
+        """Lines 2 to 7."""
+        match = _COUNT.fullmatch(self._lines[1])
+        number = int(match.group(1)) if match else len(KERNELS)
+        if number >= len(KERNELS):
+            shown = self._lines[1].split(b"#")[0].strip().decode("ascii", "backslashreplace")[:40]
+            raise ModelError(self.path, f'kernel type "{shown}" is unknown; expected 0 (linear) to 3 (sigmoid)', 2, 1)
+        return Kernel(
+            KERNELS[number],
+            self.integer(3, "the degree of a polynomial kernel", -_INDEX_LIMIT, sign=True),
+            self.real(4, "the parameter -g of a kernel"),
+            self.real(5, "the parameter -s of a kernel"),
+            self.real(6, "the parameter -r of a kernel"),
+            self._lines[6].split(b"#")[0].rstrip(b"\r\n").decode("utf-8", "surrogateescape"),
+        )
+
+
+def _read_header(path: str, first: bytes, file: BinaryIO) -> tuple[_Header, int]:
+    """Lines 2 to 11, and the number of bytes up to their end."""
+    lines = HeaderLines(path, first, file, 11)
     header = _Header(
-        kernel,
-        integer(_COUNT, 8, "the highest feature index", 0),
-        integer(_COUNT, 9, "the number of training documents", 0),
-        integer(_COUNT, 10, "the number of support vectors plus 1", 1) - 1,
-        real(11, "the threshold b"),
+        lines.kernel(),
+        lines.integer(8, "the highest feature index", 0),
+        lines.integer(9, "the number of training documents", 0),
+        lines.integer(10, "the number of support vectors plus 1", 1) - 1,
+        lines.real(11, "the threshold b"),
     )
-    return header, sum(map(len, lines))
+    return header, lines.size
+
+
+def kernel_text(kernel: Kernel) -> str:
+    """Lines 2 to 7."""
+    return (
+        f"{kernel.number} # kernel type\n"
+        f"{kernel.degree} # kernel parameter -d \n"
+        f"{kernel.gamma:.8g} # kernel parameter -g \n"
+        f"{kernel.scale:.8g} # kernel parameter -s \n"
+        f"{kernel.offset:.8g} # kernel parameter -r \n"
+        f"{kernel.text}# kernel parameter -u \n"
+    )
 
 
 def _header_text(path: str, model: Model, highest: int, count: int) -> bytes:
@@ -190,15 +262,9 @@ def _header_text(path: str, model: Model, highest: int, count: int) -> bytes:
         raise ModelError(path, f"the threshold b is {model.b}; the model is not written")
     if model.highest_index is not None:
         highest = max(highest, min(model.highest_index, _INDEX_LIMIT))
-    kernel = model.kernel
     text = (
         f"{VERSION}\n"
-        f"{kernel.number} # kernel type\n"
-        f"{kernel.degree} # kernel parameter -d \n"
-        f"{kernel.gamma:.8g} # kernel parameter -g \n"
-        f"{kernel.scale:.8g} # kernel parameter -s \n"
-        f"{kernel.offset:.8g} # kernel parameter -r \n"
-        f"{kernel.text}# kernel parameter -u \n"
+        f"{kernel_text(model.kernel)}"
         f"{highest} # highest feature index \n"
         f"{min(model.n_documents, _INDEX_LIMIT)} # number of training documents \n"
         f"{count + 1} # number of support vectors plus 1 \n"
@@ -207,7 +273,8 @@ def _header_text(path: str, model: Model, highest: int, count: int) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def _finite32(path: str, values: NDArray) -> NDArray[np.float32]:
+def finite32(path: str, values: NDArray) -> NDArray[np.float32]:
+    """Values as float32; ModelError where one is not finite."""
     with np.errstate(over="ignore"):
         rounded = np.ascontiguousarray(values, np.float32)
     if not np.isfinite(rounded).all():
@@ -217,21 +284,17 @@ def _finite32(path: str, values: NDArray) -> NDArray[np.float32]:
 
 def _write_linear(path: str, output: Output, model: LinearModel) -> None:
     # Rounded before printing, so that reading and writing again gives the same text.
-    weights = _finite32(path, model.w)
+    weights = finite32(path, model.w)
     nonzero = np.flatnonzero(weights).astype(np.int32)
     columns = nonzero if model.columns is None else model.columns[nonzero]
     output.write(_header_text(path, model, int(columns[-1]) + 1 if len(columns) else 0, 1))
-    output.write(b"1 ")
-    for start in range(0, len(columns), _LINE_LIMIT):
-        piece = slice(start, start + _LINE_LIMIT)
-        output.write(format_pairs(columns[piece], weights[nonzero[piece]]))
-    output.write(b"#\n")
+    write_weights(output, columns, weights[nonzero])
 
 
 def _write_expansion(path: str, output: Output, model: KernelModel) -> None:
     support = model.support
     stored = slice(int(support.indptr[0]), int(support.indptr[-1]))
-    values, columns = _finite32(path, support.data[stored]), support.indices[stored]
+    values, columns = finite32(path, support.data[stored]), support.indices[stored]
     if model.columns is not None:
         columns = model.columns[columns]
     if not np.isfinite(model.alpha).all():

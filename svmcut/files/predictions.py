@@ -23,3 +23,8 @@ def write_scores(output: Output, scores: NDArray[np.float64]) -> None:
 def write_labels(output: Output, scores: NDArray[np.float64]) -> None:
     """(n,) scores as the labels they predict: 1 where the score is above 0, else -1."""
     output.write(format_integers(np.where(scores > 0, 1, -1).astype(np.int64)))
+
+
+def write_tags(output: Output, tags: NDArray[np.int32]) -> None:
+    """(tokens,) tags from 0 as the file numbers them, from 1, one a line; no line between sequences."""
+    output.write(format_integers(tags.astype(np.int64) + 1))

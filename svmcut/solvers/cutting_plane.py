@@ -105,7 +105,9 @@ def _search(problem: Problem, best: Iterate, model, scores, tol: float) -> tuple
     if t <= 0:
         return best, 0.0
     if moved_s is None:
-        moved_s = best.scores + t * rates
+        rates *= t  # in place: scores of chains take more memory than all else
+        rates += best.scores
+        moved_s = rates
     moved = _evaluate(problem, space.blend(1 - t, best.w, t, model.w), moved_s, cut, best.age + 1)
     return (moved, t) if moved.primal < best.primal else (best, 0.0)
 
@@ -148,7 +150,8 @@ class CuttingPlane:
         """
         space, C, stop = problem.space, problem.C, problem.stop
         started = time.perf_counter()
-        oracle = RiskOracle(problem.risk, space, refresh=REFRESH if self.line_search else 1)
+        refresh = REFRESH if self.line_search and not hasattr(problem.risk, "along") else 1
+        oracle = RiskOracle(problem.risk, space, refresh=refresh)
         stall = Stall()
         if state is None:
             self.bundle = bundle = start.bundle if start else CutBundle(space, self._qp)
@@ -200,7 +203,9 @@ class CuttingPlane:
                 promised = (best.primal - 0.5 * model.squared_norm - C * model.slack) / max(best.primal - lower, TINY)
                 best, t = _search(problem, best, model, scores, 0.1 * (best.primal - lower))
                 mu = mu and _next_mu(mu, t, promised)
-                cut = oracle.cut_at((1 - self.overshoot) * best.scores + self.overshoot * scores)
+                scores *= self.overshoot
+                scores += (1 - self.overshoot) * best.scores
+                cut = oracle.cut_at(scores)
             else:
                 cut = oracle.cut_at(scores)
                 value = 0.5 * model.squared_norm + C * cut.risk

@@ -19,7 +19,7 @@ def generator():
     return module
 
 
-@pytest.mark.parametrize("page", ["docs/commands.md", "man/svmcut.1"])
+@pytest.mark.parametrize("page", ["docs/commands.md", "docs/originals.md", "man/svmcut.1"])
 def test_generated_pages_are_up_to_date(page):
     text = generator().PAGES[page]()
     assert (ROOT / page).read_text(encoding="utf-8") == text, "the help texts changed; run make docs"
@@ -56,4 +56,18 @@ def test_report_keys_are_documented(command, name, options, tmp_path):
         assert main([command, *options, "-v", "0", "--report", report, data, model]) == 0
     document = json.loads(Path(report).read_text())
     keys = [*document, *document["seconds"], *(key for entry in document.get("path", ()) for key in entry)]
+    assert [key for key in keys if f"`{key}`" not in page] == []
+
+
+def test_report_keys_of_sequences_are_documented(tmp_path):
+    from svmcut.cli.main import main
+
+    page = (ROOT / "docs" / "report.md").read_text(encoding="utf-8")
+    data, model, report = (str(tmp_path / name) for name in ("data", "model", "report"))
+    Path(data).write_text("1 qid:1 1:1\n2 qid:1 2:1\n2 qid:2 2:1\n")
+    assert main(["learn", "--task", "sequence", "-c", "1,2", "-v", "0", "--report", report, data, model]) == 0
+    learned = json.loads(Path(report).read_text())
+    classify = ["classify", "-v", "0", "--report", report, data, f"{model}.1", str(tmp_path / "tags")]
+    assert main(classify) == 0
+    keys = [*learned, *json.loads(Path(report).read_text()), *learned["path"][0]["training"]]
     assert [key for key in keys if f"`{key}`" not in page] == []

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Chains, all sequences at once: emission scores, loss-augmented Viterbi, joint features. Sequences are shared out in
+// pieces that do not depend on the number of threads, and nothing is summed across them.
+
+#include "chain.h"
+
+#include <atomic>
+#include <cstring>
+
+#include "chain_targets.h"
+#include "parallel.h"
+
+namespace {
+
+using svmcut::ChainLayout;
+using svmcut::ChainRoom;
+using svmcut::Lattice;
+
+constexpr int64_t kTokensPerPiece = 256;
+
+struct Job {
+    const svmcut_chain* chain;
+    ChainLayout at;
+    const double* w;
+    const double* given; /* nodes, or null */
+    int loss;
+    int64_t beam;
+    int32_t* labels;
+    double* values;
+    double* losses;
+    double* nodes; /* output of svmcut_chain_nodes */
+    /* of a line: rates of the given nodes, the step, transitions at that step and their rates */
+    const double* node_rates = nullptr;
+    double t = 0;
+    const double* transitions = nullptr;
+    const double* transition_rates = nullptr;
+    double* rates = nullptr;
+};
+
+SVMCUT_INLINE void score_sequence(const Job& job, int64_t begin, int64_t T, double* nodes) {
+    const ChainLayout& at = job.at;
+    const double start = job.loss == SVMCUT_CHAIN_HAMMING ? 1.0 : 0.0;
+    const int64_t size = at.blocks * at.S;
+    for (int64_t i = 0; i < T; ++i) {
+        double* node = nodes + i * size;
+        if (job.given) {
+            const double* given = job.given + (begin + i) * size;
+            if (job.node_rates) {
+                const double* rates = job.node_rates + (begin + i) * size;
+                for (int64_t k = 0; k < size; ++k) node[k] = given[k] + job.t * rates[k];
+            } else {
+                std::memcpy(node, given, size * sizeof(double));
+            }
+            for (int64_t c = 0; c < at.K; ++c) node[c] += start;
+            for (int64_t b = 0; b < at.blocks; ++b)
+                for (int64_t c = at.K; c < at.S; ++c) node[b * at.S + c] = -std::numeric_limits<double>::infinity();
+        } else {
+            svmcut::score_token<double>(at, job.chain->X, begin + i, job.w, start, i == 0, node);
+        }
+        if (start != 0.0) node[job.chain->tags[begin + i]] -= start;
+    }
+}
+
+SVMCUT_INLINE void argmax_body(const Job& job, int64_t first, int64_t last, ChainRoom<double>& room) {
+    const ChainLayout& at = job.at;
+    const double* transitions = job.transitions ? job.transitions : job.w + at.emissions();
+    for (int64_t n = first; n < last; ++n) {
+        const int64_t begin = job.chain->sequences[n], T = job.chain->sequences[n + 1] - begin;
+        if (static_cast<int64_t>(room.nodes.size()) < T * at.blocks * at.S) room.nodes.resize(T * at.blocks * at.S);
+        score_sequence(job, begin, T, room.nodes.data());
+        const Lattice<double> lattice(at, room.nodes.data(), transitions, job.beam);
+        double value = svmcut::viterbi(lattice, T, room, job.labels + begin);
+        if (job.loss == SVMCUT_CHAIN_HAMMING) {
+            const int32_t* gold = job.chain->tags + begin;
+            int64_t wrong = 0;
+            for (int64_t i = 0; i < T; ++i) wrong += gold[i] != job.labels[begin + i];
+            value = std::max(0.0, value - svmcut::score_of(lattice, T, gold));
+            if (job.losses) job.losses[n] = static_cast<double>(wrong);
+            if (job.rates) {
+                const Lattice<double> rates(at, job.node_rates + begin * at.blocks * at.S, job.transition_rates, 0);
+                job.rates[n] = svmcut::score_of(rates, T, job.labels + begin) - svmcut::score_of(rates, T, gold);
+            }
+        }
+        job.values[n] = value;
+    }
+}
+
+SVMCUT_INLINE void nodes_body(const Job& job, int64_t first, int64_t last, ChainRoom<double>&) {
+    const ChainLayout& at = job.at;
+    const int64_t size = at.blocks * at.S;
+    for (int64_t n = first; n < last; ++n)
+        for (int64_t i = job.chain->sequences[n]; i < job.chain->sequences[n + 1]; ++i) {
+            double* node = job.nodes + i * size;
+            const bool start = i == job.chain->sequences[n];
+            svmcut::score_token<double>(at, job.chain->X, i, job.w, 0.0, start, node);
+            for (int64_t b = 0; b < at.blocks; ++b)
+                std::fill(node + b * at.S + (start && b ? 0 : at.K), node + (b + 1) * at.S, 0.0);
+        }
+}
+
+using Work = void (*)(const Job&, int64_t, int64_t, ChainRoom<double>&);
+
+void argmax_portable(const Job& j, int64_t a, int64_t b, ChainRoom<double>& r) { argmax_body(j, a, b, r); }
+void nodes_portable(const Job& j, int64_t a, int64_t b, ChainRoom<double>& r) { nodes_body(j, a, b, r); }
+#if defined(SVMCUT_FOR_TARGETS)
+SVMCUT_AVX2 void argmax_avx2(const Job& j, int64_t a, int64_t b, ChainRoom<double>& r) { argmax_body(j, a, b, r); }
+SVMCUT_AVX2 void nodes_avx2(const Job& j, int64_t a, int64_t b, ChainRoom<double>& r) { nodes_body(j, a, b, r); }
+SVMCUT_AVX512 void argmax_avx512(const Job& j, int64_t a, int64_t b, ChainRoom<double>& r) { argmax_body(j, a, b, r); }
+SVMCUT_AVX512 void nodes_avx512(const Job& j, int64_t a, int64_t b, ChainRoom<double>& r) { nodes_body(j, a, b, r); }
+#endif
+
+// Bounds of pieces of about kTokensPerPiece tokens.
+std::vector<int64_t> pieces_of(const svmcut_chain* chain) {
+    std::vector<int64_t> bound{0};
+    for (int64_t n = 0, start = 0; n < chain->n_sequences; ++n)
+        if (chain->sequences[n + 1] - start >= kTokensPerPiece || n + 1 == chain->n_sequences) {
+            bound.push_back(n + 1);
+            start = chain->sequences[n + 1];
+        }
+    return bound;
+}
+
+int for_sequences(const Job& job, Work work, int threads, const volatile int* cancel) {
+    std::atomic<int> status{SVMCUT_OK};
+    try {
+        const auto bound = pieces_of(job.chain);
+        svmcut::for_pieces(static_cast<int64_t>(bound.size()) - 1, threads, [&](int64_t p) {
+            if (cancel && *cancel) {
+                status = SVMCUT_CANCELLED;
+                return;
+            }
+            try {
+                ChainRoom<double> room;
+                work(job, bound[p], bound[p + 1], room);
+            } catch (...) {
+                status = SVMCUT_NO_MEMORY;
+            }
+        });
+    } catch (...) {
+        return SVMCUT_NO_MEMORY;
+    }
+    return status;
+}
+
+template <class Emission, class Transition>
+int for_differences(const svmcut_chain* chain, const ChainLayout& at, const int32_t* labels, const double* weights,
+                    Emission&& emission, Transition&& transition) {
+    try {
+        std::vector<svmcut::Entry> emissions, transitions;
+        for (int64_t n = 0; n < chain->n_sequences; ++n) {
+            const double weight = weights ? weights[n] : 1.0;
+            if (weight == 0.0) continue;
+            const int64_t begin = chain->sequences[n], T = chain->sequences[n + 1] - begin;
+            svmcut::difference(at, chain->tags + begin, labels + begin, T, emissions, transitions);
+            for (const svmcut::Entry& e : emissions) emission(begin + e.token, e.column, weight * e.sign);
+            for (const svmcut::Entry& e : transitions) transition(e.column, weight * e.sign);
+        }
+    } catch (...) {
+        return SVMCUT_NO_MEMORY;
+    }
+    return SVMCUT_OK;
+}
+
+}  // namespace
+
+extern "C" {
+
+int svmcut_chain_nodes(const svmcut_chain* chain, const double* w, double* nodes, int threads) {
+    const Job job{chain, ChainLayout(chain), w, nullptr, SVMCUT_CHAIN_DECODE, 0, nullptr, nullptr, nullptr, nodes};
+    return for_sequences(job, SVMCUT_PICK(nodes), threads, nullptr);
+}
+
+int svmcut_chain_argmax(const svmcut_chain* chain, const double* w, const double* nodes, int loss, int64_t beam,
+                        int32_t* labels, double* values, double* losses, int threads, const volatile int* cancel) {
+    const Job job{chain, ChainLayout(chain), w, nodes, loss, beam, labels, values, losses, nullptr};
+    return for_sequences(job, SVMCUT_PICK(argmax), threads, cancel);
+}
+
+int svmcut_chain_joint(const svmcut_chain* chain, const int32_t* labels, const double* weights, double* out) {
+    const ChainLayout at(chain);
+    const int64_t row = at.blocks * at.S, base = at.emissions();
+    return for_differences(
+        chain, at, labels, weights,
+        [&](int64_t i, int64_t column, double weight) {
+            for (int64_t k = chain->X.indptr[i]; k < chain->X.indptr[i + 1] && chain->X.indices[k] < at.D; ++k)
+                out[chain->X.indices[k] * row + column] += weight * chain->X.data[k];
+        },
+        [&](int64_t k, double weight) { out[base + k] += weight; });
+}
+
+int svmcut_chain_line(const svmcut_chain* chain, const double* nodes, const double* transitions,
+                      const double* node_rates, const double* transition_rates, double t, int64_t beam, int32_t* labels,
+                      double* values, double* rates, int threads) {
+    std::vector<double> here;
+    const ChainLayout at(chain);
+    const int64_t count = at.transitions(at.order + 1);
+    try {
+        here.resize(count + 1);
+    } catch (...) {
+        return SVMCUT_NO_MEMORY;
+    }
+    for (int64_t k = 0; k < count; ++k) here[k] = transitions[k] + t * transition_rates[k];
+    const Job job{chain, at, nullptr, nodes, SVMCUT_CHAIN_HAMMING, beam, labels, values, nullptr, nullptr,
+                  node_rates, t, here.data(), transition_rates, rates};
+    return for_sequences(job, SVMCUT_PICK(argmax), threads, nullptr);
+}
+
+double svmcut_chain_slope(const svmcut_chain* chain, const int32_t* labels, const double* node_rates,
+                          const double* transition_rates) {
+    const ChainLayout at(chain);
+    double sum = 0;
+    for (int64_t n = 0; n < chain->n_sequences; ++n) {
+        const int64_t begin = chain->sequences[n], T = chain->sequences[n + 1] - begin;
+        const int32_t* gold = chain->tags + begin;
+        if (std::equal(gold, gold + T, labels + begin)) continue;
+        const Lattice<double> rates(at, node_rates + begin * at.blocks * at.S, transition_rates, 0);
+        sum += svmcut::score_of(rates, T, labels + begin) - svmcut::score_of(rates, T, gold);
+    }
+    return sum;
+}
+
+}  // extern "C"

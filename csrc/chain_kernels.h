@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The two inner loops of chains, over tags in vectors: emission scores and the maximum over the previous tag. All is
+ * inlined into functions that chain.h compiles once for each instruction set. Sums and maxima have one order, and there
+ * is no fused multiply-add: the bytes are the same on every processor.
+ *
+ * S, the stride of a row of tags, is 4, 8 or a multiple of 16; entries K to S - 1 are padding.
+ */
+#ifndef SVMCUT_CHAIN_KERNELS_H
+#define SVMCUT_CHAIN_KERNELS_H
+
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+#if defined(__GNUC__)
+#define SVMCUT_INLINE inline __attribute__((always_inline))
+#else
+#define SVMCUT_INLINE __forceinline
+#endif
+
+namespace svmcut {
+
+/* N numbers side by side; of 16, 32 or 64 bytes. */
+template <class Real, int N>
+struct Lanes {
+#if defined(__GNUC__)
+    typedef Real Vector __attribute__((vector_size(N * sizeof(Real))));
+    Vector v;
+    SVMCUT_INLINE void load(const Real* p) { std::memcpy(&v, p, sizeof v); }
+    SVMCUT_INLINE void store(Real* p) const { std::memcpy(p, &v, sizeof v); }
+    SVMCUT_INLINE void fill(Real a) { v = Vector{} + a; }
+    SVMCUT_INLINE void add(Real a, const Lanes& b) { v = a + b.v; }
+    SVMCUT_INLINE void add(const Lanes& b) { v += b.v; }
+    SVMCUT_INLINE void add_product(Real a, const Lanes& b) { v += a * b.v; }
+    SVMCUT_INLINE void raise(const Lanes& b) { v = b.v > v ? b.v : v; }
+#else
+    Real v[N];
+    SVMCUT_INLINE void load(const Real* p) { std::memcpy(v, p, sizeof v); }
+    SVMCUT_INLINE void store(Real* p) const { std::memcpy(p, v, sizeof v); }
+    SVMCUT_INLINE void fill(Real a) {
+        for (int k = 0; k < N; ++k) v[k] = a;
+    }
+    SVMCUT_INLINE void add(Real a, const Lanes& b) {
+        for (int k = 0; k < N; ++k) v[k] = a + b.v[k];
+    }
+    SVMCUT_INLINE void add(const Lanes& b) {
+        for (int k = 0; k < N; ++k) v[k] += b.v[k];
+    }
+    SVMCUT_INLINE void add_product(Real a, const Lanes& b) {
+        for (int k = 0; k < N; ++k) v[k] += a * b.v[k];
+    }
+    SVMCUT_INLINE void raise(const Lanes& b) {
+        for (int k = 0; k < N; ++k) v[k] = b.v[k] > v[k] ? b.v[k] : v[k];
+    }
+#endif
+};
+
+/* out[c] += sum_j x[j] W[f[j]][c] over `count` entries, for M vectors of N columns; rows of W are `row` numbers apart.
+ * Features of `d` and above weigh nothing. */
+template <class Real, int N, int M>
+SVMCUT_INLINE void emit_columns(const float* x, const int32_t* f, int64_t count, int64_t d, const Real* W, int64_t row,
+                                Real* out) {
+    Lanes<Real, N> sum[M], w;
+    for (int k = 0; k < M; ++k) sum[k].load(out + k * N);
+    for (int64_t j = 0; j < count && f[j] < d; ++j) {
+        const Real value = x[j];
+        const Real* weights = W + f[j] * row;
+        for (int k = 0; k < M; ++k) {
+            w.load(weights + k * N);
+            sum[k].add_product(value, w);
+        }
+    }
+    for (int k = 0; k < M; ++k) sum[k].store(out + k * N);
+}
+
+/* out[c] = max over p < K of from[p * apart] + T[p * row + c] (+ U[p * S + c] where Second), for M vectors. */
+template <class Real, int N, int M, bool Second>
+SVMCUT_INLINE void advance_columns(const Real* from, int64_t apart, int64_t K, const Real* T, int64_t row,
+                                   const Real* U, int64_t S, Real* out) {
+    Lanes<Real, N> best[M], sum, extra;
+    for (int k = 0; k < M; ++k) best[k].fill(-std::numeric_limits<Real>::infinity());
+    for (int64_t p = 0; p < K; ++p) {
+        const Real before = from[p * apart];
+        for (int k = 0; k < M; ++k) {
+            sum.load(T + p * row + k * N);
+            if (Second) {
+                extra.load(U + p * S + k * N);
+                sum.add(extra);
+            }
+            sum.add(before, sum);
+            best[k].raise(sum);
+        }
+    }
+    for (int k = 0; k < M; ++k) best[k].store(out + k * N);
+}
+
+/* The whole rows of S columns, in groups of up to four vectors. */
+template <class Real>
+SVMCUT_INLINE void emit(const float* x, const int32_t* f, int64_t count, int64_t d, const Real* W, int64_t row,
+                        int64_t S, Real* out) {
+    constexpr int N = 64 / sizeof(Real);
+    if (S == 4) return emit_columns<Real, 4, 1>(x, f, count, d, W, row, out);
+    if (S == 8) return emit_columns<Real, 8, 1>(x, f, count, d, W, row, out);
+    int64_t c = 0;
+    for (; c + 4 * N <= S; c += 4 * N) emit_columns<Real, N, 4>(x, f, count, d, W + c, row, out + c);
+    const int64_t left = (S - c) / N;
+    if (left == 3) emit_columns<Real, N, 3>(x, f, count, d, W + c, row, out + c);
+    if (left == 2) emit_columns<Real, N, 2>(x, f, count, d, W + c, row, out + c);
+    if (left == 1) emit_columns<Real, N, 1>(x, f, count, d, W + c, row, out + c);
+}
+
+template <class Real, bool Second>
+SVMCUT_INLINE void advance(const Real* from, int64_t apart, int64_t K, const Real* T, int64_t row, const Real* U,
+                           int64_t S, Real* out) {
+    constexpr int N = 64 / sizeof(Real);
+    if (S == 4) return advance_columns<Real, 4, 1, Second>(from, apart, K, T, row, U, S, out);
+    if (S == 8) return advance_columns<Real, 8, 1, Second>(from, apart, K, T, row, U, S, out);
+    int64_t c = 0;
+    for (; c + 4 * N <= S; c += 4 * N)
+        advance_columns<Real, N, 4, Second>(from, apart, K, T + c, row, U + c, S, out + c);
+    const int64_t left = (S - c) / N;
+    if (left == 3) advance_columns<Real, N, 3, Second>(from, apart, K, T + c, row, U + c, S, out + c);
+    if (left == 2) advance_columns<Real, N, 2, Second>(from, apart, K, T + c, row, U + c, S, out + c);
+    if (left == 1) advance_columns<Real, N, 1, Second>(from, apart, K, T + c, row, U + c, S, out + c);
+}
+
+/* out[c] += row[c] */
+template <class Real>
+SVMCUT_INLINE void add_row(const Real* row, int64_t S, Real* out) {
+    for (int64_t c = 0; c < S; ++c) out[c] += row[c];
+}
+
+}  // namespace svmcut
+#endif

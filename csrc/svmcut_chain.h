@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The ABI of chains: decoding, joint features, and the trainers that move one sequence at a time. The rules of svmcut.h
+ * hold here too.
+ */
+#ifndef SVMCUT_CHAIN_ABI_H
+#define SVMCUT_CHAIN_ABI_H
+
+#include "svmcut.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Sequences of tokens. Weights are rows of `stride` numbers, one number a tag and zeros behind tag K - 1; stride is 4, 8 or
+ * a multiple of 16. First n_features * blocks rows of emissions, feature by feature: blocks = 1, or with emission order 1
+ * blocks = K + 1, where row 1 + p adds to row 0 behind a token of tag p. Then K rows for transitions of order 1, K^2 of
+ * order 2 and K^3 of order 3, the row of history (p_j, ..., p_1) at number (p_j K + ...) K + p_1. All orders up to
+ * transition_order count at every token that has so long a history. */
+typedef struct {
+    svmcut_csr X;             /* one row a token; features from n_features on weigh nothing */
+    const int64_t* sequences; /* n_sequences + 1: sequence n is tokens sequences[n] to sequences[n + 1], at least one */
+    const int32_t* tags;      /* right tags, 0 to K - 1 */
+    int64_t n_sequences;
+    int64_t n_features; /* of the weights */
+    int64_t K, stride;
+    int32_t transition_order, emission_order; /* 0 to 3; 0, or 1 where transition_order is not 0 */
+} svmcut_chain;
+
+/* Which losses a labelling is charged: none (decoding), one per wrong tag. */
+enum svmcut_chain_loss { SVMCUT_CHAIN_DECODE = 0, SVMCUT_CHAIN_HAMMING = 1 };
+
+/* node[i][b][c]: emission scores of token i, (tokens, blocks, stride); padding and, in the first token of a sequence, the
+ * rows of previous tags are 0. */
+int svmcut_chain_nodes(const svmcut_chain* chain, const double* w, double* nodes, int threads);
+
+/* The best labelling of every sequence: score + number of wrong tags with SVMCUT_CHAIN_HAMMING, where values[n] is what
+ * it is above the right labelling's score (at least 0) and losses[n] counts the wrong tags; with SVMCUT_CHAIN_DECODE
+ * values[n] is the score and losses may be null. beam: states kept a token, 0 for all. nodes: those of w, or null to
+ * compute them from w; of w only the transitions are read then. Ties go to the lowest last tag, then the one before it. */
+int svmcut_chain_argmax(const svmcut_chain* chain, const double* w, const double* nodes, int loss, int64_t beam,
+                        int32_t* labels, double* values, double* losses, int threads, const volatile int* cancel);
+
+/* As svmcut_chain_argmax with SVMCUT_CHAIN_HAMMING at the nodes and transitions of a point plus t times those of a
+ * direction; rates[n] is what a larger t adds to values[n] while the labelling stays the same. */
+int svmcut_chain_line(const svmcut_chain* chain, const double* nodes, const double* transitions,
+                      const double* node_rates, const double* transition_rates, double t, int64_t beam, int32_t* labels,
+                      double* values, double* rates, int threads);
+
+/* The sum of those rates for given labels. */
+double svmcut_chain_slope(const svmcut_chain* chain, const int32_t* labels, const double* node_rates,
+                          const double* transition_rates);
+
+/* out += sum_n weights[n] (Psi(x_n, right) - Psi(x_n, labels)); out has the layout of the weights. */
+int svmcut_chain_joint(const svmcut_chain* chain, const int32_t* labels, const double* weights, double* out);
+
+/* ---- chain_bcfw.cc: one sequence at a time ------------------------------------------------------------------------- */
+
+typedef struct svmcut_bcfw svmcut_bcfw;
+
+/* Null when there is no memory. The chain's arrays must outlive it. */
+svmcut_bcfw* svmcut_bcfw_new(const svmcut_chain* chain, double C, uint64_t seed);
+void svmcut_bcfw_delete(svmcut_bcfw* run);
+
+typedef struct {
+    double gap;      /* sum over the sequences of the gap each had when last visited */
+    double loss;     /* l of the dual: C sum over labellings of weight times wrong tags */
+    int64_t visits;  /* so far */
+    int64_t cached;  /* labellings kept */
+    int64_t support; /* labellings of positive weight */
+} svmcut_bcfw_state;
+
+/* Visits up to `count` sequences, in random order. CANCELLED leaves a consistent state. */
+int svmcut_bcfw_visit(svmcut_bcfw* run, int64_t count, svmcut_bcfw_state* state, const volatile int* cancel);
+
+/* w as it stands, from the weights of the labellings when `afresh` (then the run goes on with that w). */
+int svmcut_bcfw_weights(svmcut_bcfw* run, int afresh, double* w);
+
+/* ---- chain_ssg.cc: stochastic subgradients -------------------------------------------------------------------------- */
+
+/* Visits the sequences order[0] to order[count - 1]. Before visit k, counted from 0 over all calls, w = C n z / k (0 where
+ * k = 0); then z += Psi(right) - Psi(labelling), weighted += k (Psi(right) - Psi(labelling)), *loss += wrong tags. */
+int svmcut_chain_ssg(const svmcut_chain* chain, double C, const int32_t* order, int64_t count, int64_t* visits,
+                     double* z, double* weighted, double* loss, const volatile int* cancel);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

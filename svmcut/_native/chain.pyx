@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# distutils: sources = csrc/chain.cc
+"""Thin wrapper of csrc/chain.cc."""
+
+from libc.stdint cimport int32_t, int64_t
+
+from svmcut._native.sparse cimport Rows, svmcut_csr
+
+
+cdef extern from "svmcut_chain.h" nogil:
+    int SVMCUT_NO_MEMORY
+    int SVMCUT_CANCELLED
+    int SVMCUT_CHAIN_DECODE
+    int SVMCUT_CHAIN_HAMMING
+    int svmcut_chain_nodes(const svmcut_chain* chain, const double* w, double* nodes, int threads)
+    int svmcut_chain_argmax(const svmcut_chain* chain, const double* w, const double* nodes, int loss, int64_t beam,
+                            int32_t* labels, double* values, double* losses, int threads, const int* cancel)
+    int svmcut_chain_joint(const svmcut_chain* chain, const int32_t* labels, const double* weights, double* out)
+    int svmcut_chain_line(const svmcut_chain* chain, const double* nodes, const double* transitions,
+                          const double* node_rates, const double* transition_rates, double t, int64_t beam,
+                          int32_t* labels, double* values, double* rates, int threads)
+    double svmcut_chain_slope(const svmcut_chain* chain, const int32_t* labels, const double* node_rates,
+                              const double* transition_rates)
+
+
+DECODE = SVMCUT_CHAIN_DECODE
+HAMMING = SVMCUT_CHAIN_HAMMING
+
+
+cdef class Chains:
+    """Sequences of tokens as the C++ side sees them; the arrays are kept.
+
+    Attributes
+    ----------
+    dim : int
+        Length of the weights.
+    node_size, n_tokens, n_sequences : int
+    """
+
+    def __init__(self, Rows X, const int64_t[::1] sequences, const int32_t[::1] tags, int64_t n_features, int64_t K,
+                 int64_t stride, int transition_order, int emission_order):
+        cdef int64_t n = sequences.shape[0] - 1, i, tokens = X.csr.n_rows
+        if n < 0 or sequences[0] != 0 or sequences[n] != tokens or tags.shape[0] != tokens:
+            raise ValueError("sequences, tags and rows do not belong together")
+        for i in range(n):
+            if sequences[i + 1] <= sequences[i]:
+                raise ValueError("a sequence without a token")
+        if not (1 <= K <= stride) or not (stride in (4, 8) or stride % 16 == 0):
+            raise ValueError("stride must hold K tags and be 4, 8 or a multiple of 16")
+        if not 0 <= emission_order <= transition_order <= 3 or emission_order > 1:
+            raise ValueError("orders must be 0 to 3, and 0 to 1 and not above it")
+        for i in range(tokens):
+            if not 0 <= tags[i] < K:
+                raise ValueError("a tag is out of range")
+        self.X, self.sequences, self.tags = X, sequences, tags
+        self.chain.X = X.csr
+        self.chain.sequences = &sequences[0]
+        self.chain.tags = &tags[0] if tokens else NULL
+        self.chain.n_sequences = n
+        self.chain.n_features = n_features
+        self.chain.K, self.chain.stride = K, stride
+        self.chain.transition_order, self.chain.emission_order = transition_order, emission_order
+        self.n_tokens, self.n_sequences = tokens, n
+        self.node_size = (K + 1 if emission_order else 1) * stride
+        self.emissions = n_features * self.node_size
+        self.dim = self.emissions
+        cdef int64_t rows = 1
+        for i in range(transition_order):
+            rows *= K
+            self.dim += rows * stride
+
+
+cdef inline double* pointer(double[::1] v) noexcept nogil:
+    return &v[0] if v.shape[0] else NULL
+
+
+cdef inline const double* const_pointer(const double[::1] v) noexcept nogil:
+    return &v[0] if v.shape[0] else NULL
+
+
+cdef _check(int status):
+    if status == SVMCUT_NO_MEMORY:
+        raise MemoryError("a lattice of states does not fit")
+
+
+def nodes(Chains chains, const double[::1] w, double[::1] out, int threads):
+    """Emission scores of every token, (tokens, blocks, stride) in one row."""
+    if w.shape[0] != chains.dim or out.shape[0] < chains.n_tokens * chains.node_size:
+        raise ValueError("w or out has the wrong length")
+    cdef int status
+    cdef const double* weights = const_pointer(w)
+    cdef double* scores = pointer(out)
+    with nogil:
+        status = svmcut_chain_nodes(&chains.chain, weights, scores, threads)
+    _check(status)
+
+
+def argmax(Chains chains, const double[::1] w, const double[::1] nodes, int loss, int64_t beam, int32_t[::1] labels,
+           double[::1] values, double[::1] losses, int threads, const int[::1] cancel=None):
+    """The best labelling of every sequence; nodes may be None. False when cancel[0] became nonzero."""
+    cdef int64_t n = chains.n_sequences
+    if w.shape[0] != chains.dim or labels.shape[0] != chains.n_tokens or values.shape[0] != n or beam < 0:
+        raise ValueError("an array has the wrong length")
+    if losses.shape[0] != n or (nodes is not None and nodes.shape[0] < chains.n_tokens * chains.node_size):
+        raise ValueError("an array has the wrong length")
+    if n == 0:
+        return True
+    cdef const double* given = &nodes[0] if nodes is not None else NULL
+    cdef const double* weights = const_pointer(w)
+    cdef const int* flag = &cancel[0] if cancel is not None and cancel.shape[0] else NULL
+    cdef int status
+    with nogil:
+        status = svmcut_chain_argmax(&chains.chain, weights, given, loss, beam, &labels[0], &values[0], &losses[0],
+                                     threads, flag)
+    _check(status)
+    return status != SVMCUT_CANCELLED
+
+
+cdef const double* _weights(Chains chains, const int32_t[::1] labels, const double[::1] weights) except? NULL:
+    cdef int64_t i
+    if labels.shape[0] != chains.n_tokens or (weights is not None and weights.shape[0] != chains.n_sequences):
+        raise ValueError("labels or weights has the wrong length")
+    for i in range(labels.shape[0]):
+        if not 0 <= labels[i] < chains.chain.K:
+            raise ValueError("a label is out of range")
+    return &weights[0] if weights is not None and weights.shape[0] else NULL
+
+
+def joint(Chains chains, const int32_t[::1] labels, const double[::1] weights, double[::1] out):
+    """out += sum_n weights[n] (Psi(x_n, right) - Psi(x_n, labels)); all weights are 1 where weights is None."""
+    cdef const double* factors = _weights(chains, labels, weights)
+    cdef int status
+    if out.shape[0] != chains.dim:
+        raise ValueError("out has the wrong length")
+    if chains.n_tokens:
+        with nogil:
+            status = svmcut_chain_joint(&chains.chain, &labels[0], factors, &out[0])
+        _check(status)
+
+
+def line(Chains chains, const double[::1] s, const double[::1] e, double t, int64_t beam, int32_t[::1] labels,
+         double[::1] values, double[::1] rates, int threads):
+    """Labels, slacks and their rates at the scores s + t e: nodes, and the transitions behind them."""
+    cdef int64_t nodes = chains.n_tokens * chains.node_size, n = chains.n_sequences
+    cdef int64_t size = nodes + chains.dim - chains.emissions
+    if s.shape[0] != size or e.shape[0] != size or labels.shape[0] != chains.n_tokens:
+        raise ValueError("an array has the wrong length")
+    if values.shape[0] != n or rates.shape[0] != n or beam < 0:
+        raise ValueError("an array has the wrong length")
+    if n == 0:
+        return
+    cdef int status
+    with nogil:
+        status = svmcut_chain_line(&chains.chain, &s[0], &s[0] + nodes, &e[0], &e[0] + nodes, t, beam, &labels[0],
+                                   &values[0], &rates[0], threads)
+    _check(status)
+
+
+def slope(Chains chains, const int32_t[::1] labels, const double[::1] e):
+    """Sum of the rates of `line` for given labels."""
+    cdef int64_t nodes = chains.n_tokens * chains.node_size
+    _weights(chains, labels, None)
+    if e.shape[0] != nodes + chains.dim - chains.emissions:
+        raise ValueError("e has the wrong length")
+    cdef double value = 0.0
+    if chains.n_tokens:
+        with nogil:
+            value = svmcut_chain_slope(&chains.chain, &labels[0], &e[0], &e[0] + nodes)
+    return value

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# distutils: sources = csrc/chain_bcfw.cc
+"""Thin wrapper of csrc/chain_bcfw.cc."""
+
+from libc.stdint cimport int64_t, uint64_t
+
+from svmcut._native.chain cimport Chains, svmcut_chain
+
+
+cdef extern from "svmcut_chain.h" nogil:
+    int SVMCUT_NO_MEMORY
+    int SVMCUT_CANCELLED
+    ctypedef struct svmcut_bcfw:
+        pass
+    ctypedef struct svmcut_bcfw_state:
+        double gap
+        double loss
+        int64_t visits
+        int64_t cached
+        int64_t support
+    svmcut_bcfw* svmcut_bcfw_new(const svmcut_chain* chain, double C, uint64_t seed)
+    void svmcut_bcfw_delete(svmcut_bcfw* run)
+    int svmcut_bcfw_visit(svmcut_bcfw* run, int64_t count, svmcut_bcfw_state* state, const int* cancel)
+    int svmcut_bcfw_weights(svmcut_bcfw* run, int afresh, double* w)
+
+
+cdef class Blocks:
+    """A run of block-coordinate ascent and its labellings.
+
+    Attributes
+    ----------
+    gap, loss : float
+        Sum of the gaps as last seen, and the linear part l of the dual.
+    visits, cached, support : int
+    """
+
+    cdef Chains chains
+    cdef svmcut_bcfw* run
+    cdef svmcut_bcfw_state state
+
+    def __init__(self, Chains chains, double C, uint64_t seed):
+        if chains.n_sequences < 1:
+            raise ValueError("no sequences")
+        self.chains = chains
+        self.run = svmcut_bcfw_new(&chains.chain, C, seed)
+        if self.run == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        if self.run != NULL:
+            svmcut_bcfw_delete(self.run)
+
+    gap = property(lambda self: self._state()[0])
+    loss = property(lambda self: self._state()[1])
+    visits = property(lambda self: self._state()[2])
+    cached = property(lambda self: self._state()[3])
+    support = property(lambda self: self._state()[4])
+
+    def _state(self):
+        return self.state.gap, self.state.loss, self.state.visits, self.state.cached, self.state.support
+
+    def visit(self, int64_t count, const int[::1] cancel=None):
+        """Visits `count` sequences; False when cancel[0] became nonzero."""
+        cdef const int* flag = &cancel[0] if cancel is not None and cancel.shape[0] else NULL
+        cdef int status
+        with nogil:
+            status = svmcut_bcfw_visit(self.run, count, &self.state, flag)
+        if status == SVMCUT_NO_MEMORY:
+            raise MemoryError
+        return status != SVMCUT_CANCELLED
+
+    def weights(self, bint afresh, double[::1] out):
+        """w as it stands, or summed afresh from the labellings, from which the run then goes on."""
+        if out.shape[0] != self.chains.dim:
+            raise ValueError("out has the wrong length")
+        if out.shape[0]:
+            with nogil:
+                svmcut_bcfw_weights(self.run, afresh, &out[0])

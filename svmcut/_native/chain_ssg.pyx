@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# distutils: sources = csrc/chain_ssg.cc
+"""Thin wrapper of csrc/chain_ssg.cc."""
+
+from libc.stdint cimport int32_t, int64_t
+
+from svmcut._native.chain cimport Chains, svmcut_chain
+
+
+cdef extern from "svmcut_chain.h" nogil:
+    int SVMCUT_NO_MEMORY
+    int SVMCUT_CANCELLED
+    int svmcut_chain_ssg(const svmcut_chain* chain, double C, const int32_t* order, int64_t count, int64_t* visits,
+                         double* z, double* weighted, double* loss, const int* cancel)
+
+
+def visit(Chains chains, double C, const int32_t[::1] order, int64_t visits, double[::1] z, double[::1] weighted,
+          const int[::1] cancel=None):
+    """Visits the sequences of `order`; returns the visits so far, the sum of their losses and False if cancelled."""
+    cdef double loss = 0.0
+    cdef int64_t i
+    if z.shape[0] != chains.dim or weighted.shape[0] != chains.dim:
+        raise ValueError("z or weighted has the wrong length")
+    for i in range(order.shape[0]):
+        if not 0 <= order[i] < chains.n_sequences:
+            raise ValueError("a sequence is out of range")
+    if order.shape[0] == 0:
+        return visits, loss, True
+    cdef const int* flag = &cancel[0] if cancel is not None and cancel.shape[0] else NULL
+    cdef int status
+    with nogil:
+        status = svmcut_chain_ssg(&chains.chain, C, &order[0], order.shape[0], &visits, &z[0], &weighted[0], &loss,
+                                  flag)
+    if status == SVMCUT_NO_MEMORY:
+        raise MemoryError
+    return visits, loss, status != SVMCUT_CANCELLED

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The options of ``svmcut learn --task sequence``: svm_hmm_learn's and those that svmcut adds."""
+
+from __future__ import annotations
+
+from svmcut.cli.options import LEARN, LearnOptions, Option, check_path, integer, one_of
+from svmcut.errors import UsageError
+
+SOLVERS = ("auto", "cutting-plane", "bcfw", "ssg")
+LOSSES = {"hamming": 1}
+MEASURES = {"token_error": False, "sequence_error": False}
+DEFAULTS = {"task": "sequence", "loss": "hamming"}
+
+_NOT_HERE = {
+    "p", "bias", "basis_method", "preimage", "basis_size", "recompute", "shrink", "basis_file", "rescaling",
+    "slack_norm",
+}  # fmt: skip
+_TEXTS = {
+    "cost": "C in svm_hmm's unit: 1/2 w'w + C * wrong tags averaged over the sequences. This or --example-cost is "
+    "required. Several values, 1,10,100, train a path: one model each, MODEL_FILE.1 and so on.",
+    "example_cost": "C as the weight of one sequence's wrong tags. Several values as with -c.",
+    "loss": "hamming (1): the number of wrong tags.",
+    "solver": "auto, cutting-plane, bcfw or ssg.",
+    "algorithm": "svm_hmm's algorithm number 0-4; all lead to the same optimum, by cutting planes.",
+    "epsilon": "Stop when primal - dual <= C * epsilon (wrong tags a sequence). Default 0.1.",
+    "kernel": "linear (0).",
+}
+_KINDS = {
+    "loss": one_of(LOSSES),
+    "solver": one_of(SOLVERS),
+    "algorithm": integer(0, 4),
+    "select": one_of(tuple(MEASURES)),
+}
+SEQUENCE = (
+    *(
+        option._replace(
+            help=_TEXTS.get(option.field, option.help),
+            kind=_KINDS.get(option.field, option.kind),
+            section=option.section.replace("svm_perf", "svm_hmm"),
+        )
+        for option in LEARN
+        if option.field not in _NOT_HERE
+    ),
+    Option("rescaling", ("-o", "--rescaling"), one_of({"slack": 1, "margin": 2}), "margin (2).", "Objective"),
+    Option("slack_norm", ("-p",), integer(1, 2), "1 for C xi.", "Objective"),
+    Option("transition_order", ("--t", "--transitions"), integer(0, 3),
+           "How many tags before it a tag depends on: 0 to 3, default 1. Time and memory grow K-fold with each.",
+           "Model"),
+    Option("emission_order", ("--e", "--emissions"), integer(0, 1),
+           "1 for weights of features at two neighbouring tags too; needs --t of at least 1. Default 0.", "Model"),
+    Option("beam", ("--b", "--beam"), integer(0),
+           "Keep so many states a token while the best tags are sought; 0, the default, keeps all and is exact. A "
+           "certificate is one of the beam's labellings then.", "Model"),
+)  # fmt: skip
+
+
+def check_sequence(options: LearnOptions) -> None:
+    """Refusals that concern more than one option.
+
+    Raises
+    ------
+    UsageError
+        Names the options and the remedy.
+    """
+    check_path(options)
+    if options.emission_order > options.transition_order:
+        raise UsageError(
+            f"--e {options.emission_order} exceeds --t {options.transition_order}; emissions depend on no more tags "
+            "than transitions do"
+        )
+    if options.algorithm is not None and options.solver not in ("auto", "cutting-plane"):
+        raise UsageError(f"-w {options.algorithm} trains with cutting planes; leave it out with --solver")
+    if options.algorithm == 4 and options.constraint_cache <= 0:
+        raise UsageError("-f must be at least 1 with -w 4")
+    if options.qp_new > options.qp_size:
+        raise UsageError(f"-n {options.qp_new} exceeds -q {options.qp_size}")
+    if options.kernel != "linear":
+        raise UsageError(f"sequences with the {options.kernel} kernel are not in this version; use -t 0")
+    if options.beam and options.solver != "cutting-plane" and options.algorithm is None:
+        raise UsageError(f"--b {options.beam} trains with cutting planes alone; add --solver cutting-plane")
+    if options.alphas and options.solver != "cutting-plane" and options.algorithm is None:
+        raise UsageError("-a writes the multipliers of cuts; add --solver cutting-plane")
+    if options.rescaling != "margin":
+        raise UsageError("slack rescaling of sequences is not in this version; leave out -o or give -o margin")
+    if options.slack_norm != 1:
+        raise UsageError("squared slack of sequences is not in this version; leave out -p or give -p 1")

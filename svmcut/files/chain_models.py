@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Model files in the layout of SVM-HMM V3.10: fifteen header lines, then the weights as one support vector.
+
+With K tags and F features, tags from 1, the weight of a transition of order m has the index
+
+    i + K p_1 + K^2 p_2 + ... + K^m p_m        i the tag, p_j the one j places before it; K + 1 is the least at m = 1
+
+and the weight of feature f at tag i behind tag p (0 where the previous tag does not matter) has E + F (i + K p) + f,
+E = K + K^2 + ... + K^(order + 1) + 1. Indices 1 to K stay empty.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+
+from svmcut.errors import ModelError
+from svmcut.files.models import CHAIN_VERSION, HeaderLines, finite32, kernel_text, parse_lines, write_weights
+from svmcut.models import ChainModel, ChainShape
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.files.output import Output
+
+HAMMING = 1
+
+
+def read_chain(path: str, first: bytes, file: BinaryIO) -> ChainModel:
+    """The model behind line 1 of the file.
+
+    Raises
+    ------
+    ModelError
+        With line and column, as `svmcut.files.models.read_model`.
+    """
+    lines = HeaderLines(path, first, file, 15)
+    kernel = lines.kernel()
+    if not kernel.is_linear:
+        raise ModelError(path, f"chains with the {kernel.name} kernel are not read; expected kernel type 0", 2, 1)
+    highest = lines.integer(8, "the highest feature index", 0)
+    features = lines.integer(9, "the number of emission features", 0)
+    tags = lines.integer(10, "the number of classes", 1)
+    transition = lines.integer(11, "the order of transitions", 0, 3)
+    emission = lines.integer(12, "the order of emissions", 0, min(1, transition))
+    lines.integer(13, "the loss function", 0)
+    count = lines.integer(14, "the number of support vectors plus 1", 1) - 1
+    lines.real(15, "the threshold b")
+    text = file.read()
+    alpha, indptr, indices, values = parse_lines(path, text, count, highest, 16)
+    weights = values.astype(np.float64)
+    with np.errstate(over="ignore"):
+        weights *= np.repeat(alpha, np.diff(indptr))
+    numbers = indices.astype(np.int64) + 1
+    columns = None
+    whole = ChainShape(tags, features, transition, emission)
+    base = _emission_base(whole)
+    used = numbers[numbers > base + features]
+    present = (used - base - 1) % features if features else used
+    if features > 2 * (lines.size + len(text)):
+        columns = np.unique(present).astype(np.int32)
+    shape = ChainShape(tags, features if columns is None else len(columns), transition, emission)
+    if shape.transitions > 64 * (len(text) + 2**20):
+        raise ModelError(path, f"{tags} tags at order {transition} are more than a file of this size describes", 10, 1)
+    places = _places(path, numbers, whole, shape, columns)
+    w = np.bincount(places, weights=weights, minlength=shape.dim)
+    if not np.isfinite(w).all():
+        raise ModelError(path, "the support vectors add up to weights that are not finite")
+    return ChainModel(w, shape, kernel, columns, features)
+
+
+def write_chain(path: str, output: Output, model: ChainModel) -> None:
+    """The whole file.
+
+    Raises
+    ------
+    ModelError
+        When a weight is not finite in float32.
+    """
+    shape = model.shape
+    features = shape.n_features
+    if model.columns is not None and len(model.columns):
+        features = max(features, int(model.columns[-1]) + 1)
+    features = max(features, model.highest_feature or 0)
+    whole = ChainShape(shape.n_tags, features, shape.transition_order, shape.emission_order)
+    weights = finite32(path, model.w)
+    places = np.flatnonzero(weights)
+    numbers = _numbers(places, shape, whole, model.columns)
+    order = np.argsort(numbers)
+    numbers, weights = numbers[order], weights[places[order]]
+    highest = _emission_base(whole) + features * (shape.n_tags * (shape.n_tags if shape.emission_order else 0))
+    highest += features * (shape.n_tags + 1) + 1
+    text = (
+        f"{CHAIN_VERSION.decode()}\n"
+        f"{kernel_text(model.kernel)}"
+        f"{highest} # highest feature index \n"
+        f"{features} # number of emission features \n"
+        f"{shape.n_tags} # number of classes \n"
+        f"{shape.transition_order} # HMM order of transitions \n"
+        f"{shape.emission_order} # HMM order of emissions \n"
+        f"{HAMMING} # loss function \n"
+        "2 # number of support vectors plus 1 \n"
+        "0 # threshold b, each following line is a SV (starting with alpha*y)\n"
+    )
+    output.write(text.encode("utf-8", "surrogateescape"))
+    write_weights(output, (numbers - 1).astype(np.int32), weights)
+
+
+def _emission_base(shape: ChainShape) -> int:
+    return sum(shape.n_tags ** (order + 1) for order in range(shape.transition_order + 1)) + 1
+
+
+def _numbers(places: NDArray, shape: ChainShape, whole: ChainShape, columns) -> NDArray[np.int64]:
+    """Indices in the file, from 1, of places in the weights."""
+    K, S = shape.n_tags, shape.stride
+    numbers = np.empty(len(places), np.int64)
+    emissions = shape.n_features * shape.node_size
+    inside = places < emissions
+    feature, column = np.divmod(places[inside], shape.node_size)
+    previous, tag = np.divmod(column, S)
+    feature = feature if columns is None else columns[feature].astype(np.int64)
+    numbers[inside] = _emission_base(whole) + whole.n_features * (tag + 1 + K * previous) + feature + 1
+    start = emissions
+    for order in range(1, shape.transition_order + 1):
+        inside = (places >= start) & (places < start + K**order * S)
+        history, tag = np.divmod(places[inside] - start, S)  # history: p_m ... p_1 as digits
+        numbers[inside] = tag + K * history + sum(K**j for j in range(order + 1))
+        start += K**order * S
+    return numbers
+
+
+def _places(path: str, numbers: NDArray, whole: ChainShape, shape: ChainShape, columns) -> NDArray[np.int64]:
+    """Places in the weights of indices in the file, from 1."""
+    K, S, F = shape.n_tags, shape.stride, whole.n_features
+    places = np.full(len(numbers), -1, np.int64)
+    start = shape.n_features * shape.node_size
+    for order in range(1, shape.transition_order + 1):
+        least = sum(K**j for j in range(order + 1))
+        inside = (numbers >= least) & (numbers < least + K ** (order + 1))
+        history, tag = np.divmod(numbers[inside] - least, K)
+        places[inside] = start + history * S + tag
+        start += K**order * S
+    base = _emission_base(whole)
+    inside = (numbers > base + F) & (numbers <= base + F * (1 + K * (K + 1 if shape.emission_order else 1)))
+    if F:
+        slot, feature = np.divmod(numbers[inside] - base - 1, F)
+        previous, tag = np.divmod(slot - 1, K)
+        feature = feature if columns is None else np.searchsorted(columns, feature)
+        places[inside] = feature * shape.node_size + previous * S + tag
+    bad = np.flatnonzero(places < 0)
+    if len(bad):
+        raise ModelError(path, f"index {numbers[bad[0]]} is no weight of such a model", 16, 1)
+    return places

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Files of sequences, as svm_hmm takes them: one token a line, ``TAG qid:N INDEX:VALUE ...``; lines of a sequence stand
+together and qids increase."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from svmcut.data import Csr, Examples, Sequences
+from svmcut.errors import DataError
+from svmcut.files.examples import read_examples, stream_examples
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MOST_TAGS = 1_000_000
+
+
+def read_sequences(path: str, *, threads: int = 1, max_memory: float | None = None) -> tuple[Examples, Sequences]:
+    """All sequences of a training file.
+
+    Parameters
+    ----------
+    path, threads, max_memory
+        As in `read_examples`.
+
+    Returns
+    -------
+    Examples, Sequences
+        The tokens as rows, and the same as sequences with tags from 0.
+
+    Raises
+    ------
+    DataError
+        With the line: whatever `read_examples` refuses, a tag that is no integer from 1 on, a qid that decreases.
+    """
+    tokens = read_examples(path, threads=threads, max_memory=max_memory)
+    _check_tags(tokens, 1)
+    indptr = _bounds(tokens, -1)
+    return tokens, Sequences(tokens.X, indptr, (tokens.y - 1).astype(np.int32), tokens.source)
+
+
+def stream_sequences(path: str, *, threads: int = 1) -> Iterator[Sequences]:
+    """The sequences of a test file, block after block, none of them cut.
+
+    Yields
+    ------
+    Sequences
+        At least one sequence; tags are the file's less 1, so that 0, a tag nobody knows, is -1.
+
+    Raises
+    ------
+    DataError
+        As in `read_sequences`, but for tags of 0.
+    """
+    kept: Sequences | None = None
+    last = -1
+    for block in stream_examples(path, threads=threads):
+        _check_tags(block, 0)
+        bounds = _bounds(block, last)
+        goes_on = kept is not None and _qid(block, 0) == last
+        last = _qid(block, len(block) - 1)
+        here = Sequences(block.X, bounds, (block.y - 1).astype(np.int32), block.source)
+        if kept is not None:
+            here = _joined(kept, here, goes_on)
+        cut = int(here.indptr[-2])
+        if cut:
+            yield Sequences(here.X.rows(0, cut), here.indptr[:-1], here.tags[:cut], here.source)
+        kept = Sequences(_copied(here.X, cut), np.array([0, here.X.n_rows - cut]), here.tags[cut:], here.source)
+    if kept is not None:
+        yield kept
+
+
+def _qid(block: Examples, row: int) -> int:
+    return 0 if block.qid is None else int(block.qid[row])
+
+
+def _check_tags(tokens: Examples, least: int) -> None:
+    y, source = tokens.y, tokens.source
+    bad = np.flatnonzero((y < least) | (y != np.floor(y)) | (y > MOST_TAGS))
+    if len(bad):
+        row = int(bad[0])
+        expected = f"an integer from {least} to {MOST_TAGS}"
+        raise DataError(source.path, f"tag {y[row]:.15g} is refused; expected {expected}", source.line_of(row))
+
+
+def _bounds(tokens: Examples, last: int) -> NDArray[np.int64]:
+    """Row numbers where sequences start, and the number of rows."""
+    n, source = len(tokens), tokens.source
+    qid = np.zeros(n, np.int64) if tokens.qid is None else tokens.qid
+    before = np.concatenate([[max(last, 0)], qid[:-1]])
+    falls = np.flatnonzero(qid < before)
+    if len(falls):
+        row = int(falls[0])
+        if qid[row] < 0:
+            raise DataError(source.path, f"qid {qid[row]} is negative; expected 0 or more", source.line_of(row))
+        message = f"qid {qid[row]} follows {before[row]}; qids must not decrease"
+        raise DataError(source.path, message, source.line_of(row))
+    inner = 1 + np.flatnonzero(qid[1:] != qid[:-1])
+    return np.concatenate([[0], inner, [n]]).astype(np.int64)
+
+
+def _copied(X: Csr, start: int) -> Csr:
+    """Rows from start on in arrays of their own, so that the block they came from can go."""
+    entries = slice(int(X.indptr[start]), int(X.indptr[-1]))
+    indptr = X.indptr[start:] - X.indptr[start]
+    return Csr(X.data[entries].copy(), X.indices[entries].copy(), indptr, X.n_features)
+
+
+def _joined(first: Sequences, second: Sequences, goes_on: bool) -> Sequences:
+    """Two sets one behind the other; with goes_on the first sequence of the second is the end of the last."""
+    a, b = first.X, _copied(second.X, 0)
+    X = Csr(
+        np.concatenate([a.data, b.data]),
+        np.concatenate([a.indices, b.indices]),
+        np.concatenate([a.indptr, b.indptr[1:] + a.indptr[-1]]),
+        max(a.n_features, b.n_features),
+    )
+    inner = first.indptr[:-1] if goes_on else first.indptr
+    indptr = np.concatenate([inner, second.indptr[1:] + a.n_rows])
+    return Sequences(X, indptr, np.concatenate([first.tags, second.tags]), second.source)

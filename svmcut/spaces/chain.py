@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The space of chains: weights on one side, scores of tokens and of transitions on the other.
+
+    scores(w) = (W[k].x_t for every token t and tag k, V)
+
+Viterbi's recursion needs no more than these, so a chain machine is a convex risk of scores like any other. Coefficients
+of scores, nearly all 0, are given as the labels they come from: see svmcut.risks.chain.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from svmcut._native import chain
+from svmcut.spaces.linear import LinearSpace
+
+
+class ChainSpace(LinearSpace):
+    """Scores of the tokens of sequences.
+
+    Parameters
+    ----------
+    X : Csr
+        (tokens, D)
+    chains : chain.Chains
+        The same tokens as sequences, with the layout of the weights.
+    threads : int
+
+    Attributes
+    ----------
+    n_nodes : int
+        Numbers in front of the scores that belong to tokens; the weights of the transitions follow.
+    """
+
+    def __init__(self, X, chains: chain.Chains, threads: int = 1):
+        super().__init__(X, 0.0, threads)
+        self.chains, self.dim = chains, chains.dim
+        self.n_nodes = chains.n_tokens * chains.node_size
+
+    def scores(self, w):
+        """(n_nodes + transitions,); O(nonzeros K)."""
+        transitions = w[self.chains.emissions :]
+        s = np.empty(self.n_nodes + len(transitions))
+        chain.nodes(self.chains, w, s, self.threads)
+        s[self.n_nodes :] = transitions
+        return s
+
+    def adjoint(self, labels):
+        """(dim,) sum over the sequences of Psi(labelling) - Psi(right); reads the tokens whose tags differ."""
+        a = np.zeros(self.dim)
+        chain.joint(self.chains, labels, np.full(self.chains.n_sequences, -1.0), a)
+        return a

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a structured model is: joint feature, loss, loss-augmented argmax and factors; no training in it.
+
+    problem    min_w  P(w) = 1/2 |w|^2 + C sum_n H_n(w),   C per sample
+               H_n(w) = max_y [w.Psi(x_n, y) + Delta(y_n, y)] - w.Psi(x_n, y_n),   Delta = wrong parts (Hamming)
+    a labelling of every sample is a cut:   sum_n H_n(w') >= sum_n Delta(y_n, y) - w'.(Psi(x_n, y_n) - Psi(x_n, y))
+    its dual   w = C sum_n sum_y q_n(y) (Psi(x_n, y_n) - Psi(x_n, y)),   l = C sum_n sum_y q_n(y) Delta(y_n, y),
+               D = l - 1/2 |w|^2,   q_n >= 0 and sum q_n <= 1: D <= min P for every such q
+
+w is one float64 vector of `dim` entries; a model says how it is laid out. A labelling of sample i is an int32 array
+with one entry a part (chain: tag of every token, from 0; multilabel: 0 or 1 for every label). The labellings of all
+samples are one such array, sample n in labels[parts[n] : parts[n + 1]].
+
+Trainers are solvers over a StructuredProblem: generators of Progress as in solvers/protocol.py. They need `separate`
+and `joint` alone (1-slack cutting planes, SSG); block trainers may ask a model for a C++ side of its own, and
+factor-wise ones for `factors`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class SparseVector(NamedTuple):
+    """Entries of a vector of `dim` numbers: increasing indices (k,) int64 and values (k,) float64."""
+
+    indices: NDArray
+    values: NDArray
+
+
+class Argmax(NamedTuple):
+    """The best labelling of one sample and its value w.Psi(x, y) + loss_weight Delta(gold, y)."""
+
+    y: NDArray
+    value: float
+
+
+class Separation(NamedTuple):
+    """The most violated labelling of every sample.
+
+    Attributes
+    ----------
+    labels : (parts[-1],) int32
+        All labellings, one behind the other.
+    slacks : (n,) float64
+        H_n(w), of at least 0.
+    losses : (n,) float64
+        Delta(y_n, y).
+    """
+
+    labels: NDArray
+    slacks: NDArray
+    losses: NDArray
+
+
+class Factor(NamedTuple):
+    """A block of the dual: the states of one part ("node") or of two ("pair").
+
+    Attributes
+    ----------
+    kind : {"node", "pair"}
+    parts : tuple of int
+        One part, or two; counted within the sample.
+    states : int
+        K, or K * K with state k * K + l for the pair (k, l).
+    gold : int
+        The state of the right labelling.
+    """
+
+    kind: Literal["node", "pair"]
+    parts: tuple[int, ...]
+    states: int
+    gold: int
+
+
+class StructuredModel(Protocol):
+    """Samples with their right labellings, and every function of w a trainer needs.
+
+    Attributes
+    ----------
+    dim : int
+        Length of w.
+    n_samples : int
+    parts : (n_samples + 1,) int64
+        Bounds of the samples in an array of labels.
+    gold : (parts[-1],) int32
+        The right labellings.
+    """
+
+    dim: int
+    n_samples: int
+    parts: NDArray
+    gold: NDArray
+
+    def joint_feature(self, i: int, y: NDArray) -> SparseVector:
+        """Psi(x_i, y)."""
+        ...
+
+    def argmax(self, i: int, w: NDArray, *, loss_weight: float = 0.0) -> Argmax:
+        """Decoding at loss weight 0, separation at 1; ties: the lowest last label, then the one before."""
+        ...
+
+    def loss(self, i: int, y: NDArray) -> float:
+        """Delta(gold_i, y)."""
+        ...
+
+    def factors(self, i: int) -> Sequence[Factor]:
+        """Nodes, then pairs."""
+        ...
+
+    def separate(self, w: NDArray) -> Separation:
+        """`argmax` with loss weight 1 for all samples, in C++ and over the model's threads."""
+        ...
+
+    def joint(self, labels: NDArray, weights: NDArray | None = None) -> NDArray:
+        """sum_n weights[n] (Psi(x_n, gold_n) - Psi(x_n, y_n)), (dim,) float64; all weights 1 where None."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class StructuredProblem:
+    """min over w of 1/2 |w|^2 + C sum_n H_n(w).
+
+    Attributes
+    ----------
+    model : StructuredModel
+    C : float
+        Per sample.
+    stop : StoppingRule
+        As in svmcut.solvers.protocol; in units of P.
+    """
+
+    model: Any
+    C: float
+    stop: Any

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Training of chains: the part of svmcut.train that knows sequences. No algorithm inside."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from svmcut import units
+from svmcut.checks import check_memory
+from svmcut.data import Examples, Sequences
+from svmcut.errors import UsageError
+from svmcut.models import ChainModel, ChainShape
+from svmcut.risks.chain import ChainRisk
+from svmcut.solvers.auto import choose_chain
+from svmcut.solvers.protocol import Problem, Progress, Start, StoppingRule
+from svmcut.spaces.chain import ChainSpace
+from svmcut.structured.chain import ChainSequences
+from svmcut.structured.protocol import StructuredProblem
+from svmcut.train import Config, Objective, Outcome, Trainer, make_solver
+
+LARGEST_INDEX = 2**31 - 2
+
+
+@dataclass(frozen=True, slots=True)
+class ChainOrders:
+    """svm_hmm's --t, --e and --b: orders of transitions and emissions, and the width of the beam (0: exact)."""
+
+    transition: int = 1
+    emission: int = 0
+    beam: int = 0
+
+
+class SequenceTrainer(Trainer):
+    """Trains a chain on one set of sequences, for one C after the other.
+
+    Parameters
+    ----------
+    examples : Examples
+        The tokens as rows.
+    sequences : Sequences
+        The same tokens.
+    config : Config
+        loss, p, rescaling, slack_norm and bias are not read.
+    orders : ChainOrders
+
+    Raises
+    ------
+    UsageError
+        When a model file could not number its weights.
+    MemoryLimitError
+    """
+
+    def __init__(self, examples: Examples, sequences: Sequences, config: Config, orders: ChainOrders):
+        self.examples, self.config = examples, config
+        path, n_tags = examples.source.path, int(sequences.tags.max()) + 1
+        features = examples.X.n_features
+        if index_limit(ChainShape(n_tags, features, orders.transition, orders.emission)) > LARGEST_INDEX:
+            raise UsageError(
+                f"{path}: {n_tags} tags, {features} features and these orders give weights above number "
+                f"{LARGEST_INDEX} of a model file; lower --t or --e, or number features and tags without gaps"
+            )
+        X, self._columns = examples.X.compact()
+        sequences = Sequences(X, sequences.indptr, sequences.tags, sequences.source)
+        shape = ChainShape(n_tags, X.n_features, orders.transition, orders.emission)
+        check_memory(path, shape.dim, config.max_memory)
+        self.model = ChainSequences(sequences, shape, config.threads, orders.beam)
+        self.warnings: list[str] = []
+        self._began = time.perf_counter()
+        self._start: Start | None = None
+        self._last_C = 0.0
+
+    def objective(self, cost: float | None, example_cost: float | None) -> Objective:
+        """C per sequence of svm_hmm's -c or of --example-cost; exactly one is given.
+
+        Raises
+        ------
+        UsageError
+            For both or none.
+        """
+        if (cost is None) == (example_cost is None):
+            raise UsageError("exactly one of -c (the original's C) and --example-cost is required")
+        n = self.model.n_samples
+        c = cost if cost is not None else units.mean_cost_from_sum(example_cost, n)
+        C = example_cost if example_cost is not None else units.sum_cost_from_mean(cost, n)
+        return Objective(None, C, c, 1.0 / n, self.config.epsilon, n)
+
+    def fit(
+        self,
+        cost: float | None,
+        example_cost: float | None,
+        observe: Callable[[Progress, Objective], None] | None = None,
+        state: dict[str, Any] | None = None,
+    ) -> Outcome:
+        """As Trainer.fit."""
+        config, model = self.config, self.model
+        objective = self.objective(cost, example_cost)
+        rule = StoppingRule(objective.c * objective.epsilon, config.gap)
+        name = choose_chain(model.shape.n_tags) if config.solver == "auto" else config.solver
+        solver = make_solver(name, config.seed)
+        problem = StructuredProblem(model, objective.C, rule)
+        if name == "cutting-plane":
+            check_memory(self.examples.source.path, model.chains.n_tokens * model.shape.node_size, config.max_memory)
+            risk = ChainRisk(model.chains, model.beam, config.threads)
+            space = ChainSpace(model.sequences.X, model.chains, config.threads)
+            problem = Problem(risk, space, objective.C, rule)
+        began = time.perf_counter()
+        start = None if state else self._scaled_start(objective.C)
+        progress, stopped_by = self._run(solver, problem, objective, observe, start, state)
+        converged = rule.met(progress.primal, progress.dual)
+        w = progress.solution()
+        bundle = getattr(solver, "bundle", None)
+        if name == "cutting-plane":
+            self._start = Start(bundle, (w,))
+        self._last_C = objective.C
+        return Outcome(
+            model=ChainModel(w, model.shape, config.kernel, self._columns, self.examples.X.n_features),
+            objective=objective,
+            progress=progress,
+            solver=name,
+            converged=converged,
+            stopped_by=None if converged else stopped_by or "rounding",
+            seconds=time.perf_counter() - began,
+            longest_cut=solver.longest_cut if bundle is None else bundle.largest_norm,
+            norm=float(np.sqrt(w @ w)),
+            multipliers=np.zeros(0) if bundle is None else objective.c * bundle.beta[1:],
+        )
+
+    def _scaled_start(self, C: float) -> Start | None:
+        """The cuts of the last C, where cutting planes made some, and its solution with its multiple."""
+        if self._start is None:
+            return None
+        (w,) = self._start.points
+        return self._start._replace(points=(w, C / self._last_C * w))
+
+
+def index_limit(shape: ChainShape) -> int:
+    """One more than the largest index of a weight in a model file of svm_hmm."""
+    K, D = shape.n_tags, shape.n_features
+    transitions = sum(K ** (order + 1) for order in range(shape.transition_order + 1))
+    return transitions + 1 + D * (K * (K + 1 if shape.emission_order else 1) + 1) + 1

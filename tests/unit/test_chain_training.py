@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Trainers of chains: one objective, one optimum, honest bounds."""
+
+import itertools
+
+import numpy as np
+import pytest
+from reference import chain as truth
+from scipy.optimize import minimize
+
+from svmcut.data import Csr, Examples, Sequences, Source
+from svmcut.train import Config
+from svmcut.train_sequences import ChainOrders, SequenceTrainer
+
+SOLVERS = ["bcfw", "ssg", "cutting-plane"]
+FIRST_ORDER = ChainOrders()
+
+
+def make(rng, K, lengths, D=4, noise=0.5):
+    tokens = sum(lengths)
+    tags = rng.integers(0, K, tokens)
+    tags[1:] = np.where(rng.random(tokens - 1) < 0.5, tags[:-1], tags[1:])
+    X = np.eye(max(K, D))[tags][:, :D] + noise * rng.normal(size=(tokens, D))
+    qid = np.repeat(np.arange(len(lengths)), lengths)
+    examples = Examples(Csr.from_dense(X), tags + 1.0, qid, None, Source("made"))
+    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return examples, Sequences(examples.X, indptr, tags.astype(np.int32), examples.source)
+
+
+def fit(data, solver, C, orders=FIRST_ORDER, observe=None, **options):
+    config = Config(task="sequence", solver=solver, gap=options.pop("gap", 1e-3), **options)
+    return SequenceTrainer(*data, config, orders).fit(None, C, observe)
+
+
+def exact_optimum(sequences, shape, C):
+    """The dual over all labellings of every sequence, by projected steps of a general solver on tiny data."""
+    features, losses = [], []
+    for n in range(len(sequences)):
+        rows = slice(sequences.indptr[n], sequences.indptr[n + 1])
+        x, gold = sequences.X.to_dense()[rows].astype(float), sequences.tags[rows]
+        right = truth.joint_feature(x, gold, shape)
+        labellings = list(itertools.product(range(shape.n_tags), repeat=len(x)))
+        features.append(np.array([right - truth.joint_feature(x, y, shape) for y in labellings]))
+        losses.append(np.array([np.count_nonzero(np.array(y) != gold) for y in labellings], float))
+    sizes = [len(part) for part in losses]
+    A, b = np.vstack(features), np.concatenate(losses)
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    H = C * A @ A.T
+
+    def dual(q):
+        return 0.5 * q @ H @ q - b @ q, H @ q - b
+
+    start = np.concatenate([np.full(size, 1.0 / size) for size in sizes])
+    constraints = {
+        "type": "eq",
+        "fun": lambda q: np.bincount(groups, q) - 1,
+        "jac": lambda q: (groups[None, :] == np.arange(len(sizes))[:, None]).astype(float),
+    }
+    found = minimize(
+        dual, start, jac=True, bounds=[(0, None)] * len(b), constraints=constraints, method="SLSQP",
+        options={"ftol": 1e-12, "maxiter": 2000},
+    )  # fmt: skip
+    return -C * found.fun
+
+
+@pytest.mark.parametrize("t, e", [(0, 0), (1, 0), (1, 1), (2, 1)])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_the_optimum_is_that_of_the_quadratic_program(rng, solver, t, e):
+    data = make(rng, 2, [2, 3, 3, 4])
+    outcome = fit(data, solver, 0.7, ChainOrders(t, e), gap=1e-4 if solver != "ssg" else 1e-3)
+    best = exact_optimum(data[1], outcome.model.shape, 0.7)
+    progress = outcome.progress
+    assert outcome.converged
+    assert progress.dual <= best + 1e-6
+    assert progress.primal >= best - 1e-6
+    assert progress.primal - best <= 2e-3 * best
+
+
+@pytest.mark.parametrize("C", [0.05, 1.0])
+def test_all_trainers_reach_the_same_certified_objective(rng, C):
+    data = make(rng, 5, rng.integers(1, 12, 40).tolist(), D=6)
+    found = {solver: fit(data, solver, C).progress for solver in SOLVERS}
+    for progress in found.values():
+        assert progress.gap <= 1e-3 * progress.primal
+        for other in found.values():
+            assert progress.dual <= other.primal * (1 + 1e-9)
+            assert progress.primal == pytest.approx(other.primal, rel=1e-3)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_bounds_are_those_of_the_weights_and_never_fall(rng, solver):
+    data = make(rng, 4, rng.integers(1, 9, 30).tolist())
+    seen = []
+    outcome = fit(data, solver, 0.5, observe=lambda progress, objective: seen.append(progress))
+    duals, primals = [p.dual for p in seen], [p.primal for p in seen]
+    assert duals == sorted(duals) and primals == sorted(primals, reverse=True)
+    assert all(p.gap >= -1e-9 * p.primal for p in seen)
+    w, sequences, shape = outcome.model.w, data[1], outcome.model.shape
+    risk = 0.0
+    for n in range(len(sequences)):
+        rows = slice(sequences.indptr[n], sequences.indptr[n + 1])
+        x, gold = sequences.X.to_dense()[rows].astype(float), sequences.tags[rows]
+        node = x @ w[: shape.dim - shape.transitions].reshape(-1, shape.stride)[:, :4] + 1
+        node[np.arange(len(gold)), gold] -= 1
+        V = w[shape.dim - shape.transitions :].reshape(4, shape.stride)[:, :4]
+        value = node[0]
+        for t in range(1, len(gold)):
+            value = (value[:, None] + V).max(axis=0) + node[t]
+        risk += value.max() - node[np.arange(len(gold)), gold].sum() - V[gold[:-1], gold[1:]].sum()
+    assert seen[-1].primal == pytest.approx(0.5 * w @ w + 0.5 * risk, rel=1e-9)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_the_same_seed_gives_the_same_bytes_for_any_number_of_threads(rng, solver):
+    data = make(rng, 3, rng.integers(1, 40, 60).tolist())
+    first, second = (fit(data, solver, 0.3, threads=threads, seed=7).model.w for threads in (1, 3))
+    assert first.tobytes() == second.tobytes()
+
+
+def test_costs_of_a_path_start_from_the_last_and_certify_their_own(rng):
+    data = make(rng, 3, rng.integers(2, 9, 25).tolist())
+    for solver in SOLVERS:
+        trainer = SequenceTrainer(*data, Config(task="sequence", solver=solver, gap=1e-3), ChainOrders())
+        path = [trainer.fit(None, C).progress for C in (0.1, 1.0, 0.1)]
+        assert path[0].primal == pytest.approx(path[2].primal, rel=2e-3)
+        assert path[1].gap <= 1e-3 * path[1].primal
+
+
+def test_costs_in_the_unit_of_svm_hmm_are_means_over_sequences(rng):
+    data = make(rng, 3, [4] * 10)
+    trainer = SequenceTrainer(*data, Config(task="sequence", gap=1e-4), ChainOrders())
+    assert trainer.objective(5.0, None).C == 0.5
+    assert trainer.objective(None, 0.5).C == 0.5
+    assert trainer.objective(None, 0.5).c == pytest.approx(5.0)
+
+
+def test_one_tag_and_sequences_of_one_token_train(rng):
+    for K, lengths in ((1, [3, 1]), (3, [1, 1, 1])):
+        data = make(rng, K, lengths)
+        for solver in SOLVERS:
+            assert fit(data, solver, 1.0).converged
