@@ -8,7 +8,6 @@
 #include "multilabel.h"
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <new>
 #include <vector>
@@ -120,8 +119,7 @@ int svmcut_label_relax(const svmcut_csr* X, const svmcut_label_weights* model, c
         double* theta = row + K;
         int8_t* p = doubled + i * K;
         label_scores(*X, i, *model, row);
-        if (gold)
-            augment(*gold, i, K, loss, row);
+        if (gold) augment(*gold, i, K, loss, row);
         std::copy_n(row, K, theta);
         roof.solve(K, theta, model->v, sums->rise.data(), sums->fall.data(), p);
         if (!hinge) return;
@@ -143,6 +141,16 @@ int svmcut_label_relax(const svmcut_csr* X, const svmcut_label_weights* model, c
         }
         hinge[i] = std::max(0.0, value);
     });
+}
+
+void svmcut_label_adjoint(const svmcut_csr* X, const int64_t* rows, int64_t count, const double* coef, int64_t K,
+                          double bias, double* W) {
+    for (int64_t r = 0; r < count; ++r) {
+        const int64_t i = rows[r];
+        for (int64_t e = X->indptr[i]; e < X->indptr[i + 1]; ++e)
+            add_scaled(K, X->data[e], coef + r * K, W + X->indices[e] * K);
+        if (bias != 0) add_scaled(K, bias, coef + r * K, W + X->n_features * K);
+    }
 }
 
 int svmcut_label_decode(int64_t n, const double* s, const svmcut_label_weights* model, int method, int8_t* y,

@@ -42,6 +42,10 @@ int svmcut_label_scores(const svmcut_csr* X, const svmcut_label_weights* model, 
 int svmcut_label_relax(const svmcut_csr* X, const svmcut_label_weights* model, const svmcut_label_sets* gold,
                        double loss, int8_t* doubled, double* hinge, int threads);
 
+/* W += sum_r coef[r] (outer) (x_rows[r], bias); coef: (count, K). */
+void svmcut_label_adjoint(const svmcut_csr* X, const int64_t* rows, int64_t count, const double* coef, int64_t K,
+                          double bias, double* W);
+
 enum svmcut_label_decoding {
     SVMCUT_DECODE_LP = 0,    /* the relaxation, halves to 0, then single and pair flips while the score grows */
     SVMCUT_DECODE_ICM = 1,   /* from y_k = [s_k > 0], single and pair flips while the score grows */

@@ -25,6 +25,8 @@ cdef extern from "multilabel.h" nogil:
     int svmcut_label_scores(const svmcut_csr* X, const svmcut_label_weights* model, double* s, int threads)
     int svmcut_label_relax(const svmcut_csr* X, const svmcut_label_weights* model, const svmcut_label_sets* gold,
                            double loss, int8_t* doubled, double* hinge, int threads)
+    void svmcut_label_adjoint(const svmcut_csr* X, const int64_t* rows, int64_t count, const double* coef, int64_t K,
+                              double bias, double* W)
     int svmcut_label_decode(int64_t n, const double* s, const svmcut_label_weights* model, int method, int8_t* y,
                             int32_t* halves, int threads)
     svmcut_gdmm_labels* svmcut_gdmm_labels_new(const svmcut_csr* X, const svmcut_label_sets* gold, int64_t K,
@@ -105,6 +107,16 @@ def relax(Rows X, Weights model, Sets gold, double loss, int threads):
         status = svmcut_label_relax(&X.csr, &model.weights, sets, loss, &p[0, 0], &h[0], threads)
     _check(status)
     return doubled, hinge
+
+
+def adjoint(Rows X, const int64_t[::1] rows, const double[:, ::1] coef, double bias, double[:, ::1] W):
+    """W (d + (bias != 0), K) += the sum over the rows of coef[r] times (x, bias)."""
+    cdef int64_t count = rows.shape[0], K = coef.shape[1]
+    if coef.shape[0] != count or W.shape[1] != K or W.shape[0] != X.csr.n_features + (bias != 0):
+        raise ValueError("coef needs a row for every row, W one for every feature")
+    if count and K:
+        with nogil:
+            svmcut_label_adjoint(&X.csr, &rows[0], count, &coef[0, 0], K, bias, &W[0, 0])
 
 
 def decode(const double[:, ::1] s, Weights model, str method, int threads):
