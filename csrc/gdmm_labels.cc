@@ -14,7 +14,7 @@
 //
 // Deviations from the paper: the factors of one example are swept together, so that its features are read once to score
 // and once to update all labels. A factor out of use carries q(11) = max(0, p_k + p_l - 1) and sends no message; it
-// enters where it is attractive (v > 0 and both labels may be on by the bounds of roof_dual.h) or forced
+// leaves where both labels are off and it is not attractive any more; one enters where it is attractive (v > 0 and both labels may be on by the bounds of roof_dual.h) or forced
 // (p_k + p_l > 1), the worst of either kind at each visit. Every inactive factor of a moved label would otherwise hold the
 // label back.
 
@@ -76,6 +76,7 @@ struct svmcut_gdmm_labels {
     int run(double* W, double* v, bool with_pairs, int sweeps, int parts, const volatile int* cancel);
     void visit(int64_t n, double* W, double* v, bool with_pairs, int sweeps, int part, int parts);
     void admit(int64_t n, double* v);
+    void leave(int64_t n, const double* v);
     void enter(int64_t n, int32_t k, int32_t l, double* v);
     void move_node(int64_t k, double* row, double norm);
     void move_pair(Pair& f, double* row, double* v);
@@ -136,6 +137,18 @@ void svmcut_gdmm_labels::admit(int64_t n, double* v) {
     }
     if (forced[0] >= 0) enter(n, forced[0], forced[1], v);
     if (attractive[0] >= 0) enter(n, attractive[0], attractive[1], v);
+}
+
+void svmcut_gdmm_labels::leave(int64_t n, const double* v) {
+    const double* row = a.data() + n * K;
+    auto& all = pairs[n];
+    all.erase(std::remove_if(all.begin(), all.end(),
+                             [&](const Pair& f) {
+                                 const int32_t k = f.k, l = f.l;
+                                 if (f.gold || f.alpha[3] != 0 || on(row, k) > 0 || on(row, l) > 0) return false;
+                                 return v[k * K + l] <= 0 || theta[k] + rise[k] <= 0 || theta[l] + rise[l] <= 0;
+                             }),
+              all.end());
 }
 
 void svmcut_gdmm_labels::move_node(int64_t k, double* row, double norm) {
@@ -205,6 +218,7 @@ void svmcut_gdmm_labels::visit(int64_t n, double* W, double* v, bool with_pairs,
             f.lambda[1] += f.marginal(1) - row[f.l];
         }
     }
+    if (with_pairs) leave(n, v);
     // only the labels that moved: their number decides whether whole rows of W are worth streaming
     open.clear();
     for (int64_t k = 0; k < K; ++k) {

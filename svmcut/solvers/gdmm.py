@@ -69,10 +69,12 @@ class LabelFactors:
         lower = scale * linear - 0.5 * scale**2 * quadratic
         if not self.model.pairs:
             return lower, [(self.model.primal(self.W, None, self.C), self.W, None)]
-        found = [(self.model.primal(self.W, self.v, self.C), self.W, self.v)]
-        if residual < 1e-3 * self.C * self.model.n_samples:  # early on the repaired weights are far worse, and dear
-            found.append((self.model.primal(self.W, repaired, self.C), self.W, repaired))
-        return lower, found
+        # While factors disagree their weights are far from any use, and their argmax is dear.
+        scatter = residual / (self.C * self.model.n_samples)
+        weights = [None] if scatter > 0.03 or not self.active else [self.v]
+        if self.active and scatter < 1e-3:
+            weights.append(repaired)
+        return lower, [(self.model.primal(self.W, v, self.C), self.W, v) for v in weights]
 
 
 class Gdmm:

@@ -75,8 +75,10 @@ class LabelSets:
         return w[:size].reshape(self.n_rows, self.n_labels), v
 
     def join(self, W: NDArray, v: NDArray | None) -> NDArray:
-        """(dim,) w of W and v; the upper triangle of v counts."""
-        return np.concatenate([W.ravel(), v[self._upper]]) if self.pairs else W.ravel().copy()
+        """(dim,) w of W and v; the upper triangle of v counts, None is 0."""
+        if not self.pairs:
+            return W.ravel().copy()
+        return np.concatenate([W.ravel(), np.zeros(len(self._upper[0])) if v is None else v[self._upper]])
 
     def relax(self, W: NDArray, v: NDArray | None, rows=None, sets=None, loss: float = 1.0):
         """Doubled maximisers (n, K) int8 and H_n (n,); of all samples, or of the rows and sets given."""
