@@ -79,6 +79,7 @@ struct svmcut_gdmm_chain {
     std::vector<double> squared, scores, target, sorted, moved;
     std::vector<int32_t> order;
     PairOrder pairs;
+    Spread left, right;
     double* w = nullptr;
 
     double* transitions() const { return w + chain.n_features * chain.stride; }
@@ -108,12 +109,8 @@ void svmcut_gdmm_chain::visit_token(int64_t t, bool first, bool last) {
     Messages* sides[2] = {first ? nullptr : &links[t - 1].message[1], last ? nullptr : &links[t].message[0]};
     const double curve = squared[t] + rho * (!first + !last);
     if (curve <= 0) return;
-    auto pull = [&](int32_t k) {
-        double sum = 0;
-        for (Messages* side : sides)
-            if (side) sum += side->at(k);
-        return rho * sum;
-    };
+    for (Messages* side : sides)
+        if (side) left.put(*side);
     // 1. the greedy tag of one part
     const int64_t K = chain.K, size = (K + parts - 1) / parts;
     const int64_t from = std::min(K - 1, size * static_cast<int64_t>(random.below(static_cast<uint32_t>(parts))));
@@ -131,7 +128,11 @@ void svmcut_gdmm_chain::visit_token(int64_t t, bool first, bool last) {
     // 2. the exact minimum over the tags in use and this one
     if (!known) states.push_back({tag, 0.0});
     const size_t m = states.size();
-    if (m == 1) return;
+    auto clear = [&] {
+        for (Messages* side : sides)
+            if (side) left.take(*side);
+    };
+    if (m == 1) return clear();
     target.assign(m, 0);
     moved.assign(m, 0);
     for (int64_t e = chain.X.indptr[t]; e < chain.X.indptr[t + 1]; ++e) {
@@ -140,9 +141,10 @@ void svmcut_gdmm_chain::visit_token(int64_t t, bool first, bool last) {
         for (size_t i = 0; i < m; ++i) target[i] += chain.X.data[e] * row[states[i].tag];
     }
     for (size_t i = 0; i < m; ++i) {
-        const double g = target[i] + (i > 0) - pull(states[i].tag);
+        const double g = target[i] + (i > 0) - rho * left.at(states[i].tag);
         target[i] = states[i].alpha - g / curve;
     }
+    clear();
     project(target, C, sorted, moved.data());
     bool any = false;
     for (size_t i = 0; i < m; ++i) {
@@ -170,12 +172,21 @@ void svmcut_gdmm_chain::visit_link(int64_t t) {
     auto& states = link.states;
     double* V = transitions();
     // 1. the greedy pair
-    const PairMax found = brute ? pairs.scan(V, link.message, rho, states[0].left, states[0].right, scores.data())
-                                : pairs.find(V, link.message, rho, states[0].left, states[0].right);
+    left.put(link.message[0]);
+    right.put(link.message[1]);
+    const int32_t gold[2] = {states[0].left, states[0].right};
+    const PairMax found = brute ? pairs.scan(V, link.message, left, rho, gold[0], gold[1], scores.data())
+                                : pairs.find(V, link.message, left, right, rho, gold[0], gold[1]);
     bool known = found.left < 0;
     for (const PairState& state : states) known = known || (state.left == found.left && state.right == found.right);
     if (!known) states.push_back({found.left, found.right, 0.0});
     const size_t m = states.size();
+    target.resize(m);
+    for (size_t i = 0; i < m; ++i)
+        target[i] = V[states[i].left * chain.stride + states[i].right] +
+                    rho * (left.at(states[i].left) + right.at(states[i].right));
+    left.take(link.message[0]);
+    right.take(link.message[1]);
     if (m == 1) return;
     // 2. mass from the worst pair in use to the best, a few times
     moved.assign(m, 0);
@@ -184,8 +195,7 @@ void svmcut_gdmm_chain::visit_link(int64_t t) {
         double most = 0, least = 0;
         for (size_t i = 0; i < m; ++i) {
             const PairState& f = states[i];
-            const double g = V[f.left * chain.stride + f.right] + moved[i] +
-                             rho * (link.message[0].at(f.left) + link.message[1].at(f.right));
+            const double g = target[i];
             const double mass = i == 0 ? C - f.alpha : -f.alpha;
             if (high == m || g > most) most = g, high = i;
             if (mass > 0 && (low == m || g < least)) least = g, low = i;
@@ -199,15 +209,25 @@ void svmcut_gdmm_chain::visit_link(int64_t t) {
         from.alpha = gamma == room ? (low == 0 ? C : 0.0) : from.alpha + gamma;
         moved[high] -= gamma;
         moved[low] += gamma;
-        link.message[0].add(to.left, -gamma);
-        link.message[0].add(from.left, gamma);
-        link.message[1].add(to.right, -gamma);
-        link.message[1].add(from.right, gamma);
+        if (to.left != from.left) {
+            link.message[0].add(to.left, -gamma);
+            link.message[0].add(from.left, gamma);
+        }
+        if (to.right != from.right) {
+            link.message[1].add(to.right, -gamma);
+            link.message[1].add(from.right, gamma);
+        }
+        const double by = rho * gamma;
+        for (size_t i = 0; i < m; ++i)
+            target[i] += by * ((states[i].left == from.left) - (states[i].left == to.left) +
+                               (states[i].right == from.right) - (states[i].right == to.right));
+        target[high] -= gamma;
+        target[low] += gamma;
     }
     for (size_t i = 0; i < m; ++i)
         if (moved[i] != 0) pairs.change(V, states[i].left, states[i].right, moved[i]);
     states.erase(std::remove_if(states.begin() + 1, states.end(),
-                                [&](const PairState& x) { return x.alpha > -kIdle * C && x.alpha == 0; }),
+                                [](const PairState& x) { return x.alpha == 0; }),
                  states.end());
 }
 
@@ -254,6 +274,8 @@ svmcut_gdmm_chain* svmcut_gdmm_chain_new(const svmcut_chain* chain, double C, do
         }
         state->scores.assign(static_cast<size_t>(2 * chain->stride), 0);
         state->pairs.reset(chain->K, chain->stride, !brute);
+        state->left.reset(chain->K);
+        state->right.reset(chain->K);
         return state.release();
     } catch (const std::bad_alloc&) {
         return nullptr;
@@ -314,8 +336,14 @@ void svmcut_pair_max(const double* V, int64_t K, int64_t stride, const double* a
         for (int64_t l = 0; l < K; ++l)
             if (V[k * stride + l] != 0)
                 pairs.change(copy.data(), static_cast<int32_t>(k), static_cast<int32_t>(l), V[k * stride + l]);
-    const PairMax found = brute ? pairs.scan(copy.data(), sides, rho, gold_left, gold_right, scratch.data())
-                                : pairs.find(copy.data(), sides, rho, gold_left, gold_right);
+    Spread spread[2];
+    for (int i = 0; i < 2; ++i) {
+        spread[i].reset(K);
+        spread[i].put(sides[i]);
+    }
+    const PairMax found =
+        brute ? pairs.scan(copy.data(), sides, spread[0], rho, gold_left, gold_right, scratch.data())
+              : pairs.find(copy.data(), sides, spread[0], spread[1], rho, gold_left, gold_right);
     *left = found.left;
     *right = found.right;
     *value = found.value;

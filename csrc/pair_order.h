@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The maximiser of V[k][l] + rho (a(k) + b(l)) over pairs of tags where few a and b are not 0, without a look at all K^2:
- * the entries of V that are not 0 stand in order, by row, by column and all together (section 3.2 of the paper).
+ * the positive entries of V stand in order, by row, by column and all together (section 3.2 of the paper).
  *
  *     both messages 0     walk all entries from the largest
  *     b(l) alone not 0    walk column l to the first k without a message; rows likewise
  *     both not 0          every such pair
  *
- * Entries that are 0 are not stored; where the best stored entry is negative, a pair that is 0 is looked for.
+ * Where no positive entry is left, a pair that is 0 is looked for, and met at once as V is sparse; only where there is none
+ * either are all the entries in question read.
  */
 #ifndef SVMCUT_PAIR_ORDER_H
 #define SVMCUT_PAIR_ORDER_H
@@ -36,16 +37,6 @@ struct Message {
 struct Messages {
     std::vector<Message> entries;
 
-    double at(int32_t tag) const {
-        for (const Message& m : entries)
-            if (m.tag == tag) return m.value;
-        return 0;
-    }
-    bool has(int32_t tag) const {
-        for (const Message& m : entries)
-            if (m.tag == tag) return true;
-        return false;
-    }
     void add(int32_t tag, double change) {
         for (Message& m : entries)
             if (m.tag == tag) {
@@ -72,6 +63,33 @@ struct Messages {
     }
 };
 
+/* A message spread over all tags for the time it is asked often. */
+class Spread {
+  public:
+    void reset(int64_t n_tags) {
+        values.assign(static_cast<size_t>(n_tags), 0.0);
+        stored.assign(static_cast<size_t>(n_tags), 0);
+    }
+    void put(const Messages& message) {
+        for (const Message& m : message.entries) {
+            values[m.tag] += m.value;
+            stored[m.tag] = 1;
+        }
+    }
+    void take(const Messages& message) {
+        for (const Message& m : message.entries) {
+            values[m.tag] = 0;
+            stored[m.tag] = 0;
+        }
+    }
+    double at(int32_t tag) const { return values[tag]; }
+    bool has(int32_t tag) const { return stored[tag] != 0; }
+
+  private:
+    std::vector<double> values;
+    std::vector<char> stored;
+};
+
 struct PairMax {
     int32_t left, right;
     double value;
@@ -88,57 +106,64 @@ class PairOrder {
         columns.assign(keep ? static_cast<size_t>(K) : 0, {});
     }
 
+
     /* V[k][l] += by */
     void change(double* V, int32_t k, int32_t l, double by) {
         double& entry = V[k * stride + l];
         const double old = entry;
         entry += by;
-        if (!kept || entry == old) return;
+        if (!kept || entry == old || (entry <= 0 && old <= 0)) return;
         const int64_t place = k * K + l;
         move(all, old, entry, place);
         move(rows[k], old, entry, static_cast<int64_t>(l));
         move(columns[l], old, entry, static_cast<int64_t>(k));
     }
 
-    PairMax find(const double* V, const Messages* sides, double rho, int32_t gold_left, int32_t gold_right) const {
-        const Messages &a = sides[0], &b = sides[1];
+    /* sides: the messages of the left and of the right end; a and b are the same, spread. */
+    PairMax find(const double* V, const Messages* sides, const Spread& a, const Spread& b, double rho,
+                 int32_t gold_left, int32_t gold_right) const {
         PairMax best{-1, -1, -HUGE_VAL};
         auto offer = [&](int32_t k, int32_t l, double value) {
             if (value > best.value && !(k == gold_left && l == gold_right)) best = {k, l, value};
         };
         auto right_pair = [&](int64_t k, int64_t l) { return k == gold_left && l == gold_right; };
-        bool positive = false;
+        bool found = false;
         for (const auto& entry : all) {
             const auto k = static_cast<int32_t>(entry.second / K), l = static_cast<int32_t>(entry.second % K);
-            if (-entry.first < 0) break;
             if (a.has(k) || b.has(l) || right_pair(k, l)) continue;
             offer(k, l, -entry.first);
-            positive = true;
+            found = true;
             break;
         }
-        if (!positive) offer_zero(V, a, b, gold_left, gold_right, offer);
-        for (const Message& m : b.entries)
-            walk(columns[m.tag], a, [&](int32_t k) { return V[k * stride + m.tag] == 0 && !right_pair(k, m.tag); },
-                 [&](int32_t k) { return right_pair(k, m.tag); },
+        for (int32_t k = 0; k < K && !found; ++k) {
+            if (a.has(k)) continue;
+            const double* row = V + k * stride;
+            for (int32_t l = 0; l < K && !found; ++l) {
+                if (b.has(l) || right_pair(k, l)) continue;
+                offer(k, l, row[l]);
+                found = row[l] >= 0;
+            }
+        }
+        for (const Message& m : sides[1].entries)
+            walk(columns[m.tag], a, V + m.tag, stride, m.tag == gold_right ? gold_left : -1,
                  [&](int32_t k, double v) { offer(k, m.tag, v + rho * m.value); });
-        for (const Message& m : a.entries)
-            walk(rows[m.tag], b, [&](int32_t l) { return V[m.tag * stride + l] == 0 && !right_pair(m.tag, l); },
-                 [&](int32_t l) { return right_pair(m.tag, l); },
+        for (const Message& m : sides[0].entries)
+            walk(rows[m.tag], b, V + m.tag * stride, 1, m.tag == gold_left ? gold_right : -1,
                  [&](int32_t l, double v) { offer(m.tag, l, v + rho * m.value); });
-        for (const Message& m : a.entries)
-            for (const Message& o : b.entries)
+        for (const Message& m : sides[0].entries)
+            for (const Message& o : sides[1].entries)
                 offer(m.tag, o.tag, V[m.tag * stride + o.tag] + rho * (m.value + o.value));
         return best;
     }
 
     /* The same by all entries; b: scratch of `stride` numbers. */
-    PairMax scan(const double* V, const Messages* sides, double rho, int32_t gold_left, int32_t gold_right,
-                 double* b) const {
+    PairMax scan(const double* V, const Messages* sides, const Spread& left, double rho, int32_t gold_left,
+                 int32_t gold_right, double* b) const {
         PairMax best{-1, -1, -HUGE_VAL};
         std::fill_n(b, K, 0.0);
         for (const Message& m : sides[1].entries) b[m.tag] = rho * m.value;
         for (int32_t k = 0; k < K; ++k) {
-            const double a = rho * sides[0].at(k), *row = V + k * stride;
+            const double a = rho * left.at(k), *row = V + k * stride;
             const int32_t skip = k == gold_left ? gold_right : -1;
             if (a + largest(row, b) <= best.value) continue;
             for (int32_t l = 0; l < K; ++l)
@@ -167,50 +192,28 @@ class PairOrder {
     }
 
     static void move(Ordered& order, double old, double now, int64_t place) {
-        if (old != 0) {
-            auto node = order.extract({-old, place});
-            if (now == 0 || node.empty()) {
-                if (now != 0) order.insert({-now, place});
-                return;
-            }
-            node.value().first = -now;
-            order.insert(std::move(node));
-        } else if (now != 0) {
+        if (old <= 0) {
             order.insert({-now, place});
+            return;
         }
+        auto node = order.extract({-old, place});
+        if (now <= 0) return;
+        node.value().first = -now;
+        order.insert(std::move(node));
     }
 
-    /* The best of a row or column among the tags without a message; `zero` says whether an entry is 0 and allowed. */
-    template <class Zero, class Right, class Offer>
-    void walk(const Ordered& order, const Messages& taken, Zero&& zero, Right&& right, Offer&& offer) const {
-        for (const auto& entry : order) {
-            const auto tag = static_cast<int32_t>(entry.second);
-            if (-entry.first < 0) break;
-            if (taken.has(tag) || right(tag)) continue;
-            return offer(tag, -entry.first);
-        }
-        for (int32_t tag = 0; tag < K; ++tag)
-            if (!taken.has(tag) && zero(tag)) return offer(tag, 0.0);
-        for (const auto& entry : order) {
-            const auto tag = static_cast<int32_t>(entry.second);
-            if (-entry.first >= 0 || taken.has(tag) || right(tag)) continue;
-            return offer(tag, -entry.first);
-        }
-    }
-
+    /* The best of a row or column, entries `step` apart, among the tags without a message and but one. */
     template <class Offer>
-    void offer_zero(const double* V, const Messages& a, const Messages& b, int32_t gold_left, int32_t gold_right,
-                    Offer&& offer) const {
-        for (int32_t k = 0; k < K; ++k) {
-            if (a.has(k)) continue;
-            for (int32_t l = 0; l < K; ++l)
-                if (V[k * stride + l] == 0 && !b.has(l) && !(k == gold_left && l == gold_right))
-                    return offer(k, l, 0.0);
+    void walk(const Ordered& order, const Spread& taken, const double* entries, int64_t step, int32_t but,
+              Offer&& offer) const {
+        for (const auto& entry : order) {
+            const auto tag = static_cast<int32_t>(entry.second);
+            if (!taken.has(tag) && tag != but) return offer(tag, -entry.first);
         }
-        for (const auto& entry : all) { /* no pair of V is 0 */
-            const auto k = static_cast<int32_t>(entry.second / K), l = static_cast<int32_t>(entry.second % K);
-            if (-entry.first >= 0 || a.has(k) || b.has(l) || (k == gold_left && l == gold_right)) continue;
-            return offer(k, l, -entry.first);
+        for (int32_t tag = 0; tag < K; ++tag) {
+            if (taken.has(tag) || tag == but) continue;
+            offer(tag, entries[tag * step]);
+            if (entries[tag * step] >= 0) return;
         }
     }
 };
