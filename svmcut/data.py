@@ -203,10 +203,11 @@ class MultilabelExamples:
     def __len__(self) -> int:
         return len(self.indptr) - 1
 
-    def gold(self) -> NDArray[np.bool_]:
-        """(n, K) bool, whether row i has label k; for small data and measures."""
-        gold = np.zeros((len(self), len(self.names)), bool)
-        gold[np.repeat(np.arange(len(self)), np.diff(self.indptr)), self.labels] = True
+    def gold(self, start: int = 0, stop: int | None = None) -> NDArray[np.bool_]:
+        """(rows, K) bool, whether row i has label k, of rows start to stop."""
+        bounds = self.indptr[start : None if stop is None else stop + 1]
+        gold = np.zeros((len(bounds) - 1, len(self.names)), bool)
+        gold[np.repeat(np.arange(len(gold)), np.diff(bounds)), self.labels[bounds[0] : bounds[-1]]] = True
         return gold
 
     def named(self, names: NDArray[np.int64]) -> MultilabelExamples:

@@ -29,6 +29,7 @@ SOLVERS = {
     "newton": ("svmcut.solvers.newton", "Newton"),
     "bcfw": ("svmcut.solvers.bcfw", "Bcfw"),
     "ssg": ("svmcut.solvers.ssg", "Ssg"),
+    "gdmm": ("svmcut.solvers.gdmm", "Gdmm"),
 }
 
 
@@ -353,9 +354,9 @@ def check_queries(examples: Examples) -> None:
         raise DataError(path, f"qid {qid[0]} is negative; expected 0 or more", line_of(0))
 
 
-def make_solver(name: str, seed: int = 0):
-    """The solver of that name, imported now; the seed goes to those that draw at random."""
-    module, cls = SOLVERS[name]
+def make_solver(name: str, seed: int = 0, table: dict[str, tuple[str, str]] = SOLVERS):
+    """The solver of that name in a table, imported now; the seed goes to those that draw at random."""
+    module, cls = table[name]
     solver = getattr(importlib.import_module(module), cls)()
     if hasattr(solver, "seed"):
         solver.seed = seed

@@ -134,13 +134,14 @@ MAIN, STOP, KERNEL, RUN, COMPAT = "Objective", "Stopping", "Kernel", "Run", "Acc
 TASKS = {
     "classification": ("svmcut.cli.options", "LEARN"),
     "sequence": ("svmcut.cli.sequence_options", "SEQUENCE"),
+    "multilabel": ("svmcut.cli.multilabel_options", "MULTILABEL"),
 }
 """Task of learn -> module and name of its table; other defaults than LearnOptions' are its DEFAULTS."""
 
 LEARN = (
     Option("task", ("--task",), one_of(tuple(TASKS)),
-           "What to learn: classification, the default, or sequence (tags of tokens, svm_hmm's files). Each task has "
-           "options of its own: --task sequence --help.", MAIN),
+           "What to learn: classification, the default, sequence (tags of tokens, svm_hmm's files) or multilabel (sets of "
+           "labels, LIBSVM's files). Each task has options of its own: --task sequence --help.", MAIN),
     Option("cost", ("-c", "--cost"), costs(0, LARGEST_C),
            "C in svm_perf's unit: 1/2 w'w + C * loss in percent. This or --example-cost is required. Several values, "
            "0.1,1,10, train a path: one model each, MODEL_FILE.0.1 and so on.", MAIN),
@@ -276,6 +277,7 @@ class LearnOptions:
     transition_order: int = 1
     emission_order: int = 0
     beam: int = 0
+    pairs: str = "all"
 
     @property
     def path(self) -> tuple[Cost, ...]:

@@ -24,13 +24,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from svmcut._native import multilabel, sparse
+from svmcut._native import gdmm_chain, multilabel, sparse
 from svmcut.solvers.protocol import Progress, Stall
+from svmcut.structured.chain import ChainSequences
 from svmcut.structured.multilabel import LabelSets
 from svmcut.structured.protocol import StructuredProblem
 
 NODE_PASSES = 10  # before pairs enter: while nodes alone are far off, pairs answer errors that would go anyway
-RHO = 0.3  # of the mean length of an example
+RHO = 0.3  # label sets: rho as a part of the length of an example; for chains it is that length
+BRUTE_TAGS = 64  # up to here all pairs of tags are read, which is faster than keeping them in order
+PART_TAGS = 100  # tags tried for a token at a visit
+LOOK_ENTRIES = 20_000  # pairs of tags in a Viterbi step that take as long as a visit of a token
 
 
 class LabelFactors:
@@ -59,8 +63,12 @@ class LabelFactors:
         self._descent.run(self.model.pairs and self.passes >= NODE_PASSES)
         self.passes += 1
 
+    def due(self) -> int:
+        """The pass of the next look."""
+        return max(self.passes + 1, int(1.2 * self.passes))
+
     def look(self) -> tuple[float, list]:
-        """A lower bound of P, and candidates (P, W, v)."""
+        """A lower bound of P, and candidates (P, a function that gives w)."""
         repaired, linear, self.active, residual = self._descent.repair()
         squared = float(np.vdot(self.W, self.W))
         quadratic = squared + (0.5 * float(np.vdot(repaired, repaired)) if self.model.pairs else 0.0)
@@ -68,17 +76,69 @@ class LabelFactors:
         scale = min(1.0, linear / quadratic) if quadratic > 0 else 1.0
         lower = scale * linear - 0.5 * scale**2 * quadratic
         if not self.model.pairs:
-            return lower, [(self.model.primal(self.W, None, self.C), self.W, None)]
+            return lower, [self._candidate(None)]
         # While factors disagree their weights are far from any use, and their argmax is dear.
         scatter = residual / (self.C * self.model.n_samples)
         weights = [None] if scatter > 0.03 or not self.active else [self.v]
         if self.active and scatter < 1e-3:
             weights.append(repaired)
-        return lower, [(self.model.primal(self.W, v, self.C), self.W, v) for v in weights]
+        return lower, [self._candidate(v) for v in weights]
+
+    def _candidate(self, v):
+        return self.model.primal(self.W, v, self.C), lambda: self.model.join(self.W, v)
+
+
+class ChainFactors:
+    """The state of a run on chains of transition order 1 and emission order 0.
+
+    Attributes
+    ----------
+    w : (dim,) float64
+        The iterate.
+    active : int
+        States of tokens and pairs in use, as of the last look.
+    longest_cut : float
+        Length of the longest sum of Psi(right) - Psi(labelling) met.
+    """
+
+    def __init__(self, model: ChainSequences, C: float, seed: int, rho: float | None = None):
+        self.model, self.C, self.passes, self.active, self.longest_cut = model, C, 0, 0, 0.0
+        X, K = model.sequences.X, model.shape.n_tags
+        self.w = np.zeros(model.dim)
+        if rho is None:
+            data = X.data[X.indptr[0] : X.indptr[-1]]
+            rho = float(np.sqrt(np.vdot(data, data) / X.n_rows)) or 1.0
+        parts = max(1, K // PART_TAGS)
+        self._descent = gdmm_chain.Gdmm(model.chains, self.w, C, rho, parts, K <= BRUTE_TAGS, seed)
+
+    def run(self) -> None:
+        """One pass over the sequences."""
+        self._descent.run()
+        self.passes += 1
+
+    def due(self) -> int:
+        """The pass of the next look, which costs tokens K^2 where a pass costs neither."""
+        return max(self.passes + 1 + self.model.shape.n_tags**2 // LOOK_ENTRIES, int(1.2 * self.passes))
+
+    def look(self) -> tuple[float, list]:
+        """As LabelFactors.look."""
+        repaired, linear, _, self.active = self._descent.repair()
+        emissions = self.w[: len(self.w) - len(repaired)]
+        quadratic = float(emissions @ emissions + repaired @ repaired)
+        scale = min(1.0, linear / quadratic) if quadratic > 0 else 1.0
+        lower = scale * linear - 0.5 * scale**2 * quadratic
+        points = (self.w, np.concatenate([emissions, repaired]))
+        return lower, [(self.primal(w), w.copy) for w in points]
+
+    def primal(self, w) -> float:
+        """P(w) by Viterbi's recursion."""
+        found = self.model.separate(w)
+        self.longest_cut = max(self.longest_cut, float(np.linalg.norm(self.model.joint(found.labels))))
+        return 0.5 * float(w @ w) + self.C * float(found.slacks.sum())
 
 
 class Gdmm:
-    """Greedy direction method of multipliers over a StructuredProblem.
+    """Greedy direction method of multipliers over label sets or chains.
 
     Parameters
     ----------
@@ -90,17 +150,20 @@ class Gdmm:
 
     name = "gdmm"
 
+    # After a run on chains, longest_cut is the length of the longest sum of psi_n met.
+
     def __init__(self, seed: int = 0, rho: float | None = None):
         self.seed, self.rho = seed, rho
 
     def steps(self, problem: StructuredProblem, start=None) -> Iterator[Progress]:
         """Yields after every look at the gap; iteration counts the passes."""
         model, stop, began = problem.model, problem.stop, time.perf_counter()
-        run = LabelFactors(model, problem.C, self.seed, self.rho)
+        kind = LabelFactors if isinstance(model, LabelSets) else ChainFactors
+        run = kind(model, problem.C, self.seed, self.rho)
         best = np.zeros(model.dim)
-        primal, lower = model.primal(*model.split(best), problem.C), 0.0
-        stall, due = Stall(40), 0
+        primal, lower, stall = problem.C * float(model.separate(best).slacks.sum()), 0.0, Stall(40)
         while True:
+            self.longest_cut = getattr(run, "longest_cut", 0.0)
             ends = stop.met(primal, lower) or stall.update(primal - lower)
             yield Progress(
                 max(1, run.passes), float(run.passes), primal, lower, primal - lower, time.perf_counter() - began,
@@ -108,11 +171,11 @@ class Gdmm:
             )  # fmt: skip
             if ends:
                 return
-            due = max(run.passes + 1, int(1.2 * run.passes))
+            due = run.due()
             while run.passes < due:
                 run.run()
             bound, found = run.look()
             lower = max(lower, bound)
-            value, W, v = min(found, key=lambda candidate: candidate[0])
+            value, weights = min(found, key=lambda candidate: candidate[0])
             if value < primal:
-                primal, best = value, model.join(W, v)
+                primal, best = value, weights()
