@@ -4,8 +4,8 @@
     python benchmarks/generate_chains.py --tags 800 --sequences 600 > train
     python benchmarks/generate_chains.py --tags 800 --sequences 100 --stream 2 > test
 
-Each tag has 5 successors of probability 0.97 in all, any tag follows otherwise. A token shows `--active` of its tag's 12
-features and as many noise features; tags share their features with 3 others, so that neighbours must tell them apart.
+Each tag has 3 successors of probability 0.97 in all, any tag follows otherwise. A token shows `--active` of its tag's 12
+features and `--noise` others; tags share their features with 3 others, so that neighbours must tell them apart.
 """
 
 import argparse
@@ -13,11 +13,11 @@ import sys
 
 import numpy as np
 
-SUCCESSORS, POOL, SHARED = 5, 12, 4
+SUCCESSORS, POOL, SHARED = 3, 12, 4
 
 
-def generate(n_tags: int, n_sequences: int, length: int = 20, active: int = 4, seed: int = 0, stream: int = 1):
-    """Tags (n_sequences, length) from 0 and feature ids (n_sequences, length, 2 active) from 0, sorted."""
+def generate(n_tags: int, n_sequences: int, length=20, active=5, noise=2, seed=0, stream=1):
+    """Tags (n_sequences, length) from 0 and feature ids (n_sequences, length, active + noise) from 0, sorted."""
     language = np.random.default_rng(seed)
     successors = language.integers(n_tags, size=(n_tags, SUCCESSORS))
     n_features = max(POOL + 1, n_tags * POOL // SHARED)
@@ -32,7 +32,7 @@ def generate(n_tags: int, n_sequences: int, length: int = 20, active: int = 4, s
     shape = (n_sequences, length, active)
     shown = pools[tags[..., None], rng.integers(POOL, size=shape)]
     shown[..., 0] = np.where(rng.random(tags.shape) < 0.5, own[tags], shown[..., 0])
-    features = np.concatenate([shown, rng.integers(n_features, size=shape)], axis=2)
+    features = np.concatenate([shown, rng.integers(n_features, size=(*tags.shape, noise))], axis=2)
     return tags, np.sort(features, axis=2)
 
 
@@ -49,12 +49,14 @@ def main() -> None:
     parser.add_argument("--tags", type=int, default=800)
     parser.add_argument("--sequences", type=int, default=600)
     parser.add_argument("--length", type=int, default=20)
-    parser.add_argument("--active", type=int, default=4)
+    parser.add_argument("--active", type=int, default=5)
+    parser.add_argument("--noise", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--stream", type=int, default=1, help="1 and 2 give train and test parts of one language")
     given = parser.parse_args()
-    tags, features = generate(given.tags, given.sequences, given.length, given.active, given.seed, given.stream)
-    write(sys.stdout, tags, features)
+    write(sys.stdout, *generate(
+        given.tags, given.sequences, given.length, given.active, given.noise, given.seed, given.stream
+    ))  # fmt: skip
 
 
 if __name__ == "__main__":

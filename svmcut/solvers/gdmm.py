@@ -46,6 +46,8 @@ class LabelFactors:
         The iterate.
     active : int
         Pair factors in use, as of the last look.
+    doubtful : bool
+        Whether a part may be wrong at all.
     """
 
     def __init__(self, model: LabelSets, C: float, seed: int, rho: float | None = None):
@@ -55,6 +57,7 @@ class LabelFactors:
         sparse.row_norms(model.rows, squares)
         if rho is None:
             rho = RHO * float(np.sqrt(np.mean(squares) + model.bias**2)) or RHO
+        self.doubtful = True
         self._descent = multilabel.Gdmm(model.rows, model.sets, self.W, self.v, model.bias, C, rho, seed)
         self.active = 0
 
@@ -97,6 +100,8 @@ class ChainFactors:
         The iterate.
     active : int
         States of tokens and pairs in use, as of the last look.
+    doubtful : bool
+        As in LabelFactors.
     longest_cut : float
         Length of the longest sum of Psi(right) - Psi(labelling) met.
     """
@@ -109,6 +114,7 @@ class ChainFactors:
             data = X.data[X.indptr[0] : X.indptr[-1]]
             rho = float(np.sqrt(np.vdot(data, data) / X.n_rows)) or 1.0
         parts = max(1, K // PART_TAGS)
+        self.doubtful = K > 1
         self._descent = gdmm_chain.Gdmm(model.chains, self.w, C, rho, parts, K <= BRUTE_TAGS, seed)
 
     def run(self) -> None:
@@ -161,7 +167,7 @@ class Gdmm:
         kind = LabelFactors if isinstance(model, LabelSets) else ChainFactors
         run = kind(model, problem.C, self.seed, self.rho)
         best = np.zeros(model.dim)
-        primal, lower, stall = problem.C * float(model.separate(best).slacks.sum()), 0.0, Stall(40)
+        primal, lower, stall = problem.C * len(model.gold) * run.doubtful, 0.0, Stall(40)  # at 0 every part is wrong
         while True:
             self.longest_cut = getattr(run, "longest_cut", 0.0)
             ends = stop.met(primal, lower) or stall.update(primal - lower)
