@@ -4,8 +4,8 @@
     python benchmarks/generate_chains.py --tags 800 --sequences 600 > train
     python benchmarks/generate_chains.py --tags 800 --sequences 100 --stream 2 > test
 
-Each tag has 3 successors of probability 0.97 in all, any tag follows otherwise. A token shows `--active` of its tag's 12
-features and `--noise` others; tags share their features with 3 others, so that neighbours must tell them apart.
+Each tag has 3 successors of probability 0.97 in all, any tag follows otherwise. A token shows `--active` of its tag's
+12 features and `--noise` others; tags share their features with 3 others, so that neighbours must tell them apart.
 """
 
 import argparse

@@ -54,16 +54,56 @@ int over_rows(int64_t n, int64_t K, int threads, Work&& work) {
     return failed ? SVMCUT_NO_MEMORY : SVMCUT_OK;
 }
 
+// 2 q of a pair of weight x whose labels are at p / 2 and r / 2.
+inline int together(double x, int p, int r) { return x > 0 ? std::min(p, r) : std::max(0, p + r - 2); }
+
 // The best score of the pairs given 2 p, over the labels with p > 0.
 double pair_part(int64_t K, const double* v, const int32_t* on, size_t count, const int8_t* doubled) {
     double sum = 0;
     for (size_t a = 0; a < count; ++a)
         for (size_t b = a + 1; b < count; ++b) {
             const double x = v[on[a] * K + on[b]];
-            const int p = doubled[on[a]], r = doubled[on[b]];
-            sum += 0.5 * x * (x > 0 ? std::min(p, r) : std::max(0, p + r - 2));
+            sum += 0.5 * x * together(x, doubled[on[a]], doubled[on[b]]);
         }
     return sum;
+}
+
+template <class Scores>
+int relax(int64_t n, const svmcut_label_weights* model, const svmcut_label_sets* gold, double loss, int8_t* doubled,
+          double* hinge, int threads, Scores&& scores) {
+    const int64_t K = model->K;
+    std::unique_ptr<Sums> sums;
+    try {
+        sums = std::make_unique<Sums>(*model);
+    } catch (const std::bad_alloc&) {
+        return SVMCUT_NO_MEMORY;
+    }
+    return over_rows(n, 2 * K, threads, [&](int64_t i, double* row, RoofDual& roof) {
+        double* theta = row + K;
+        int8_t* p = doubled + i * K;
+        scores(i, row);
+        if (gold) augment(*gold, i, K, loss, row);
+        std::copy_n(row, K, theta);
+        roof.solve(K, theta, model->v, sums->rise.data(), sums->fall.data(), p);
+        if (!hinge) return;
+        std::vector<int32_t> on;
+        double value = 0;
+        for (int64_t k = 0; k < K; ++k)
+            if (p[k]) {
+                value += 0.5 * p[k] * row[k];
+                on.push_back(static_cast<int32_t>(k));
+            }
+        if (model->v) value += pair_part(K, model->v, on.data(), on.size(), p);
+        if (gold) {
+            const int32_t* labels = gold->labels + gold->indptr[i];
+            const auto count = static_cast<size_t>(gold->indptr[i + 1] - gold->indptr[i]);
+            for (size_t a = 0; a < count; ++a) {
+                value -= row[labels[a]]; /* theta of a gold label is its score - loss */
+                for (size_t b = a + 1; model->v && b < count; ++b) value -= model->v[labels[a] * K + labels[b]];
+            }
+        }
+        hinge[i] = std::max(0.0, value);
+    });
 }
 
 // Flips single labels and pairs while the score grows. gain[k]: what label k adds to the others that are on.
@@ -108,39 +148,39 @@ int svmcut_label_scores(const svmcut_csr* X, const svmcut_label_weights* model, 
 
 int svmcut_label_relax(const svmcut_csr* X, const svmcut_label_weights* model, const svmcut_label_sets* gold,
                        double loss, int8_t* doubled, double* hinge, int threads) {
-    const int64_t K = model->K;
-    std::unique_ptr<Sums> sums;
+    return relax(X->n_rows, model, gold, loss, doubled, hinge, threads,
+                 [&](int64_t i, double* row) { label_scores(*X, i, *model, row); });
+}
+
+int svmcut_label_relax_scores(int64_t n, const double* s, const svmcut_label_weights* model,
+                              const svmcut_label_sets* gold, double loss, int8_t* doubled, double* hinge,
+                              int threads) {
+    return relax(n, model, gold, loss, doubled, hinge, threads,
+                 [&](int64_t i, double* row) { std::copy_n(s + i * model->K, model->K, row); });
+}
+
+int svmcut_label_together(int64_t n, int64_t K, const double* v, const int8_t* doubled, const svmcut_label_sets* gold,
+                          double* out) {
+    std::fill_n(out, K * K, 0.0);
     try {
-        sums = std::make_unique<Sums>(*model);
+        std::vector<int32_t> on;
+        for (int64_t i = 0; i < n; ++i) {
+            const int8_t* p = doubled + i * K;
+            on.clear();
+            for (int64_t k = 0; k < K; ++k)
+                if (p[k]) on.push_back(static_cast<int32_t>(k));
+            for (size_t a = 0; a < on.size(); ++a)
+                for (size_t b = a + 1; b < on.size(); ++b) {
+                    const int64_t place = on[a] * K + on[b];
+                    out[place] += 0.5 * together(v[place], p[on[a]], p[on[b]]);
+                }
+            for (int64_t a = gold->indptr[i]; a < gold->indptr[i + 1]; ++a)
+                for (int64_t b = a + 1; b < gold->indptr[i + 1]; ++b) out[gold->labels[a] * K + gold->labels[b]] -= 1;
+        }
     } catch (const std::bad_alloc&) {
         return SVMCUT_NO_MEMORY;
     }
-    return over_rows(X->n_rows, 2 * K, threads, [&](int64_t i, double* row, RoofDual& roof) {
-        double* theta = row + K;
-        int8_t* p = doubled + i * K;
-        label_scores(*X, i, *model, row);
-        if (gold) augment(*gold, i, K, loss, row);
-        std::copy_n(row, K, theta);
-        roof.solve(K, theta, model->v, sums->rise.data(), sums->fall.data(), p);
-        if (!hinge) return;
-        std::vector<int32_t> on;
-        double value = 0;
-        for (int64_t k = 0; k < K; ++k)
-            if (p[k]) {
-                value += 0.5 * p[k] * row[k];
-                on.push_back(static_cast<int32_t>(k));
-            }
-        if (model->v) value += pair_part(K, model->v, on.data(), on.size(), p);
-        if (gold) {
-            const int32_t* labels = gold->labels + gold->indptr[i];
-            const auto count = static_cast<size_t>(gold->indptr[i + 1] - gold->indptr[i]);
-            for (size_t a = 0; a < count; ++a) {
-                value -= row[labels[a]]; /* theta of a gold label is its score - loss */
-                for (size_t b = a + 1; model->v && b < count; ++b) value -= model->v[labels[a] * K + labels[b]];
-            }
-        }
-        hinge[i] = std::max(0.0, value);
-    });
+    return SVMCUT_OK;
 }
 
 void svmcut_label_adjoint(const svmcut_csr* X, const int64_t* rows, int64_t count, const double* coef, int64_t K,

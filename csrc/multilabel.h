@@ -42,6 +42,14 @@ int svmcut_label_scores(const svmcut_csr* X, const svmcut_label_weights* model, 
 int svmcut_label_relax(const svmcut_csr* X, const svmcut_label_weights* model, const svmcut_label_sets* gold,
                        double loss, int8_t* doubled, double* hinge, int threads);
 
+/* The same for scores s (n, K) that are known already; of the model only v is read. */
+int svmcut_label_relax_scores(int64_t n, const double* s, const svmcut_label_weights* model,
+                              const svmcut_label_sets* gold, double loss, int8_t* doubled, double* hinge, int threads);
+
+/* out[k][l] = sum_n (q_kl - gold q_kl) for k < l, with the q of doubled maximisers at pair weights v. */
+int svmcut_label_together(int64_t n, int64_t K, const double* v, const int8_t* doubled, const svmcut_label_sets* gold,
+                          double* out);
+
 /* W += sum_r coef[r] (outer) (x_rows[r], bias); coef: (count, K). */
 void svmcut_label_adjoint(const svmcut_csr* X, const int64_t* rows, int64_t count, const double* coef, int64_t K,
                           double bias, double* W);

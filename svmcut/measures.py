@@ -213,9 +213,9 @@ class LabelTally:
 
         Notes
         -----
-        With K labels: the Hamming loss is the share of wrong label decisions, the subset accuracy that of rows whose set is
-        right. Micro F1 counts over all labels; macro F1 is the mean over labels that some row has or is given. Precision
-        at k is the share of right labels among the k that rank first, also where a row has fewer.
+        With K labels: the Hamming loss is the share of wrong label decisions, the subset accuracy that of rows whose
+        set is right. Micro F1 counts over all labels; macro F1 is the mean over labels that some row has or is given.
+        Precision at k is the share of right labels among the k that rank first, also where a row has fewer.
         """
         wrong = self._right + self._predicted - 2 * self._both
         counts = self._right + self._predicted

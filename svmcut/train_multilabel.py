@@ -14,12 +14,17 @@ from svmcut.data import MultilabelExamples
 from svmcut.errors import MemoryLimitError, UsageError
 from svmcut.machine import available_memory
 from svmcut.models import MultilabelModel
-from svmcut.solvers.protocol import Progress, StoppingRule
+from svmcut.risks.multilabel import LabelRisk
+from svmcut.solvers.protocol import Problem, Progress, StoppingRule
+from svmcut.spaces.multilabel import LabelSpace
 from svmcut.structured.multilabel import LabelSets
 from svmcut.structured.protocol import StructuredProblem
 from svmcut.train import Config, Objective, Outcome, Trainer, make_solver
 
-SOLVERS = {"gdmm": ("svmcut.solvers.gdmm", "Gdmm")}
+SOLVERS = {
+    "gdmm": ("svmcut.solvers.gdmm", "Gdmm"),
+    "cutting-plane": ("svmcut.solvers.cutting_plane", "CuttingPlane"),
+}
 
 
 class MultilabelTrainer(Trainer):
@@ -49,7 +54,7 @@ class MultilabelTrainer(Trainer):
         self._began = time.perf_counter()
 
     def objective(self, cost: float | None, example_cost: float | None) -> Objective:
-        """C per example of -c, which is (c/n) times the sum of wrong labels, or of --example-cost; exactly one is given.
+        """C per example of -c, (c/n) times the sum of wrong labels, or of --example-cost; exactly one is given.
 
         Raises
         ------
@@ -76,7 +81,13 @@ class MultilabelTrainer(Trainer):
         name = "gdmm" if config.solver == "auto" else config.solver
         solver = make_solver(name, config.seed, SOLVERS)
         began = time.perf_counter()
-        steps = solver.steps(StructuredProblem(model, objective.C, rule))
+        problem = StructuredProblem(model, objective.C, rule)
+        if name == "cutting-plane":
+            n_pairs = model.dim - model.n_rows * model.n_labels
+            risk = LabelRisk(self.examples.gold(), model.pairs, config.threads)
+            space = LabelSpace(model.examples.X, model.n_labels, n_pairs, model.bias, config.threads)
+            problem = Problem(risk, space, objective.C, rule)
+        steps = solver.steps(problem)
         progress, stopped_by = self._run(steps, objective, observe)
         converged = rule.met(progress.primal, progress.dual)
         w = progress.solution()

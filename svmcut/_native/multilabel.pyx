@@ -25,6 +25,11 @@ cdef extern from "multilabel.h" nogil:
     int svmcut_label_scores(const svmcut_csr* X, const svmcut_label_weights* model, double* s, int threads)
     int svmcut_label_relax(const svmcut_csr* X, const svmcut_label_weights* model, const svmcut_label_sets* gold,
                            double loss, int8_t* doubled, double* hinge, int threads)
+    int svmcut_label_relax_scores(int64_t n, const double* s, const svmcut_label_weights* model,
+                                  const svmcut_label_sets* gold, double loss, int8_t* doubled, double* hinge,
+                                  int threads)
+    int svmcut_label_together(int64_t n, int64_t K, const double* v, const int8_t* doubled,
+                              const svmcut_label_sets* gold, double* out)
     void svmcut_label_adjoint(const svmcut_csr* X, const int64_t* rows, int64_t count, const double* coef, int64_t K,
                               double bias, double* W)
     int svmcut_label_decode(int64_t n, const double* s, const svmcut_label_weights* model, int method, int8_t* y,
@@ -107,6 +112,30 @@ def relax(Rows X, Weights model, Sets gold, double loss, int threads):
         status = svmcut_label_relax(&X.csr, &model.weights, sets, loss, &p[0, 0], &h[0], threads)
     _check(status)
     return doubled, hinge
+
+
+def relax_scores(const double[:, ::1] s, const double[:, ::1] v, Sets gold, int threads):
+    """Loss-augmented maximisers (n, K) int8, hinge (n,) and sum_n (q - gold q) (K, K), upper part, of scores s (n, K)."""
+    cdef int64_t n = s.shape[0], K = s.shape[1]
+    doubled, hinge, pairs = np.zeros((n, K), np.int8), np.zeros(n), np.zeros((K, K))
+    if n == 0 or K == 0:
+        return doubled, hinge, pairs
+    if gold.indptr.shape[0] != n + 1 or (v is not None and (v.shape[0] != K or v.shape[1] != K)):
+        raise ValueError("gold must have one set a row, v one row and column for each label")
+    cdef int8_t[:, ::1] p = doubled
+    cdef double[::1] h = hinge
+    cdef double[:, ::1] out = pairs
+    cdef svmcut_label_weights weights
+    cdef int status
+    weights.W = NULL
+    weights.v = &v[0, 0] if v is not None else NULL
+    weights.d, weights.K, weights.bias = 0, K, 0
+    with nogil:
+        status = svmcut_label_relax_scores(n, &s[0, 0], &weights, &gold.sets, 1.0, &p[0, 0], &h[0], threads)
+        if status == SVMCUT_OK and weights.v != NULL:
+            status = svmcut_label_together(n, K, weights.v, &p[0, 0], &gold.sets, &out[0, 0])
+    _check(status)
+    return doubled, hinge, pairs
 
 
 def adjoint(Rows X, const int64_t[::1] rows, const double[:, ::1] coef, double bias, double[:, ::1] W):

@@ -6,7 +6,7 @@ from __future__ import annotations
 from svmcut.cli.options import LEARN, LearnOptions, Option, check_path, one_of
 from svmcut.errors import UsageError
 
-SOLVERS = ("auto", "gdmm")
+SOLVERS = ("auto", "cutting-plane", "gdmm")
 LOSSES = {"hamming": 1}
 PAIRS = ("all", "none")
 MEASURES = {
@@ -22,11 +22,11 @@ _HERE = {
 _TEXTS = {
     "cost": "C as in svm_hmm: 1/2 w'w + C * wrong labels averaged over the examples. This or --example-cost is "
     "required. Several values, 1,10,100, train a path: one model each, MODEL_FILE.1 and so on.",
-    "example_cost": "C as the weight of one example's wrong labels: with --pairs none the C of LIBLINEAR for every label. "
-    "Several values as with -c.",
+    "example_cost": "C as the weight of one example's wrong labels: with --pairs none the C of LIBLINEAR for every "
+    "label. Several values as with -c.",
     "loss": "hamming (1): the number of wrong labels.",
     "bias": "Value of the regularised constant feature; 0 for none. Default 1.",
-    "solver": "auto or gdmm.",
+    "solver": "auto, cutting-plane or gdmm.",
     "epsilon": "Stop when primal - dual <= C * epsilon (wrong labels an example). Default 0.1.",
 }
 _KINDS = {"loss": one_of(LOSSES), "solver": one_of(SOLVERS), "select": one_of(tuple(MEASURES))}
@@ -37,8 +37,8 @@ MULTILABEL = (
         if option.field in _HERE
     ),
     Option("pairs", ("--pairs",), one_of(PAIRS),
-           "all: a weight for every pair of labels that an example may have together; none: every label is learnt on its "
-           "own. Default all.", "Model"),
+           "all: a weight for every pair of labels that an example may have together; none: every label is learnt on "
+           "its own. Default all.", "Model"),
 )  # fmt: skip
 
 

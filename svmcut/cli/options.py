@@ -140,8 +140,8 @@ TASKS = {
 
 LEARN = (
     Option("task", ("--task",), one_of(tuple(TASKS)),
-           "What to learn: classification, the default, sequence (tags of tokens, svm_hmm's files) or multilabel (sets of "
-           "labels, LIBSVM's files). Each task has options of its own: --task sequence --help.", MAIN),
+           "What to learn: classification, the default, sequence (tags of tokens, svm_hmm's files) or multilabel (sets "
+           "of labels, LIBSVM's files). Each task has options of its own: --task sequence --help.", MAIN),
     Option("cost", ("-c", "--cost"), costs(0, LARGEST_C),
            "C in svm_perf's unit: 1/2 w'w + C * loss in percent. This or --example-cost is required. Several values, "
            "0.1,1,10, train a path: one model each, MODEL_FILE.0.1 and so on.", MAIN),

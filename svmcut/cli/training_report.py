@@ -124,7 +124,8 @@ _COLUMNS = {
 
 def path_table(rows: list[dict[str, Any]], chosen: int | None) -> str:
     """One line a model of a path: objective, training error, and the measures on a validation file if there is one."""
-    error = next(key for key in ("error_rate", "swapped_percent", "token_error", "hamming_loss") if key in rows[0]["training"])
+    errors = ("error_rate", "swapped_percent", "token_error", "hamming_loss")
+    error = next(key for key in errors if key in rows[0]["training"])
     keys = [key for key in _COLUMNS if key in rows[0].get("validation", ())]
     head = ["C", "objective", "gap", "train " + _COLUMNS[error], *(_COLUMNS[key] for key in keys)]
     table = [head]

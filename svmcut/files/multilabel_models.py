@@ -45,8 +45,10 @@ def write_multilabel(path: str, output: Output, model: MultilabelModel) -> None:
     columns = np.arange(len(W), dtype=np.int32) if model.columns is None else model.columns
     d = int(columns[-1]) + 1 if len(columns) else 0
     names = model.names.tolist()
-    head = [MULTILABEL_VERSION.decode(), f"{len(names)} # number of labels", f"{d} # number of features", "1 # constant feature",
-            " ".join(map(str, names)) + " # labels"]  # fmt: skip
+    head = [
+        MULTILABEL_VERSION.decode(), f"{len(names)} # number of labels", f"{d} # number of features",
+        "1 # constant feature", " ".join(map(str, names)) + " # labels",
+    ]  # fmt: skip
     output.write(("\n".join(head) + "\n").encode())
     for k, constant in enumerate(model.constant.tolist()):
         used = np.flatnonzero(W[:, k])
@@ -81,9 +83,10 @@ def read_multilabel_model(path: str, file: BinaryIO) -> MultilabelModel:
     constant, indptr, indices, values = parse_lines(path, body[:split], K, d, _HEADER_LINES + 1)
     labels, starts, places, v = parse_lines(path, body[split:], K, K, _HEADER_LINES + 1 + K)
     first = np.repeat(np.arange(K, dtype=np.int32), np.diff(starts))
-    for wrong, what in ((labels != names, "label does not stand at this place of line 5"),):
-        if wrong.any():
-            raise ModelError(path, what, _HEADER_LINES + 1 + K + int(np.argmax(wrong)), 1)
+    wrong = labels != names
+    if wrong.any():
+        line = _HEADER_LINES + 1 + K + int(np.argmax(wrong))
+        raise ModelError(path, "label does not stand at this place of line 5", line, 1)
     if (places <= first).any():
         line = _HEADER_LINES + 1 + K + int(first[np.argmax(places <= first)])
         raise ModelError(path, "pairs name the place of a later label", line)

@@ -13,8 +13,8 @@ No structured argmax is called between looks at the gap, and a look is due when 
 
 Yen, Huang, Zhong, Zhang, Dhillon and Ravikumar, NIPS 2016, Algorithms 1 and 4, section 3.2.
 
-Deviations from the paper: the sign of the loss in equation (10) (the printed one learns nothing); eta = 1; the best model
-by P is returned, not the last; a bound that is valid while factors disagree.
+Deviations from the paper: the sign of the loss in equation (10) (the printed one learns nothing); eta = 1; the best
+model by P is returned, not the last; a bound that is valid while factors disagree.
 """
 
 from __future__ import annotations
