@@ -65,6 +65,25 @@ enum svmcut_label_decoding {
 int svmcut_label_decode(int64_t n, const double* s, const svmcut_label_weights* model, int method, int8_t* y,
                         int32_t* halves, int threads);
 
+/* ---- label_blocks.cc: one example at a time by its relaxed argmax --------------------------------------------------- */
+
+typedef struct svmcut_label_blocks svmcut_label_blocks;
+
+/* X and gold must outlive the run. Null without memory. */
+svmcut_label_blocks* svmcut_label_blocks_new(const svmcut_csr* X, const svmcut_label_sets* gold, int64_t K, double bias,
+                                             int pairs, double C, uint64_t seed);
+void svmcut_label_blocks_delete(svmcut_label_blocks* run);
+
+/* One pass of Frank-Wolfe steps in random order; W and v are 0 at first and the run's from then on. The dual is
+ * *loss - |W|^2/2 - |v|^2/2. */
+int svmcut_label_bcfw(svmcut_label_blocks* run, double* W, double* v, double* loss);
+
+/* One pass of subgradients in random order: z (W and v) += psi, weighted += visits so far times psi, *loss += wrong
+ * labels. After T visits w = C n z / T, and its average weighted by the visit is 2 C n (T z - weighted) / (T (T + 1)). After
+ * whole passes C n *loss / T - |w|^2/2 is a dual value: every example has the same weight. */
+int svmcut_label_ssg(svmcut_label_blocks* run, double* z, double* zv, double* weighted, double* weighted_v,
+                     double* loss);
+
 /* ---- gdmm_labels.cc: greedy direction method of multipliers --------------------------------------------------------- */
 
 typedef struct svmcut_gdmm_labels svmcut_gdmm_labels;

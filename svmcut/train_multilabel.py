@@ -23,6 +23,8 @@ from svmcut.train import Config, Objective, Outcome, Trainer, make_solver
 
 SOLVERS = {
     "gdmm": ("svmcut.solvers.gdmm", "Gdmm"),
+    "bcfw": ("svmcut.solvers.label_blocks", "LabelBcfw"),
+    "ssg": ("svmcut.solvers.label_blocks", "LabelSsg"),
     "cutting-plane": ("svmcut.solvers.cutting_plane", "CuttingPlane"),
 }
 

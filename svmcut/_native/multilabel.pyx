@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/multilabel.cc csrc/gdmm_labels.cc
-"""Thin wrapper of csrc/multilabel.cc and csrc/gdmm_labels.cc; see csrc/multilabel.h."""
+# distutils: sources = csrc/multilabel.cc csrc/gdmm_labels.cc csrc/label_blocks.cc
+"""Thin wrapper of csrc/multilabel.cc, csrc/gdmm_labels.cc and csrc/label_blocks.cc; see csrc/multilabel.h."""
 
 import numpy as np
 
@@ -34,6 +34,14 @@ cdef extern from "multilabel.h" nogil:
                               double bias, double* W)
     int svmcut_label_decode(int64_t n, const double* s, const svmcut_label_weights* model, int method, int8_t* y,
                             int32_t* halves, int threads)
+    ctypedef struct svmcut_label_blocks:
+        pass
+    svmcut_label_blocks* svmcut_label_blocks_new(const svmcut_csr* X, const svmcut_label_sets* gold, int64_t K,
+                                                 double bias, int pairs, double C, uint64_t seed)
+    void svmcut_label_blocks_delete(svmcut_label_blocks* run)
+    int svmcut_label_bcfw(svmcut_label_blocks* run, double* W, double* v, double* loss)
+    int svmcut_label_ssg(svmcut_label_blocks* run, double* z, double* zv, double* weighted, double* weighted_v,
+                         double* loss)
     svmcut_gdmm_labels* svmcut_gdmm_labels_new(const svmcut_csr* X, const svmcut_label_sets* gold, int64_t K,
                                                double bias, double C, double rho, uint64_t seed)
     void svmcut_gdmm_labels_delete(svmcut_gdmm_labels* state)
@@ -163,6 +171,52 @@ def decode(const double[:, ::1] s, Weights model, str method, int threads):
         status = svmcut_label_decode(n, &s[0, 0], &model.weights, code, &y[0, 0], &h[0], threads)
     _check(status)
     return out, half
+
+
+cdef class Blocks:
+    """Examples visited one at a time; see csrc/label_blocks.cc. W (d + (bias != 0), K) and v (K, K) start at 0."""
+
+    cdef svmcut_label_blocks* state
+    cdef Rows X
+    cdef Sets gold
+    cdef int64_t K, rows
+
+    def __cinit__(self, Rows X, Sets gold, int64_t K, double bias, bint pairs, double C, uint64_t seed):
+        if gold.indptr.shape[0] != X.csr.n_rows + 1 or K < 1:
+            raise ValueError("gold must have one set a row, and there must be a label")
+        self.X, self.gold, self.K, self.rows = X, gold, K, X.csr.n_features + (bias != 0)
+        self.state = svmcut_label_blocks_new(&X.csr, &gold.sets, K, bias, pairs, C, seed)
+        if self.state == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        svmcut_label_blocks_delete(self.state)
+
+    cdef _check_shapes(self, double[:, ::1] W, double[:, ::1] v):
+        if W.shape[0] != self.rows or W.shape[1] != self.K or v.shape[0] != self.K or v.shape[1] != self.K:
+            raise ValueError("W needs a row for every feature, v one row and column for each label")
+
+    def bcfw(self, double[:, ::1] W, double[:, ::1] v):
+        """One pass of Frank-Wolfe steps; the linear part of the dual."""
+        cdef double loss
+        cdef int status
+        self._check_shapes(W, v)
+        with nogil:
+            status = svmcut_label_bcfw(self.state, &W[0, 0], &v[0, 0], &loss)
+        _check(status)
+        return loss
+
+    def ssg(self, double[:, ::1] z, double[:, ::1] zv, double[:, ::1] weighted, double[:, ::1] weighted_v):
+        """One pass of subgradients; the wrong labels of its argmaxes."""
+        cdef double loss = 0
+        cdef int status
+        self._check_shapes(z, zv)
+        self._check_shapes(weighted, weighted_v)
+        with nogil:
+            status = svmcut_label_ssg(self.state, &z[0, 0], &zv[0, 0], &weighted[0, 0], &weighted_v[0, 0],
+                                      &loss)
+        _check(status)
+        return loss
 
 
 cdef class Gdmm:

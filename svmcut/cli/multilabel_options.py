@@ -6,7 +6,7 @@ from __future__ import annotations
 from svmcut.cli.options import LEARN, LearnOptions, Option, check_path, one_of
 from svmcut.errors import UsageError
 
-SOLVERS = ("auto", "cutting-plane", "gdmm")
+SOLVERS = ("auto", "cutting-plane", "bcfw", "ssg", "gdmm")
 LOSSES = {"hamming": 1}
 PAIRS = ("all", "none")
 MEASURES = {
@@ -26,7 +26,7 @@ _TEXTS = {
     "label. Several values as with -c.",
     "loss": "hamming (1): the number of wrong labels.",
     "bias": "Value of the regularised constant feature; 0 for none. Default 1.",
-    "solver": "auto, cutting-plane or gdmm.",
+    "solver": "auto, cutting-plane, bcfw, ssg or gdmm.",
     "epsilon": "Stop when primal - dual <= C * epsilon (wrong labels an example). Default 0.1.",
 }
 _KINDS = {"loss": one_of(LOSSES), "solver": one_of(SOLVERS), "select": one_of(tuple(MEASURES))}

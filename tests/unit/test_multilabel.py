@@ -10,9 +10,12 @@ from svmcut._native import multilabel, sparse
 from svmcut.data import Csr, MultilabelExamples, Source
 from svmcut.models import MultilabelModel
 from svmcut.solvers.gdmm import Gdmm
+from svmcut.solvers.label_blocks import LabelBcfw, LabelSsg
 from svmcut.solvers.protocol import StoppingRule
 from svmcut.structured.multilabel import LabelSets
 from svmcut.structured.protocol import StructuredProblem
+from svmcut.train import Config
+from svmcut.train_multilabel import MultilabelTrainer
 
 
 def symmetric(rng, K, low=None):
@@ -147,6 +150,17 @@ def test_a_part_of_the_labels_at_a_visit_reaches_the_same_optimum(rng):
     assert model.primal(W, v, 0.5) == pytest.approx(last.primal, rel=1e-3)
 
 
+@pytest.mark.parametrize("pairs", [True, False])
+def test_all_trainers_reach_one_certified_optimum(rng, pairs):
+    examples, C, found = label_sets(rng, n=40), 0.3, {}
+    for solver in ("gdmm", "cutting-plane", "bcfw", "ssg"):
+        gap = 2e-2 if solver == "ssg" else 1e-3
+        outcome = MultilabelTrainer(examples, Config(task="multilabel", solver=solver, gap=gap), pairs).fit(None, C)
+        assert outcome.converged, solver
+        found[solver] = outcome.progress
+    assert max(p.dual for p in found.values()) <= min(p.primal for p in found.values()) * (1 + 1e-9)
+
+
 def test_the_seed_decides_the_bytes_and_the_threads_do_not(rng):
     examples = label_sets(rng, n=60)
     found = []
@@ -173,7 +187,11 @@ def test_empty_sets_and_rows_are_no_trouble():
     examples = MultilabelExamples(X, np.array([7]), np.array([0, 1, 1, 1]), np.array([0], np.int32), Source("m"))
     *_, last = Gdmm().steps(StructuredProblem(LabelSets(examples), 10.0, StoppingRule(0.0, 1e-4)))
     assert last.gap <= 1e-4 * last.primal
+    for solver in (LabelBcfw(), LabelSsg()):
+        *_, last = solver.steps(StructuredProblem(LabelSets(examples), 10.0, StoppingRule(0.0, 0.1)))
+        assert last.gap <= 0.1 * last.primal
     none = MultilabelExamples(X, np.zeros(0, np.int64), np.zeros(4, np.int64), np.zeros(0, np.int32), Source("m"))
-    *_, last = Gdmm().steps(StructuredProblem(LabelSets(none), 10.0, StoppingRule(0.0, 1e-4)))
-    assert last.primal == 0
+    for solver in (Gdmm(), LabelBcfw(), LabelSsg()):
+        *_, last = solver.steps(StructuredProblem(LabelSets(none), 10.0, StoppingRule(0.0, 1e-4)))
+        assert last.primal == 0
     assert multilabel.scores(sparse.Rows(X), multilabel.Weights(np.zeros((2, 0)), None, 0.0), 1).shape == (3, 0)
