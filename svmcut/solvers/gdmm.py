@@ -106,7 +106,7 @@ class ChainFactors:
         Length of the longest sum of Psi(right) - Psi(labelling) met.
     """
 
-    def __init__(self, model: ChainSequences, C: float, seed: int, rho: float | None = None):
+    def __init__(self, model: ChainSequences, C: float, seed: int, rho: float | None = None, brute: bool | None = None):
         self.model, self.C, self.passes, self.active, self.longest_cut = model, C, 0, 0, 0.0
         X, K = model.sequences.X, model.shape.n_tags
         self.w = np.zeros(model.dim)
@@ -115,7 +115,8 @@ class ChainFactors:
             rho = float(np.sqrt(np.vdot(data, data) / X.n_rows)) or 1.0
         parts = max(1, K // PART_TAGS)
         self.doubtful = K > 1
-        self._descent = gdmm_chain.Gdmm(model.chains, self.w, C, rho, parts, K <= BRUTE_TAGS, seed)
+        brute = K <= BRUTE_TAGS if brute is None else brute
+        self._descent = gdmm_chain.Gdmm(model.chains, self.w, C, rho, parts, brute, seed)
 
     def run(self) -> None:
         """One pass over the sequences."""
@@ -128,13 +129,16 @@ class ChainFactors:
 
     def look(self) -> tuple[float, list]:
         """As LabelFactors.look."""
-        repaired, linear, _, self.active = self._descent.repair()
-        emissions = self.w[: len(self.w) - len(repaired)]
-        quadratic = float(emissions @ emissions + repaired @ repaired)
+        repaired, linear = self.repaired()
+        quadratic = float(repaired @ repaired)
         scale = min(1.0, linear / quadratic) if quadratic > 0 else 1.0
         lower = scale * linear - 0.5 * scale**2 * quadratic
-        points = (self.w, np.concatenate([emissions, repaired]))
-        return lower, [(self.primal(w), w.copy) for w in points]
+        return lower, [(self.primal(w), w.copy) for w in (self.w, repaired)]
+
+    def repaired(self) -> tuple[np.ndarray, float]:
+        """w with the transitions of pairs that agree with their tokens, and the linear part of its dual value."""
+        transitions, linear, _, self.active = self._descent.repair()
+        return np.concatenate([self.w[: len(self.w) - len(transitions)], transitions]), linear
 
     def primal(self, w) -> float:
         """P(w) by Viterbi's recursion."""
