@@ -52,6 +52,7 @@ struct svmcut_scan_part {
 struct svmcut_scan {
     void (*scan_piece)(Piece&) = nullptr;
     int64_t piece_bytes = default_piece;
+    bool multilabel = false, zero_based = false;
     bool started = false;
     int64_t lines = 0;   /* since the file began */
     int64_t skipped = 0; /* of them, those that hold no row of this set */
@@ -59,14 +60,14 @@ struct svmcut_scan {
     int32_t largest = 0;
     int64_t wanted = 0; /* bytes of an allocation that failed */
     Growing<float> values;
-    Growing<int32_t> indices;
+    Growing<int32_t> indices, label_ids;
     Growing<int64_t> indptr, qids, skips;
     Growing<double> labels, costs;
     std::vector<svmcut_scan_part> parts;
     std::vector<Piece> round;
 
     int64_t bytes() const {
-        return 4 * (values.size() + indices.size()) +
+        return 4 * (values.size() + indices.size() + label_ids.size()) +
                8 * (indptr.size() + qids.size() + labels.size() + costs.size() + skips.size());
     }
 
@@ -127,6 +128,10 @@ struct svmcut_scan {
         if (!add_skips(piece) || !make_room(indptr, more + 1, left) || !make_room(labels, more, left)) return false;
         if (!add_column(qids, piece, &Row::qid, piece.has_qid, int64_t{0}, left)) return false;
         if (!add_column(costs, piece, &Row::cost, piece.has_cost, 1.0, left)) return false;
+        const auto n_labels = static_cast<int64_t>(piece.labels.size());
+        if (n_labels && !make_room(label_ids, n_labels, left)) return false;
+        std::copy(piece.labels.begin(), piece.labels.end(), label_ids.data() + label_ids.size());
+        label_ids.set_size(label_ids.size() + n_labels);
         if (indptr.size() == 0) {
             indptr.data()[0] = 0;
             indptr.set_size(1);
@@ -168,6 +173,8 @@ bool svmcut_scan::next_piece(const char*& p, const char* stop, Piece& piece) con
     piece = Piece{};
     piece.begin = p;
     piece.end = p = end;
+    piece.multilabel = multilabel;
+    piece.zero_based = zero_based;
     return true;
 }
 
@@ -262,6 +269,11 @@ svmcut_scan* svmcut_scan_new(int portable, int64_t piece_bytes) {
     return scan;
 }
 
+void svmcut_scan_multilabel(svmcut_scan* scan, int zero_based) {
+    scan->multilabel = true;
+    scan->zero_based = zero_based != 0;
+}
+
 void svmcut_scan_delete(svmcut_scan* scan) { delete scan; }
 
 int svmcut_scan_feed(svmcut_scan* scan, const char* text, int64_t bytes, int last, int64_t bytes_left, int threads,
@@ -305,6 +317,7 @@ int svmcut_scan_take(svmcut_scan* scan, svmcut_rows* rows) {
     scan->qids.move_out(rows->qids);
     scan->costs.move_out(rows->costs);
     scan->skips.move_out(rows->skips);
+    scan->label_ids.move_out(rows->label_ids);
     rows->n_features = scan->largest;
     scan->largest = 0;
     scan->bytes_seen = 0;

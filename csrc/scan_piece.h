@@ -4,6 +4,9 @@
  *
  *     LABEL [qid:N] [sid:N] [cost:F] INDEX:VALUE ... [# text]
  *
+ * or, for multilabel files, with LABEL,LABEL,... in front, a line that starts with a blank having no label. Indices
+ * start at 1, or at 0 where the piece says so.
+ *
  * Everything is decided here, one token at a time. A Run is a faster reader of the plain tokens in between: it takes
  * any number of features it is sure of and leaves the rest, faults included, to this file. So every Run, the empty one
  * too, gives the same rows and the same refusals.
@@ -46,6 +49,8 @@ struct Piece {
     int64_t lines = 0;
     int32_t largest = 0; /* 1-based */
     bool has_qid = false, has_cost = false;
+    bool multilabel = false, zero_based = false;
+    std::vector<int32_t> labels; /* of multilabel rows, one after the other; Row::label counts them */
     std::vector<Row> rows;
     std::vector<Skip> skips;
     int status = SVMCUT_OK;
@@ -115,8 +120,8 @@ class Lines {
     const char* example(const char* p) {
         row = Row{0.0, 0, 0, 1.0};
         qid_given = sid_given = cost_given = false;
-        p = label(p);
-        int32_t last = 0;
+        p = piece.multilabel ? labels(p) : label(p);
+        int32_t last = piece.zero_based ? -1 : 0;
         while (p) {
             p = past_blanks(p);
             p = run.features(p, last, piece);
@@ -143,6 +148,39 @@ class Lines {
         if (!q || (q < end && !ends_token(*q))) return refuse_label(p);
         row.label = to_double(number);
         return std::isfinite(row.label) ? q : refuse_label(p);
+    }
+
+    /* Labels with commas in between, each perhaps with blanks behind it: "3,17" or "3, 17". None where the line starts
+     * with a blank and a feature. */
+    const char* labels(const char* p) {
+        const auto before = piece.labels.size();
+        while (!(p > line && is_blank(*line) && piece.labels.size() == before && names_feature(p))) {
+            int64_t id = 0;
+            const char* digits = p;
+            for (; p < end && is_digit(*p); ++p)
+                if (id <= largest_index) id = id * 10 + (*p - '0');
+            const bool comma = p < end && *p == ',';
+            if (p == digits || id > largest_index || (p < end && !comma && !ends_token(*p))) return refuse_labels(digits);
+            piece.labels.push_back(static_cast<int32_t>(id));
+            if (!comma) break;
+            p = past_blanks(p + 1);
+        }
+        row.label = static_cast<double>(piece.labels.size() - before);
+        return p;
+    }
+
+    bool names_feature(const char* p) const {
+        return std::memchr(p, ':', static_cast<size_t>(token_end(p) - p)) != nullptr;
+    }
+
+    const char* refuse_labels(const char* token) {
+        const char* stop = token_end(token);
+        if (const void* nul = std::memchr(token, 0, static_cast<size_t>(stop - token))) return refuse_nul(nul);
+        if (names_feature(token))
+            return refuse(token, "%s stands where labels are expected; a line without labels starts with a blank", token,
+                          stop);
+        return refuse(token, "label %s is not a whole number from 0 to 2147483646; expected LABEL,LABEL,...", token,
+                      stop);
     }
 
     const char* feature(const char* token, int32_t& last) {
@@ -221,7 +259,7 @@ class Lines {
         return refuse_number(token, stop, "label");
     }
 
-    const char* refuse_feature(const char* token, int32_t last) {
+    const char* refuse_feature(const char* token, int64_t last) {
         const char* stop = token_end(token);
         if (const void* nul = std::memchr(token, 0, static_cast<size_t>(stop - token))) return refuse_nul(nul);
         const void* found = std::memchr(token, ':', static_cast<size_t>(stop - token));
@@ -234,13 +272,14 @@ class Lines {
             if (index <= largest_index) index = index * 10 + static_cast<uint64_t>(*p - '0');
         if (p < colon || !is_digit(colon[-1]))
             return refuse(token, "feature index %s is not an integer; expected INDEX:VALUE", token, colon);
-        if (*token == '-' || index == 0)
-            return refuse(token, "feature index %s; indices start at 1", token, colon);
+        if (*token == '-' || (index == 0 && !piece.zero_based))
+            return refuse(token, piece.zero_based ? "feature index %s; indices start at 0"
+                                                  : "feature index %s; indices start at 1", token, colon);
         if (index > largest_index)
             return refuse(token, "feature index %s is above the largest, 2147483646", token, colon);
-        if (index <= static_cast<uint64_t>(last)) {
+        if (static_cast<int64_t>(index) <= last) {
             char message[96];
-            const bool again = index == static_cast<uint64_t>(last);
+            const bool again = static_cast<int64_t>(index) == last;
             std::snprintf(message, sizeof message, "feature index %d %s %d; indices must increase within a line",
                           static_cast<int>(index), again ? "repeats" : "follows", static_cast<int>(last));
             return refuse(token, message, token, token);

@@ -28,6 +28,7 @@ typedef struct {
     svmcut_array qids;    /* (n,) int64_t, 0 where a line has none; empty when no line has one */
     svmcut_array costs;   /* (n,) double, 1 where a line has none; empty when no line has one */
     svmcut_array skips;   /* (k, 2) int64_t: row, lines of the file before it that hold no row of this set */
+    svmcut_array label_ids; /* int32_t, all labels of multilabel rows, as many a row as `labels` says; else empty */
     int64_t n_features;
 } svmcut_rows;
 
@@ -44,6 +45,10 @@ enum svmcut_instructions { SVMCUT_FASTEST = 0, SVMCUT_PORTABLE = 1, SVMCUT_AVX2 
 /* piece_bytes: text per unit of parallel work, 0 for the default. Null when there is no memory. */
 svmcut_scan* svmcut_scan_new(int instructions, int64_t piece_bytes);
 void svmcut_scan_delete(svmcut_scan* scan);
+
+/* From here on lines start with LABEL,LABEL,... With zero_based, feature indices of the text start at 0; `indices` are
+ * then one less than the columns. */
+void svmcut_scan_multilabel(svmcut_scan* scan, int zero_based);
 
 /* Reads the whole lines of the text; *used says how many bytes that was. The next call goes on behind them. With `last`
  * set the text ends here and the last line needs no newline. bytes_left estimates what follows (for the size of

@@ -174,3 +174,44 @@ class Sequences:
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class MultilabelExamples:
+    """Rows with sets of labels.
+
+    Attributes
+    ----------
+    X : Csr
+        (n, d) features.
+    names : (K,) int64
+        The labels of the file, increasing.
+    indptr : (n + 1,) int64
+        Row i has the labels names[labels[indptr[i] : indptr[i + 1]]]; a row may have none.
+    labels : (m,) int32
+        Places in ``names``, increasing within a row.
+    source : Source
+        Path and line numbers.
+    """
+
+    X: Csr
+    names: NDArray[np.int64]
+    indptr: NDArray[np.int64]
+    labels: NDArray[np.int32]
+    source: Source
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    def gold(self, start: int = 0, stop: int | None = None) -> NDArray[np.bool_]:
+        """(rows, K) bool, whether row i has label k, of rows start to stop."""
+        bounds = self.indptr[start : None if stop is None else stop + 1]
+        gold = np.zeros((len(bounds) - 1, len(self.names)), bool)
+        gold[np.repeat(np.arange(len(gold)), np.diff(bounds)), self.labels[bounds[0] : bounds[-1]]] = True
+        return gold
+
+    def named(self, names: NDArray[np.int64]) -> MultilabelExamples:
+        """The same rows with labels counted among the given increasing names and those of the file."""
+        union = np.union1d(names, self.names)
+        places = np.searchsorted(union, self.names).astype(np.int32)
+        return MultilabelExamples(self.X, union, self.indptr, places[self.labels], self.source)

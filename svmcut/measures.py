@@ -181,6 +181,55 @@ def sequence_measures(wrong: NDArray, lengths: NDArray) -> SequenceMeasures:
     return SequenceMeasures(len(wrong), int(lengths.sum()), int(wrong.sum()), int((wrong == 0).sum()))
 
 
+class LabelTally:
+    """Counts of predicted label sets, block by block.
+
+    Attributes
+    ----------
+    rows : int
+    """
+
+    CUTOFFS = (1, 3, 5)
+
+    def __init__(self, n_labels: int):
+        self.rows, self._exact, self._top = 0, 0, dict.fromkeys(self.CUTOFFS, 0)
+        self._both, self._right, self._predicted = (np.zeros(n_labels, np.int64) for _ in range(3))
+
+    def add(self, gold: NDArray, predicted: NDArray, scores: NDArray) -> None:
+        """Takes in rows: gold and predicted (rows, K) bool, scores (rows, K) that rank the labels of a row."""
+        self.rows += len(gold)
+        self._exact += int((gold == predicted).all(axis=1).sum())
+        self._both += (gold & predicted).sum(axis=0)
+        self._right += gold.sum(axis=0)
+        self._predicted += predicted.sum(axis=0)
+        # ties are pessimistic: among equal scores the wrong label comes first
+        best = np.lexsort((gold, -scores), axis=1)[:, : max(self.CUTOFFS)]
+        hits = np.take_along_axis(gold, best, axis=1)
+        for k in self.CUTOFFS:
+            self._top[k] += int(hits[:, :k].sum())
+
+    def measures(self) -> dict[str, float]:
+        """Hamming loss, subset accuracy, F1 and precision at k, in percent.
+
+        Notes
+        -----
+        With K labels: the Hamming loss is the share of wrong label decisions, the subset accuracy that of rows whose
+        set is right. Micro F1 counts over all labels; macro F1 is the mean over labels that some row has or is given.
+        Precision at k is the share of right labels among the k that rank first, also where a row has fewer.
+        """
+        wrong = self._right + self._predicted - 2 * self._both
+        counts = self._right + self._predicted
+        met = counts > 0
+        macro = float(np.mean(2 * self._both[met] / counts[met])) if met.any() else 0.0
+        measures = {
+            "hamming_loss": _ratio(float(wrong.sum()), self.rows * len(wrong)),
+            "subset_accuracy": _ratio(self._exact, self.rows),
+            "micro_f1": _ratio(2.0 * float(self._both.sum()), float(counts.sum())),
+            "macro_f1": macro,
+        } | {f"precision@{k}": _ratio(self._top[k], k * self.rows) for k in self.CUTOFFS}
+        return {name: 100.0 * value for name, value in measures.items()}
+
+
 def _ratio(part: float, whole: float) -> float:
     return part / whole if whole else 0.0
 

@@ -180,7 +180,73 @@ class ChainModel:
         return labels
 
 
-Model = LinearModel | KernelModel | ChainModel
+@dataclass(frozen=True, slots=True, eq=False)
+class MultilabelModel:
+    """score(x, y) = sum_k y_k (W[k].x + constant[k]) + sum of the weights of the pairs with both labels on.
+
+    Attributes
+    ----------
+    W : (d, K) float64
+        Weights; a feature's are neighbours.
+    constant : (K,) float64
+        What every example adds to the score of a label.
+    first, second : (P,) int32
+        Places of the labels of each pair, first < second.
+    v : (P,) float64
+        Pair weights.
+    names : (K,) int64
+        The labels, increasing, as in the files.
+    columns : (d,) int32 or None
+        As in LinearModel.
+    """
+
+    W: NDArray[np.float64]
+    constant: NDArray[np.float64]
+    first: NDArray[np.int32]
+    second: NDArray[np.int32]
+    v: NDArray[np.float64]
+    names: NDArray[np.int64]
+    columns: NDArray[np.int32] | None = None
+
+    def pair_weights(self) -> NDArray[np.float64] | None:
+        """(K, K) symmetric with a diagonal of 0; None without pairs."""
+        if not len(self.v):
+            return None
+        pairs = np.zeros((len(self.names), len(self.names)))
+        pairs[self.first, self.second] = pairs[self.second, self.first] = self.v
+        return pairs
+
+    def label_scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
+        """(n, K) float64 scores of every label alone."""
+        from svmcut._native import multilabel
+
+        W = np.vstack([self.W, self.constant])
+        return multilabel.scores(sparse.Rows(renumber(X, self.columns)), multilabel.Weights(W, None, 1.0), threads)
+
+    def decode(self, X: Csr, method: str = "lp", threads: int = 1) -> tuple[NDArray, NDArray, NDArray]:
+        """Predicted sets, label scores, and how many labels the relaxation left at one half.
+
+        Parameters
+        ----------
+        method : {"lp", "icm", "greedy"}
+            The local-polytope relaxation (exact where no label is at one half, always so where all v >= 0) with
+            coordinate ascent from its rounding; coordinate ascent from the labels' own signs; greedy addition.
+
+        Returns
+        -------
+        y : (n, K) bool
+        scores : (n, K) float64
+        halves : (n,) int32
+        """
+        from svmcut._native import multilabel
+
+        scores = self.label_scores(X, threads)
+        weights = multilabel.Weights(np.zeros((0, len(self.names))), self.pair_weights(), 0.0)
+        y, halves = multilabel.decode(scores, weights, method, threads)
+        return y.astype(bool), scores, halves
+
+
+Model = LinearModel | KernelModel | ChainModel | MultilabelModel
 
 
 def renumber(X: Csr, columns: NDArray[np.int32] | None) -> Csr:

@@ -38,6 +38,7 @@ SOLVERS = {
     "newton": ("svmcut.solvers.newton", "Newton"),
     "bcfw": ("svmcut.solvers.bcfw", "Bcfw"),
     "ssg": ("svmcut.solvers.ssg", "Ssg"),
+    "gdmm": ("svmcut.solvers.gdmm", "Gdmm"),
 }
 
 
@@ -270,9 +271,9 @@ class Trainer:
         return LinearModel(weights, 0.0 - constant, self._columns, self.config.kernel, highest, cuts)
 
 
-def make_solver(name: str, seed: int = 0):
-    """The solver of that name, imported now; the seed goes to those that draw at random."""
-    module, cls = SOLVERS[name]
+def make_solver(name: str, seed: int = 0, table: dict[str, tuple[str, str]] = SOLVERS):
+    """The solver of that name in a table, imported now; the seed goes to those that draw at random."""
+    module, cls = table[name]
     solver = getattr(importlib.import_module(module), cls)()
     if hasattr(solver, "seed"):
         solver.seed = seed

@@ -100,7 +100,10 @@ class SequenceTrainer(Trainer):
         config, model = self.config, self.model
         objective = self.objective(cost, example_cost)
         rule = StoppingRule(objective.c * objective.epsilon, config.gap)
-        name = choose_chain(model.shape.n_tags) if config.solver == "auto" else config.solver
+        name = config.solver
+        if name == "auto":
+            orders = (model.shape.transition_order, model.shape.emission_order)
+            name = choose_chain(model.shape.n_tags, orders == (1, 0))
         solver = make_solver(name, config.seed)
         problem = StructuredProblem(model, objective.C, rule)
         if name == "cutting-plane":

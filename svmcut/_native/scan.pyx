@@ -19,7 +19,7 @@ cdef extern from "svmcut.h" nogil:
         void* data
         int64_t length
     ctypedef struct svmcut_rows:
-        svmcut_array values, indices, indptr, labels, qids, costs, skips
+        svmcut_array values, indices, indptr, labels, qids, costs, skips, label_ids
         int64_t n_features
     ctypedef struct svmcut_scan_fault:
         int64_t line, column
@@ -28,6 +28,7 @@ cdef extern from "svmcut.h" nogil:
         pass
     svmcut_scan* svmcut_scan_new(int portable, int64_t piece_bytes)
     void svmcut_scan_delete(svmcut_scan* scan)
+    void svmcut_scan_multilabel(svmcut_scan* scan, int zero_based)
     int svmcut_scan_feed(svmcut_scan* scan, const char* text, int64_t bytes, int last, int64_t bytes_left, int threads,
                          const int* cancel, int64_t* used, svmcut_scan_fault* fault)
     ctypedef struct svmcut_scan_part:
@@ -97,18 +98,27 @@ cdef class Scanner:
         Text per unit of parallel work; 0 for the default.
     force_portable : bool
         Without vector instructions; the arrays and errors do not depend on it.
+    multilabel : bool
+        Lines start with ``LABEL,LABEL,...``; y counts the labels of a row.
+    zero_based : bool
+        Feature indices of a multilabel file start at 0.
     """
 
     cdef svmcut_scan* scan
     cdef readonly str path
     cdef int threads
+    cdef bint zero_based
 
-    def __cinit__(self, str path, *, int threads=1, int64_t piece_bytes=0, bint force_portable=False):
+    def __cinit__(self, str path, *, int threads=1, int64_t piece_bytes=0, bint force_portable=False,
+                  bint multilabel=False, bint zero_based=False):
         self.path = path
         self.threads = threads
         self.scan = svmcut_scan_new(force_portable, piece_bytes)
         if self.scan == NULL:
             raise MemoryError
+        self.zero_based = multilabel and zero_based
+        if multilabel:
+            svmcut_scan_multilabel(self.scan, zero_based)
 
     def __dealloc__(self):
         svmcut_scan_delete(self.scan)
@@ -208,7 +218,7 @@ cdef class Scanner:
         -------
         dict
             values (nnz,) float32, indices (nnz,) int32 0-based, indptr (n + 1,) int64, y (n,) float64, qid (n,) int64 or
-            None, cost (n,) float64 or None, skips (k, 2) int64 as in `svmcut.data.Source`, n_features int.
+            None, cost (n,) float64 or None, skips (k, 2) int64 as in `svmcut.data.Source`, label_ids int32, n_features int.
         """
         cdef svmcut_rows rows
         if svmcut_scan_take(self.scan, &rows) != SVMCUT_OK:
@@ -222,8 +232,12 @@ cdef class Scanner:
             qid=_owned(&rows.qids, _I8),
             cost=_owned(&rows.costs, _F8),
             skips=_owned(&rows.skips, _I8).reshape(-1, 2),
+            label_ids=_owned(&rows.label_ids, _I4),
             n_features=rows.n_features,
         )
+        if self.zero_based:
+            arrays["indices"] += 1
+            arrays["n_features"] += 1
         if not has_qid:
             arrays["qid"] = None
         if not has_cost:

@@ -10,6 +10,7 @@ Examples:
   svmcut classify test.dat model
   svmcut classify test.dat model scores.txt --report report.json
   svmcut classify test.hmm chain tags.txt         one tag a token
+  svmcut classify test.ml sets labels.txt         labels with commas in between
   zcat test.gz | svmcut classify -v 0 - model /dev/stdout
 """
 
@@ -38,7 +39,8 @@ def classify(example_file, model_file, predictions_file, verbosity, labels, beam
 
     PREDICTIONS_FILE gets one line per example (default: svm_predictions): its score, or its tag where the model is one
     of sequences. Accuracy, precision, recall, F1, PRBEP, ROC
-    area and average precision are printed, swapped pairs where the examples have a qid, wrong tags for sequences.
+    area and average precision are printed, swapped pairs where the examples have a qid, wrong tags for sequences; for
+    label sets Hamming loss, subset accuracy, micro and macro F1 and precision at 1, 3 and 5.
     EXAMPLE_FILE may be - for standard input.
     """
     from svmcut.cli.guard import warn

@@ -107,7 +107,15 @@ Examples:
   svmcut classify test.hmm model tags.txt
 """
 
-EPILOGS = {"classification": EPILOG, "sequence": SEQUENCE_EPILOG}
+MULTILABEL_EPILOG = """\b
+Examples:
+  svmcut learn --task multilabel --example-cost 1 train.ml model       labels and their pairs
+  svmcut learn --task multilabel --example-cost 1 --pairs none train.ml model
+  svmcut learn --task multilabel -c 10,100,1000 --validate dev.ml --select micro_f1 train.ml model
+  svmcut classify test.ml model labels.txt
+"""
+
+EPILOGS = {"classification": EPILOG, "sequence": SEQUENCE_EPILOG, "multilabel": MULTILABEL_EPILOG}
 
 
 @click.command(
@@ -133,6 +141,9 @@ def learn(**values):
 
     With --task sequence a line is a token, TAG qid:SEQUENCE INDEX:VALUE ..., tags are integers from 1, and the lines of
     a sequence stand together. Every option of svm_hmm_learn is taken with the same meaning.
+
+    With --task multilabel a line is LABEL,LABEL,... INDEX:VALUE ..., labels are whole numbers from 0, and a line that
+    starts with a blank has none; a first line EXAMPLES FEATURES LABELS says that features are counted from 0.
     """
     from svmcut.cli.training import run
 

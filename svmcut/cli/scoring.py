@@ -16,7 +16,7 @@ from svmcut.errors import ModelError, UsageError
 from svmcut.files.models import read_model
 from svmcut.files.output import check_writable
 from svmcut.measures import classification_measures, ranking_measures, sequence_measures
-from svmcut.models import ChainModel
+from svmcut.models import ChainModel, MultilabelModel
 from svmcut.predict import predict, predict_tags
 
 if TYPE_CHECKING:
@@ -77,6 +77,10 @@ def run_scoring(job: Scoring) -> list[str]:
         say("done.\nReading test examples...")
         if isinstance(model, ChainModel):
             return _run_tagging(job, model, say, began)
+        if isinstance(model, MultilabelModel):
+            from svmcut.cli.multilabel import run_labelling
+
+            return run_labelling(job, model, say, began)
         if job.measures == "sequence":
             message = "no model of sequences; expected one that starts with 'SVM-HMM Version V3.10'"
             raise ModelError(job.model, message, 1, 1)

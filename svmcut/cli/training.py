@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from svmcut.cli import training_report as report
 from svmcut.cli.guard import warn
-from svmcut.cli.options import MEASURES, RANK_MEASURES, Cost, LearnOptions, check, solver_name
+from svmcut.cli.option_checks import check, solver_name
+from svmcut.cli.options import MEASURES, RANK_MEASURES, Cost, LearnOptions
 from svmcut.cli.report import write_report
 from svmcut.errors import UsageError
 from svmcut.files.examples import read_examples
@@ -43,6 +44,8 @@ def run(options: LearnOptions, original: bool = False) -> int:
     kind = Training
     if options.task == "sequence":
         from svmcut.cli.sequences import SequenceTraining as kind
+    elif options.task == "multilabel":
+        from svmcut.cli.multilabel import MultilabelTraining as kind
     kind.check(options)
     targets = model_files(options)
     others = (options.checkpoint, options.report, options.trace, options.alphas, options.select and options.model_file)
@@ -144,6 +147,10 @@ class Training:
     def _say_task(self, outcome: Outcome) -> None:
         """Prints the original's lines that belong to the task alone."""
 
+    def _final_lines(self, outcome: Outcome, cpu_seconds: float) -> list[str]:
+        """The summary of a model."""
+        return report.final_lines(outcome, self.options.algorithm, self.options.slack_norm, cpu_seconds)
+
     def _measure(self, model, examples) -> dict[str, Any]:
         return report.measure(model, examples, self.options)
 
@@ -164,7 +171,7 @@ class Training:
         outcome = self._trainer.fit(*costs, self._observe, state)
         self._seconds["train"] += outcome.seconds
         cpu_seconds = time.process_time() - self._cpu_began
-        for line in report.final_lines(outcome, options.algorithm, options.slack_norm, cpu_seconds):
+        for line in self._final_lines(outcome, cpu_seconds):
             self._say(line)
         if options.algorithm == 4:
             report.out(f"Final number of constraints in cache: {outcome.progress.cuts}")

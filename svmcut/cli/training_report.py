@@ -120,6 +120,8 @@ def measure(model, examples, options) -> dict[str, Any]:
 _COLUMNS = {
     "error_rate": "error", "precision": "prec", "recall": "recall", "f1": "F1", "prbep": "PRBEP", "roc_area": "ROC",
     "average_precision": "AP", "token_error": "tokens", "sequence_error": "sequences",
+    "hamming_loss": "Hamming", "subset_accuracy": "subset", "micro_f1": "micro F1", "macro_f1": "macro F1",
+    "precision@1": "P@1", "precision@3": "P@3", "precision@5": "P@5",
     "swapped_percent": "swapped", "ndcg@1": "NDCG@1", "ndcg@5": "NDCG@5",
     "ndcg@10": "NDCG@10", "map": "MAP",
 }  # fmt: skip
@@ -127,7 +129,8 @@ _COLUMNS = {
 
 def path_table(rows: list[dict[str, Any]], chosen: int | None) -> str:
     """One line a model of a path: objective, training error, and the measures on a validation file if there is one."""
-    error = next(key for key in ("error_rate", "swapped_percent", "token_error") if key in rows[0]["training"])
+    errors = ("error_rate", "swapped_percent", "token_error", "hamming_loss")
+    error = next(key for key in errors if key in rows[0]["training"])
     keys = [key for key in _COLUMNS if key in rows[0].get("validation", ())]
     head = ["C", "objective", "gap", "train " + _COLUMNS[error], *(_COLUMNS[key] for key in keys)]
     table = [head]

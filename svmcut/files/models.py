@@ -17,7 +17,7 @@ from svmcut.data import Csr
 from svmcut.errors import ModelError
 from svmcut.files.output import write_atomically
 from svmcut.kernels import KERNELS, Kernel
-from svmcut.models import ChainModel, KernelModel, LinearModel, Model
+from svmcut.models import ChainModel, KernelModel, LinearModel, Model, MultilabelModel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 VERSION = "SVM-light Version V6.20"
 CHAIN_VERSION = b"SVM-HMM Version V3.10"
+MULTILABEL_VERSION = b"svmcut multilabel model 1"
 _INDEX_LIMIT = 2**31 - 1
 _LINE_LIMIT = 1 << 16
 _FLOAT = re.compile(rb"[ \t]*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?:#.*)?", re.DOTALL)
@@ -53,7 +54,7 @@ def read_model(path: str) -> Model:
 
     Returns
     -------
-    LinearModel, KernelModel or ChainModel
+    LinearModel, KernelModel, ChainModel or MultilabelModel
         Values are rounded to float32, alpha is float64; the support vectors of a linear model are summed to weights.
 
     Raises
@@ -73,6 +74,10 @@ def read_model(path: str) -> Model:
                 from svmcut.files.chain_models import read_chain
 
                 return read_chain(path, first, file)
+            if first.rstrip() == MULTILABEL_VERSION:
+                from svmcut.files.multilabel_models import read_multilabel_model
+
+                return read_multilabel_model(path, file)
             _check_version(path, first)
             return _read_svm_light(path, first, file)
     except OSError as error:
@@ -96,6 +101,10 @@ def write_model(path: str, model: Model) -> None:
             from svmcut.files.chain_models import write_chain
 
             write_chain(path, output, model)
+        elif isinstance(model, MultilabelModel):
+            from svmcut.files.multilabel_models import write_multilabel
+
+            write_multilabel(path, output, model)
         else:
             _write_expansion(path, output, model)
 

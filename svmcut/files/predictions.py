@@ -28,3 +28,9 @@ def write_labels(output: Output, scores: NDArray[np.float64]) -> None:
 def write_tags(output: Output, tags: NDArray[np.int32]) -> None:
     """(tokens,) tags from 0 as the file numbers them, from 1, one a line; no line between sequences."""
     output.write(format_integers(tags.astype(np.int64) + 1))
+
+
+def write_label_sets(output: Output, sets: NDArray[np.bool_], names: NDArray[np.int64]) -> None:
+    """(rows, K) sets as lines of labels with commas in between; a row without labels is an empty line."""
+    lines = [",".join(map(str, names[row].tolist())) for row in sets]
+    output.write(("\n".join(lines) + "\n").encode())

@@ -26,9 +26,14 @@ def choose(n: int, d: int, nnz: int, C: float) -> str:
     return "newton" if least <= C else "dual-cd"
 
 
-def choose_chain(n_tags: int) -> str:
-    """The solver's name for chains of so many tags; measured by benchmarks/sequences.py at 26 and 44 of them.
+MANY_TAGS = 200
 
-    All trainers there decode exactly, O(tokens K^2), and of those bcfw is the fastest.
+
+def choose_chain(n_tags: int, first_order: bool) -> str:
+    """The solver's name for chains of so many tags.
+
+    bcfw is the fastest trainer that decodes exactly, O(tokens K^2) (benchmarks/sequences.py, 26 and 44 tags); from some
+    hundred tags on gdmm, whose passes cost no K^2, is ahead at once and stays so (benchmarks/many_tags.py). Factor by
+    factor only chains of transition order 1 and emission order 0 are trained.
     """
-    return "bcfw"
+    return "gdmm" if first_order and n_tags >= MANY_TAGS else "bcfw"

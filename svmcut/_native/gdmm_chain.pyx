@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# distutils: sources = csrc/gdmm_chain.cc
+"""Thin wrapper of csrc/gdmm_chain.cc; see csrc/gdmm_chain.h."""
+
+import numpy as np
+
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+from svmcut._native.chain cimport Chains, svmcut_chain
+
+
+cdef extern from "gdmm_chain.h" nogil:
+    int SVMCUT_NO_MEMORY
+    ctypedef struct svmcut_gdmm_chain:
+        pass
+    svmcut_gdmm_chain* svmcut_gdmm_chain_new(const svmcut_chain* chain, double C, double rho, int parts, int brute,
+                                             uint64_t seed)
+    void svmcut_gdmm_chain_delete(svmcut_gdmm_chain* state)
+    int svmcut_gdmm_chain_pass(svmcut_gdmm_chain* state, double* w, const int* cancel)
+    int svmcut_gdmm_chain_repair(const svmcut_gdmm_chain* state, double* V2, double* linear, double* residual,
+                                 double* in_use)
+    void svmcut_pair_max(const double* V, int64_t K, int64_t stride, const double* a, const double* b, double rho,
+                         int32_t gold_left, int32_t gold_right, int brute, int32_t* left, int32_t* right,
+                         double* value)
+
+
+cdef class Gdmm:
+    """State of one run; w (dim,) float64, in the layout of the chains, is the caller's and starts at 0."""
+
+    cdef svmcut_gdmm_chain* state
+    cdef Chains chains
+    cdef double[::1] w
+
+    def __cinit__(self, Chains chains, double[::1] w, double C, double rho, int parts, bint brute, uint64_t seed):
+        if w.shape[0] != chains.dim or parts < 1:
+            raise ValueError("w must have the length of the layout, parts be at least 1")
+        if chains.chain.transition_order != 1 or chains.chain.emission_order != 0:
+            raise ValueError("factors are those of transition order 1 and emission order 0")
+        self.chains, self.w = chains, w
+        self.state = svmcut_gdmm_chain_new(&chains.chain, C, rho, parts, brute, seed)
+        if self.state == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        svmcut_gdmm_chain_delete(self.state)
+
+    def run(self):
+        """One pass over the sequences."""
+        cdef int status
+        with nogil:
+            status = svmcut_gdmm_chain_pass(self.state, &self.w[0], NULL)
+        if status == SVMCUT_NO_MEMORY:
+            raise MemoryError
+
+    def repair(self):
+        """V2 (K stride,), the linear part of the dual, the sum of residuals, and how many states are in use."""
+        out = np.empty(self.chains.chain.K * self.chains.chain.stride)
+        cdef double[::1] V2 = out
+        cdef double linear, residual, in_use
+        cdef int status
+        with nogil:
+            status = svmcut_gdmm_chain_repair(self.state, &V2[0], &linear, &residual, &in_use)
+        if status == SVMCUT_NO_MEMORY:
+            raise MemoryError
+        return out, linear, residual, int(in_use)
+
+
+def pair_max(const double[:, ::1] V, const double[::1] a, const double[::1] b, double rho, gold, bint brute):
+    """(left, right, value) of the best pair but the right one; V (K, K), messages a and b (K,)."""
+    cdef int32_t left, right, gold_left = gold[0], gold_right = gold[1]
+    cdef double value
+    svmcut_pair_max(&V[0, 0], V.shape[0], V.shape[1], &a[0], &b[0], rho, gold_left, gold_right, brute, &left, &right,
+                    &value)
+    return left, right, value

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# distutils: sources = csrc/multilabel.cc csrc/gdmm_labels.cc csrc/label_blocks.cc
+"""Thin wrapper of csrc/multilabel.cc, csrc/gdmm_labels.cc and csrc/label_blocks.cc; see csrc/multilabel.h."""
+
+import numpy as np
+
+from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
+
+from svmcut._native.sparse cimport Rows, svmcut_csr
+
+
+cdef extern from "multilabel.h" nogil:
+    int SVMCUT_OK
+    int SVMCUT_NO_MEMORY
+    ctypedef struct svmcut_label_weights:
+        const double* W
+        const double* v
+        int64_t d, K
+        double bias
+    ctypedef struct svmcut_label_sets:
+        const int64_t* indptr
+        const int32_t* labels
+    ctypedef struct svmcut_gdmm_labels:
+        pass
+    int svmcut_label_scores(const svmcut_csr* X, const svmcut_label_weights* model, double* s, int threads)
+    int svmcut_label_relax(const svmcut_csr* X, const svmcut_label_weights* model, const svmcut_label_sets* gold,
+                           double loss, int8_t* doubled, double* hinge, int threads)
+    int svmcut_label_relax_scores(int64_t n, const double* s, const svmcut_label_weights* model,
+                                  const svmcut_label_sets* gold, double loss, int8_t* doubled, double* hinge,
+                                  int threads)
+    int svmcut_label_together(int64_t n, int64_t K, const double* v, const int8_t* doubled,
+                              const svmcut_label_sets* gold, double* out)
+    void svmcut_label_adjoint(const svmcut_csr* X, const int64_t* rows, int64_t count, const double* coef, int64_t K,
+                              double bias, double* W)
+    int svmcut_label_decode(int64_t n, const double* s, const svmcut_label_weights* model, int method, int8_t* y,
+                            int32_t* halves, int threads)
+    ctypedef struct svmcut_label_blocks:
+        pass
+    svmcut_label_blocks* svmcut_label_blocks_new(const svmcut_csr* X, const svmcut_label_sets* gold, int64_t K,
+                                                 double bias, int pairs, double C, uint64_t seed)
+    void svmcut_label_blocks_delete(svmcut_label_blocks* run)
+    int svmcut_label_bcfw(svmcut_label_blocks* run, double* W, double* v, double* loss)
+    int svmcut_label_ssg(svmcut_label_blocks* run, double* z, double* zv, double* weighted, double* weighted_v,
+                         double* loss)
+    svmcut_gdmm_labels* svmcut_gdmm_labels_new(const svmcut_csr* X, const svmcut_label_sets* gold, int64_t K,
+                                               double bias, double C, double rho, uint64_t seed)
+    void svmcut_gdmm_labels_delete(svmcut_gdmm_labels* state)
+    int svmcut_gdmm_labels_pass(svmcut_gdmm_labels* state, double* W, double* v, int pairs, int sweeps, int parts,
+                                const int* cancel)
+    int svmcut_gdmm_labels_repair(const svmcut_gdmm_labels* state, double* v2, double* linear, int64_t* active,
+                                  double* residual)
+
+METHODS = {"lp": 0, "icm": 1, "greedy": 2}
+
+
+cdef class Weights:
+    """Weights of K labels: W (d + (bias != 0), K) and v (K, K) symmetric or None, float64."""
+
+    cdef const double[:, ::1] W
+    cdef const double[:, ::1] v
+    cdef svmcut_label_weights weights
+
+    def __init__(self, const double[:, ::1] W, const double[:, ::1] v, double bias):
+        cdef int64_t K = W.shape[1]
+        if W.shape[0] < (bias != 0) or (v is not None and (v.shape[0] != K or v.shape[1] != K)):
+            raise ValueError("W must have a row for the constant feature, v one row and column for each label")
+        self.W, self.v = W, v
+        self.weights.W = &W[0, 0] if W.shape[0] and K else NULL
+        self.weights.v = &v[0, 0] if v is not None and K else NULL
+        self.weights.d = W.shape[0] - (bias != 0)
+        self.weights.K = K
+        self.weights.bias = bias
+
+
+cdef class Sets:
+    """Label sets of n rows: indptr (n + 1,) int64, labels int32."""
+
+    cdef const int64_t[::1] indptr
+    cdef const int32_t[::1] labels
+    cdef svmcut_label_sets sets
+
+    def __init__(self, const int64_t[::1] indptr, const int32_t[::1] labels):
+        self.indptr, self.labels = indptr, labels
+        self.sets.indptr = &indptr[0]
+        self.sets.labels = &labels[0] if labels.shape[0] else NULL
+
+
+def _check(int status):
+    if status == SVMCUT_NO_MEMORY:
+        raise MemoryError
+
+
+def scores(Rows X, Weights model, int threads):
+    """(n, K) float64 scores of every label alone."""
+    out = np.empty((X.csr.n_rows, model.weights.K))
+    cdef double[:, ::1] s = out
+    cdef int status
+    if out.size == 0:
+        return out
+    with nogil:
+        status = svmcut_label_scores(&X.csr, &model.weights, &s[0, 0], threads)
+    _check(status)
+    return out
+
+
+def relax(Rows X, Weights model, Sets gold, double loss, int threads):
+    """Doubled maximisers (n, K) int8 and hinge (n,) float64; gold None for plain decoding."""
+    doubled, hinge = np.zeros((X.csr.n_rows, model.weights.K), np.int8), np.zeros(X.csr.n_rows)
+    cdef int8_t[:, ::1] p = doubled
+    cdef double[::1] h = hinge
+    cdef int status
+    cdef const svmcut_label_sets* sets = NULL
+    if doubled.size == 0:
+        return doubled, hinge
+    if gold is not None:
+        if gold.indptr.shape[0] != X.csr.n_rows + 1:
+            raise ValueError("gold must have one set a row")
+        sets = &gold.sets
+    with nogil:
+        status = svmcut_label_relax(&X.csr, &model.weights, sets, loss, &p[0, 0], &h[0], threads)
+    _check(status)
+    return doubled, hinge
+
+
+def relax_scores(const double[:, ::1] s, const double[:, ::1] v, Sets gold, int threads):
+    """Loss-augmented maximisers (n, K) int8, hinge (n,) and sum_n (q - gold q) (K, K), upper part, of scores s (n, K)."""
+    cdef int64_t n = s.shape[0], K = s.shape[1]
+    doubled, hinge, pairs = np.zeros((n, K), np.int8), np.zeros(n), np.zeros((K, K))
+    if n == 0 or K == 0:
+        return doubled, hinge, pairs
+    if gold.indptr.shape[0] != n + 1 or (v is not None and (v.shape[0] != K or v.shape[1] != K)):
+        raise ValueError("gold must have one set a row, v one row and column for each label")
+    cdef int8_t[:, ::1] p = doubled
+    cdef double[::1] h = hinge
+    cdef double[:, ::1] out = pairs
+    cdef svmcut_label_weights weights
+    cdef int status
+    weights.W = NULL
+    weights.v = &v[0, 0] if v is not None else NULL
+    weights.d, weights.K, weights.bias = 0, K, 0
+    with nogil:
+        status = svmcut_label_relax_scores(n, &s[0, 0], &weights, &gold.sets, 1.0, &p[0, 0], &h[0], threads)
+        if status == SVMCUT_OK and weights.v != NULL:
+            status = svmcut_label_together(n, K, weights.v, &p[0, 0], &gold.sets, &out[0, 0])
+    _check(status)
+    return doubled, hinge, pairs
+
+
+def adjoint(Rows X, const int64_t[::1] rows, const double[:, ::1] coef, double bias, double[:, ::1] W):
+    """W (d + (bias != 0), K) += the sum over the rows of coef[r] times (x, bias)."""
+    cdef int64_t count = rows.shape[0], K = coef.shape[1]
+    if coef.shape[0] != count or W.shape[1] != K or W.shape[0] != X.csr.n_features + (bias != 0):
+        raise ValueError("coef needs a row for every row, W one for every feature")
+    if count and K:
+        with nogil:
+            svmcut_label_adjoint(&X.csr, &rows[0], count, &coef[0, 0], K, bias, &W[0, 0])
+
+
+def decode(const double[:, ::1] s, Weights model, str method, int threads):
+    """y (n, K) int8 in {0, 1} and halves (n,) int32 for label scores s (n, K)."""
+    cdef int64_t n = s.shape[0]
+    if s.shape[1] != model.weights.K:
+        raise ValueError("s must have one column a label")
+    out, half = np.zeros((n, model.weights.K), np.int8), np.zeros(n, np.int32)
+    cdef int8_t[:, ::1] y = out
+    cdef int32_t[::1] h = half
+    cdef int code = METHODS[method], status
+    if out.size == 0:
+        return out, half
+    with nogil:
+        status = svmcut_label_decode(n, &s[0, 0], &model.weights, code, &y[0, 0], &h[0], threads)
+    _check(status)
+    return out, half
+
+
+cdef class Blocks:
+    """Examples visited one at a time; see csrc/label_blocks.cc. W (d + (bias != 0), K) and v (K, K) start at 0."""
+
+    cdef svmcut_label_blocks* state
+    cdef Rows X
+    cdef Sets gold
+    cdef int64_t K, rows
+
+    def __cinit__(self, Rows X, Sets gold, int64_t K, double bias, bint pairs, double C, uint64_t seed):
+        if gold.indptr.shape[0] != X.csr.n_rows + 1 or K < 1:
+            raise ValueError("gold must have one set a row, and there must be a label")
+        self.X, self.gold, self.K, self.rows = X, gold, K, X.csr.n_features + (bias != 0)
+        self.state = svmcut_label_blocks_new(&X.csr, &gold.sets, K, bias, pairs, C, seed)
+        if self.state == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        svmcut_label_blocks_delete(self.state)
+
+    cdef _check_shapes(self, double[:, ::1] W, double[:, ::1] v):
+        if W.shape[0] != self.rows or W.shape[1] != self.K or v.shape[0] != self.K or v.shape[1] != self.K:
+            raise ValueError("W needs a row for every feature, v one row and column for each label")
+
+    def bcfw(self, double[:, ::1] W, double[:, ::1] v):
+        """One pass of Frank-Wolfe steps; the linear part of the dual."""
+        cdef double loss
+        cdef int status
+        self._check_shapes(W, v)
+        with nogil:
+            status = svmcut_label_bcfw(self.state, &W[0, 0], &v[0, 0], &loss)
+        _check(status)
+        return loss
+
+    def ssg(self, double[:, ::1] z, double[:, ::1] zv, double[:, ::1] weighted, double[:, ::1] weighted_v):
+        """One pass of subgradients; the wrong labels of its argmaxes."""
+        cdef double loss = 0
+        cdef int status
+        self._check_shapes(z, zv)
+        self._check_shapes(weighted, weighted_v)
+        with nogil:
+            status = svmcut_label_ssg(self.state, &z[0, 0], &zv[0, 0], &weighted[0, 0], &weighted_v[0, 0],
+                                      &loss)
+        _check(status)
+        return loss
+
+
+cdef class Gdmm:
+    """State of one run; W (d + (bias != 0), K) and v (K, K) are the caller's and start at 0."""
+
+    cdef svmcut_gdmm_labels* state
+    cdef Rows X
+    cdef Sets gold
+    cdef double[:, ::1] W
+    cdef double[:, ::1] v
+
+    def __cinit__(self, Rows X, Sets gold, double[:, ::1] W, double[:, ::1] v, double bias, double C, double rho,
+                  uint64_t seed):
+        cdef int64_t K = W.shape[1]
+        if W.shape[0] != X.csr.n_features + (bias != 0) or v.shape[0] != K or v.shape[1] != K:
+            raise ValueError("W needs a row for every feature, v one row and column for each label")
+        if gold.indptr.shape[0] != X.csr.n_rows + 1:
+            raise ValueError("gold must have one set a row")
+        self.X, self.gold, self.W, self.v = X, gold, W, v
+        self.state = svmcut_gdmm_labels_new(&X.csr, &gold.sets, K, bias, C, rho, seed)
+        if self.state == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        svmcut_gdmm_labels_delete(self.state)
+
+    def run(self, bint pairs, int sweeps=2, int parts=1):
+        """One pass over the examples."""
+        cdef int status
+        with nogil:
+            status = svmcut_gdmm_labels_pass(self.state, &self.W[0, 0], &self.v[0, 0], pairs, sweeps, parts, NULL)
+        _check(status)
+
+    def repair(self):
+        """v2 (K, K), sum |alpha|, pair factors in use and the sum of residuals."""
+        out = np.empty((self.v.shape[0], self.v.shape[1]))
+        cdef double[:, ::1] v2 = out
+        cdef double linear, residual
+        cdef int64_t active
+        cdef int status
+        with nogil:
+            status = svmcut_gdmm_labels_repair(self.state, &v2[0, 0], &linear, &active, &residual)
+        _check(status)
+        return out, linear, active, residual

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Multilabel example files: LIBSVM's ``LABEL,LABEL,... INDEX:VALUE ...`` and the extreme-classification repository's.
+
+A line that starts with a blank has no label; a blank after a comma is taken as well. The repository's files open with a
+line of three whole numbers, ``EXAMPLES FEATURES LABELS``, and count features and labels from 0.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from svmcut._native.scan import Scanner
+from svmcut.data import Csr, MultilabelExamples, Source
+from svmcut.errors import DataError
+from svmcut.files.examples import (
+    BLOCK_BYTES,
+    THREAD_BLOCK_BYTES,
+    _check_memory,
+    _feed,
+    _opened,
+    _Text,
+    _too_little,
+)
+
+_HEADER = re.compile(rb"\xef?\xbb?\xbf?[ \t]*(\d{1,18})[ \t]+(\d{1,18})[ \t]+(\d{1,18})[ \t]*\r?(?:\n|$)")
+
+
+def read_multilabel(path: str, *, threads: int = 1, max_memory: float | None = None) -> MultilabelExamples:
+    """All examples of a multilabel file.
+
+    Parameters
+    ----------
+    path : str
+        A file or pipe, plain or gzip by content; ``-`` for standard input.
+    threads : int
+        How many scan at once. The result and the error do not depend on it.
+    max_memory : float, optional
+        In MB (10^6 bytes), for the arrays returned.
+
+    Returns
+    -------
+    MultilabelExamples
+        n_features is what a header announces, else the largest index of the file.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, has no examples, a line is not as it should be, a label stands twice in a line, or the
+        file holds other counts than its header announces.
+    MemoryLimitError
+        The arrays take more than max_memory, or more than the system gives.
+    """
+    block_bytes = BLOCK_BYTES if threads <= 1 else THREAD_BLOCK_BYTES * threads
+    with _opened(path) as text:
+        start = _Start(text)
+        scanner = Scanner(path, threads=threads, multilabel=True, zero_based=start.header is not None)
+        try:
+            for _ in _feed(scanner, start, block_bytes):
+                _check_memory(scanner, start, max_memory)
+            rows = scanner.take()
+        except MemoryError:
+            raise _too_little(f"{path}: reading it", max(scanner.nbytes, block_bytes)) from None
+    X = Csr(rows["values"], rows["indices"], rows["indptr"], rows["n_features"])
+    source = Source(path, rows["skips"])
+    if not X.n_rows:
+        raise DataError(path, "no examples")
+    indptr = np.concatenate([[0], np.cumsum(rows["y"])]).astype(np.int64)
+    ids = _sorted_rows(rows["label_ids"], indptr, source)
+    if start.header is not None:
+        X = _as_announced(X, ids, indptr, start.header, source)
+    names, places = np.unique(ids, return_inverse=True)
+    return MultilabelExamples(X, names.astype(np.int64), indptr, places.astype(np.int32), source)
+
+
+def _sorted_rows(ids, indptr, source: Source):
+    """The labels of every row in increasing order; refuses one that stands twice."""
+    row = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    ids = ids[np.lexsort((ids, row))]
+    twice = np.flatnonzero((ids[1:] == ids[:-1]) & (row[1:] == row[:-1]))
+    if len(twice):
+        k = int(twice[0])
+        raise DataError(source.path, f"label {ids[k]} stands twice", source.line_of(int(row[k])))
+    return ids
+
+
+def _as_announced(X: Csr, ids, indptr, header: tuple[int, int, int], source: Source) -> Csr:
+    """X with the number of features the header announces; refuses counts that differ."""
+    n, d, K = header
+    if X.n_rows != n:
+        raise DataError(source.path, f"the header announces {n} examples, and the file holds {X.n_rows}", 1)
+    if X.n_features > d:
+        row = int(np.searchsorted(X.indptr, int(np.argmax(X.indices >= d)), side="right")) - 1
+        message = f"feature index of {d} or more; the header announces {d} features, counted from 0"
+        raise DataError(source.path, message, source.line_of(row))
+    if len(ids) and ids.max() >= K:
+        k = int(np.argmax(ids >= K))
+        row = int(np.searchsorted(indptr, k, side="right")) - 1
+        message = f"label {ids[k]}; the header announces {K} labels, counted from 0"
+        raise DataError(source.path, message, source.line_of(row))
+    return Csr(X.data, X.indices, X.indptr, d)
+
+
+class _Start:
+    """A text whose first line is looked at; a header becomes a comment line, so that line numbers stay.
+
+    Attributes
+    ----------
+    header : tuple of int or None
+        Examples, features, labels.
+    """
+
+    def __init__(self, text: _Text):
+        self._text, self._head = text, bytearray()
+        while b"\n" not in self._head and len(self._head) < 256:
+            piece = bytearray(256)
+            count = text.readinto(memoryview(piece))
+            if count == 0:
+                break
+            self._head += piece[:count]
+        found = _HEADER.match(self._head)
+        self.header = tuple(map(int, found.groups())) if found else None
+        if found:
+            self._head[: found.start(1) + 1] = b"#" * (found.start(1) + 1)
+
+    @property
+    def position(self) -> int:
+        return self._text.position
+
+    def bytes_left(self) -> int:
+        left = self._text.bytes_left()
+        return left + len(self._head) if left >= 0 else left
+
+    def readinto(self, view: memoryview) -> int:
+        """Fills the front of the view; 0 at the end."""
+        if not self._head:
+            return self._text.readinto(view)
+        count = min(len(self._head), len(view))
+        view[:count] = self._head[:count]
+        del self._head[:count]
+        return count

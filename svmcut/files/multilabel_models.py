@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Model files of label sets, a plain-text format of our own; docs/formats.md shows one.
+
+Five header lines, then a line of weights for every label and one of its pairs with later labels:
+
+    svmcut multilabel model 1
+    K # number of labels
+    d # number of features
+    1 # constant feature
+    LABEL LABEL ... # labels
+    constant index:value ... #          K lines
+    label place:value ... #             K lines, places counted from 1
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+
+from svmcut._native.text import format_pairs
+from svmcut.errors import ModelError
+from svmcut.files.models import MULTILABEL_VERSION, parse_lines
+from svmcut.models import MultilabelModel
+
+if TYPE_CHECKING:
+    from svmcut.files.output import Output
+
+_HEADER_LINES = 5
+_LARGEST_INDEX = 2**31 - 2
+
+
+def write_multilabel(path: str, output: Output, model: MultilabelModel) -> None:
+    """Write a model; weights are rounded to float32, the constants keep all digits.
+
+    Raises
+    ------
+    ModelError
+        When a weight is not finite in the precision of the file.
+    """
+    with np.errstate(over="ignore"):
+        W, v = model.W.astype(np.float32), model.v.astype(np.float32)
+    if not (np.isfinite(W).all() and np.isfinite(v).all() and np.isfinite(model.constant).all()):
+        raise ModelError(path, "not written: a weight is not finite in single precision; scale the features")
+    columns = np.arange(len(W), dtype=np.int32) if model.columns is None else model.columns
+    d = int(columns[-1]) + 1 if len(columns) else 0
+    names = model.names.tolist()
+    head = [
+        MULTILABEL_VERSION.decode(), f"{len(names)} # number of labels", f"{d} # number of features",
+        "1 # constant feature", " ".join(map(str, names)) + " # labels",
+    ]  # fmt: skip
+    output.write(("\n".join(head) + "\n").encode())
+    for k, constant in enumerate(model.constant.tolist()):
+        used = np.flatnonzero(W[:, k])
+        line = format_pairs(columns[used], np.ascontiguousarray(W[used, k]))
+        output.write(f"{constant:.17g} ".encode() + line + b"#\n")
+    order = np.lexsort((model.second, model.first))
+    first, second, v = model.first[order], model.second[order], v[order]
+    bounds = np.searchsorted(first, np.arange(len(names) + 1))
+    for k, name in enumerate(names):
+        row = slice(bounds[k], bounds[k + 1])
+        output.write(f"{name} ".encode() + format_pairs(second[row], v[row]) + b"#\n")
+
+
+def read_multilabel_model(path: str, file: BinaryIO) -> MultilabelModel:
+    """The rest of a model whose first line has been read.
+
+    Raises
+    ------
+    ModelError
+        With line and column: a header line that is not as it should be, a file cut short or with more lines than it
+        announces, indices that do not increase, numbers that are not finite.
+    """
+    text = file.read()
+    head = text.split(b"\n", _HEADER_LINES - 1)
+    if len(head) < _HEADER_LINES:
+        raise ModelError(path, "the file ends in the header; it was cut short", len(head) + 1)
+    body = head.pop()
+    K, d = _count(path, head, 2, "labels", _LARGEST_INDEX), _count(path, head, 3, "features", _LARGEST_INDEX + 1)
+    _count(path, head, 4, "constant features", 1)
+    names = _names(path, head[3], K)
+    split = _end_of_line(body, K)
+    constant, indptr, indices, values = parse_lines(path, body[:split], K, d, _HEADER_LINES + 1)
+    labels, starts, places, v = parse_lines(path, body[split:], K, K, _HEADER_LINES + 1 + K)
+    first = np.repeat(np.arange(K, dtype=np.int32), np.diff(starts))
+    wrong = labels != names
+    if wrong.any():
+        line = _HEADER_LINES + 1 + K + int(np.argmax(wrong))
+        raise ModelError(path, "label does not stand at this place of line 5", line, 1)
+    if (places <= first).any():
+        line = _HEADER_LINES + 1 + K + int(first[np.argmax(places <= first)])
+        raise ModelError(path, "pairs name the place of a later label", line)
+    columns = None
+    if d > 2 * (len(text) + 100):
+        columns, indices = np.unique(indices, return_inverse=True)
+        d = len(columns)
+    W = np.zeros((d, K))
+    W[indices, np.repeat(np.arange(K), np.diff(indptr))] = values
+    return MultilabelModel(W, constant, first, places, v.astype(np.float64), names, columns)
+
+
+def _count(path: str, head: list[bytes], line: int, what: str, most: int) -> int:
+    words = head[line - 2].split(b"#")[0].split()
+    if len(words) != 1 or not words[0].isdigit() or int(words[0]) > most:
+        raise ModelError(path, f"expected the number of {what}, at most {most}", line, 1)
+    return int(words[0])
+
+
+def _names(path: str, line: bytes, K: int) -> np.ndarray:
+    words = line.split(b"#")[0].split()
+    if len(words) != K or not all(word.isdigit() and len(word) < 11 for word in words):
+        raise ModelError(path, f"expected {K} labels", 5, 1)
+    names = np.array([int(word) for word in words], np.int64)
+    if (np.diff(names) <= 0).any():
+        raise ModelError(path, "labels must increase", 5, 1)
+    return names
+
+
+def _end_of_line(text: bytes, lines: int) -> int:
+    """The byte behind so many lines; the end of the text where there are fewer."""
+    at = 0
+    for _ in range(lines):
+        at = text.find(b"\n", at) + 1
+        if not at:
+            return len(text)
+    return at

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Greedy direction method of multipliers for structured outputs.
+
+    problem      min_w  P(w) = 1/2 |w|^2 + C sum_n H_n(w),   H_n relaxed to the local polytope
+    its dual     min G(alpha) over a shifted simplex for every factor, subject to M_jf alpha_f = alpha_j: pairs agree
+                 with the nodes they join
+    update       augmented Lagrangian with weight rho; a factor at a time is moved to its minimum over the few states in
+                 use and the one its maximisation oracle names; multipliers follow the residual
+    certificate  pairs are repaired to agree with their nodes, which makes a feasible dual point; P by the argmax of the
+                 model (Viterbi; the roof dual)
+
+No structured argmax is called between looks at the gap, and a look is due when the passes have grown by a fifth.
+
+Yen, Huang, Zhong, Zhang, Dhillon and Ravikumar, NIPS 2016, Algorithms 1 and 4, section 3.2.
+
+Deviations from the paper: the sign of the loss in equation (10) (the printed one learns nothing); eta = 1; the best
+model by P is returned, not the last; a bound that is valid while factors disagree.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import numpy as np
+
+from svmcut._native import gdmm_chain, multilabel, sparse
+from svmcut.solvers.protocol import Progress, Stall
+from svmcut.structured.chain import ChainSequences
+from svmcut.structured.multilabel import LabelSets
+from svmcut.structured.protocol import StructuredProblem
+
+NODE_PASSES = 10  # before pairs enter: while nodes alone are far off, pairs answer errors that would go anyway
+RHO = 0.3  # label sets: rho as a part of the length of an example; for chains it is that length
+BRUTE_TAGS = 64  # up to here all pairs of tags are read, which is faster than keeping them in order
+PART_TAGS = 100  # tags tried for a token at a visit
+LOOK_ENTRIES = 20_000  # pairs of tags in a Viterbi step that take as long as a visit of a token
+
+
+class LabelFactors:
+    """The state of a run on label sets.
+
+    Attributes
+    ----------
+    W, v : (rows, K), (K, K) float64
+        The iterate.
+    active : int
+        Pair factors in use, as of the last look.
+    doubtful : bool
+        Whether a part may be wrong at all.
+    """
+
+    def __init__(self, model: LabelSets, C: float, seed: int, rho: float | None = None):
+        self.model, self.C, self.passes = model, C, 0
+        self.W, self.v = np.zeros((model.n_rows, model.n_labels)), np.zeros((model.n_labels, model.n_labels))
+        squares = np.empty(model.n_samples)
+        sparse.row_norms(model.rows, squares)
+        if rho is None:
+            rho = RHO * float(np.sqrt(np.mean(squares) + model.bias**2)) or RHO
+        self.doubtful = True
+        self._descent = multilabel.Gdmm(model.rows, model.sets, self.W, self.v, model.bias, C, rho, seed)
+        self.active = 0
+
+    def run(self) -> None:
+        """One pass over the samples."""
+        self._descent.run(self.model.pairs and self.passes >= NODE_PASSES)
+        self.passes += 1
+
+    def due(self) -> int:
+        """The pass of the next look."""
+        return max(self.passes + 1, int(1.2 * self.passes))
+
+    def look(self) -> tuple[float, list]:
+        """A lower bound of P, and candidates (P, a function that gives w)."""
+        repaired, linear, self.active, residual = self._descent.repair()
+        squared = float(np.vdot(self.W, self.W))
+        quadratic = squared + (0.5 * float(np.vdot(repaired, repaired)) if self.model.pairs else 0.0)
+        # alpha scaled down is feasible too: the best multiple
+        scale = min(1.0, linear / quadratic) if quadratic > 0 else 1.0
+        lower = scale * linear - 0.5 * scale**2 * quadratic
+        if not self.model.pairs:
+            return lower, [self._candidate(None)]
+        # While factors disagree their weights are far from any use, and their argmax is dear.
+        scatter = residual / (self.C * self.model.n_samples)
+        weights = [None] if scatter > 0.03 or not self.active else [self.v]
+        if self.active and scatter < 1e-3:
+            weights.append(repaired)
+        return lower, [self._candidate(v) for v in weights]
+
+    def _candidate(self, v):
+        return self.model.primal(self.W, v, self.C), lambda: self.model.join(self.W, v)
+
+
+class ChainFactors:
+    """The state of a run on chains of transition order 1 and emission order 0.
+
+    Attributes
+    ----------
+    w : (dim,) float64
+        The iterate.
+    active : int
+        States of tokens and pairs in use, as of the last look.
+    doubtful : bool
+        As in LabelFactors.
+    longest_cut : float
+        Length of the longest sum of Psi(right) - Psi(labelling) met.
+    """
+
+    def __init__(self, model: ChainSequences, C: float, seed: int, rho: float | None = None, brute: bool | None = None):
+        self.model, self.C, self.passes, self.active, self.longest_cut = model, C, 0, 0, 0.0
+        X, K = model.sequences.X, model.shape.n_tags
+        self.w = np.zeros(model.dim)
+        if rho is None:
+            data = X.data[X.indptr[0] : X.indptr[-1]]
+            rho = float(np.sqrt(np.vdot(data, data) / X.n_rows)) or 1.0
+        parts = max(1, K // PART_TAGS)
+        self.doubtful = K > 1
+        brute = K <= BRUTE_TAGS if brute is None else brute
+        self._descent = gdmm_chain.Gdmm(model.chains, self.w, C, rho, parts, brute, seed)
+
+    def run(self) -> None:
+        """One pass over the sequences."""
+        self._descent.run()
+        self.passes += 1
+
+    def due(self) -> int:
+        """The pass of the next look, which costs tokens K^2 where a pass costs neither."""
+        return max(self.passes + 1 + self.model.shape.n_tags**2 // LOOK_ENTRIES, int(1.2 * self.passes))
+
+    def look(self) -> tuple[float, list]:
+        """As LabelFactors.look."""
+        repaired, linear = self.repaired()
+        quadratic = float(repaired @ repaired)
+        scale = min(1.0, linear / quadratic) if quadratic > 0 else 1.0
+        lower = scale * linear - 0.5 * scale**2 * quadratic
+        return lower, [(self.primal(w), w.copy) for w in (self.w, repaired)]
+
+    def repaired(self) -> tuple[np.ndarray, float]:
+        """w with the transitions of pairs that agree with their tokens, and the linear part of its dual value."""
+        transitions, linear, _, self.active = self._descent.repair()
+        return np.concatenate([self.w[: len(self.w) - len(transitions)], transitions]), linear
+
+    def primal(self, w) -> float:
+        """P(w) by Viterbi's recursion."""
+        found = self.model.separate(w)
+        self.longest_cut = max(self.longest_cut, float(np.linalg.norm(self.model.joint(found.labels))))
+        return 0.5 * float(w @ w) + self.C * float(found.slacks.sum())
+
+
+class Gdmm:
+    """Greedy direction method of multipliers over label sets or chains.
+
+    Parameters
+    ----------
+    seed : int
+        Of the order of the visits.
+    rho : float or None
+        Weight of the disagreement of factors; None for a share of the mean length of an example.
+    """
+
+    name = "gdmm"
+
+    # After a run on chains, longest_cut is the length of the longest sum of psi_n met.
+
+    def __init__(self, seed: int = 0, rho: float | None = None):
+        self.seed, self.rho = seed, rho
+
+    def steps(self, problem: StructuredProblem, start=None) -> Iterator[Progress]:
+        """Yields after every look at the gap; iteration counts the passes."""
+        model, stop, began = problem.model, problem.stop, time.perf_counter()
+        kind = LabelFactors if isinstance(model, LabelSets) else ChainFactors
+        run = kind(model, problem.C, self.seed, self.rho)
+        best = np.zeros(model.dim)
+        primal, lower, stall = problem.C * len(model.gold) * run.doubtful, 0.0, Stall(40)  # at 0 every part is wrong
+        while True:
+            self.longest_cut = getattr(run, "longest_cut", 0.0)
+            ends = stop.met(primal, lower) or stall.update(primal - lower)
+            yield Progress(
+                max(1, run.passes), float(run.passes), primal, lower, primal - lower, time.perf_counter() - began,
+                lambda w=best: w, support=run.active,
+            )  # fmt: skip
+            if ends:
+                return
+            due = run.due()
+            while run.passes < due:
+                run.run()
+            bound, found = run.look()
+            lower = max(lower, bound)
+            value, weights = min(found, key=lambda candidate: candidate[0])
+            if value < primal:
+                primal, best = value, weights()

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The space of label sets: weights on one side, scores of labels and weights of pairs on the other.
+
+    scores(w) = (W[k].(x_n, bias) for every row n and label k, v)        adjoint its transpose
+
+The relaxed argmax needs no more than these, so a machine of label sets is a convex risk of scores like any other.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from svmcut._native import multilabel
+from svmcut.spaces.linear import LinearSpace
+
+
+class LabelSpace(LinearSpace):
+    """Scores of the labels of rows.
+
+    Parameters
+    ----------
+    X : Csr
+        (n, d)
+    n_labels, n_pairs : int
+        K, and the pair weights behind those of the labels.
+    bias : float
+    threads : int
+    """
+
+    def __init__(self, X, n_labels: int, n_pairs: int, bias: float = 0.0, threads: int = 1):
+        super().__init__(X, bias, threads)
+        self._shape = (self.dim, n_labels)
+        self._n_weights = self.dim * n_labels
+        self.dim = self._n_weights + n_pairs
+
+    def scores(self, w):
+        """(n K + pairs,); O(nonzeros K)."""
+        W = np.ascontiguousarray(w[: self._n_weights]).reshape(self._shape)
+        nodes = multilabel.scores(self.rows, multilabel.Weights(W, None, self.bias), self.threads)
+        return np.concatenate([nodes.ravel(), w[self._n_weights :]])
+
+    def adjoint(self, coef):
+        """(dim,); O(n K), and K times the nonzeros of rows with a coefficient."""
+        n = self.X.n_rows
+        nodes = np.ascontiguousarray(coef[: n * self._shape[1]]).reshape(n, self._shape[1])
+        used = np.flatnonzero(nodes.any(axis=1))
+        W = np.zeros(self._shape)
+        multilabel.adjoint(self.rows, used, nodes[used], self.bias, W)
+        return np.concatenate([W.ravel(), coef[nodes.size :]])

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sets of labels with pair weights: the StructuredModel over them.
+
+    w.Psi(x, y) = sum_k y_k W[k].(x, bias) + sum_{k<l} v[k,l] y_k y_l,   y in {0, 1}^K,   Delta = wrong labels
+
+The argmax is over the local polytope (structured hinge with its linear-programming relaxation, an upper bound of the
+hinge that is exact where no label is at one half, as with v >= 0). Its corners are half-integral, so a labelling
+is one number a label: 0 off, 2 on, and 1 + 4 m at one half, where bit r of m says that the pair with the r-th label at
+one half is on by one half (it is off where v is not positive).
+
+w holds W row by row, K neighbours a feature and the constant feature last, then v[0,1], v[0,2], ..., v[K-2,K-1].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from svmcut._native import multilabel, sparse
+from svmcut.structured.protocol import Argmax, Factor, Separation, SparseVector
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.data import MultilabelExamples
+
+MOST_HALVES = 29
+"""Labels at one half whose pairs with each other are kept; those of any others count as off."""
+
+
+class LabelSets:
+    """A StructuredModel of label sets; see svmcut.structured.protocol.
+
+    Parameters
+    ----------
+    examples : MultilabelExamples
+    bias : float
+        Value of the constant feature, 0 for none.
+    pairs : bool
+        Whether there are pair weights; without, the problem is one hinge problem a label.
+    threads : int
+
+    Attributes
+    ----------
+    n_labels, n_rows : int
+        K, and the rows of W.
+    gold : (n K,) int32
+        2 where the label is right and 0 elsewhere.
+    rows, sets : Rows, Sets
+        What the C++ side sees.
+    """
+
+    def __init__(self, examples: MultilabelExamples, bias: float = 1.0, pairs: bool = True, threads: int = 1):
+        self.examples, self.bias, self.threads = examples, bias, threads
+        self.n_samples, self.n_labels = len(examples), len(examples.names)
+        self.pairs = pairs and self.n_labels > 1
+        self.n_rows = examples.X.n_features + (bias != 0)
+        self._upper = np.triu_indices(self.n_labels, 1)
+        self.dim = self.n_rows * self.n_labels + self.pairs * len(self._upper[0])
+        self.parts = np.arange(self.n_samples + 1, dtype=np.int64) * self.n_labels
+        self.rows = sparse.Rows(examples.X)
+        self.sets = multilabel.Sets(examples.indptr, examples.labels)
+        self.gold = 2 * examples.gold().astype(np.int32).ravel()
+
+    def split(self, w: NDArray) -> tuple[NDArray, NDArray | None]:
+        """W (rows, K), a view, and v (K, K) symmetric, or None without pairs."""
+        size = self.n_rows * self.n_labels
+        v = None
+        if self.pairs:
+            v = np.zeros((self.n_labels, self.n_labels))
+            v[self._upper] = w[size:]
+            v += v.T
+        return w[:size].reshape(self.n_rows, self.n_labels), v
+
+    def join(self, W: NDArray, v: NDArray | None) -> NDArray:
+        """(dim,) w of W and v; the upper triangle of v counts, None is 0."""
+        if not self.pairs:
+            return W.ravel().copy()
+        return np.concatenate([W.ravel(), np.zeros(len(self._upper[0])) if v is None else v[self._upper]])
+
+    def relax(self, W: NDArray, v: NDArray | None, rows=None, sets=None, loss: float = 1.0):
+        """Doubled maximisers (n, K) int8 and H_n (n,); of all samples, or of the rows and sets given."""
+        weights = multilabel.Weights(W, v, self.bias)
+        if rows is None:
+            rows, sets = self.rows, self.sets
+        return multilabel.relax(rows, weights, sets, loss, self.threads)
+
+    def primal(self, W: NDArray, v: NDArray | None, C: float) -> float:
+        """P(w); O(n K) and the features once."""
+        squared = float(np.vdot(W, W)) + (0.5 * float(np.vdot(v, v)) if v is not None else 0.0)
+        return 0.5 * squared + C * float(np.sum(self.relax(W, v)[1]))
+
+    def separate(self, w: NDArray) -> Separation:
+        """The most violated labelling of every sample."""
+        W, v = self.split(np.ascontiguousarray(w, np.float64))
+        doubled, slacks = self.relax(W, v)
+        losses = 0.5 * np.abs(doubled - self.gold.reshape(doubled.shape)).sum(axis=1)
+        return Separation(_encode(doubled, v).ravel(), slacks, losses)
+
+    def joint(self, labels: NDArray, weights: NDArray | None = None) -> NDArray:
+        """sum_n weights[n] (Psi(x_n, gold_n) - Psi(x_n, y_n)); O(n K + nonzeros of the samples that differ)."""
+        shape = (self.n_samples, self.n_labels)
+        labels, gold = np.asarray(labels).reshape(shape), self.gold.reshape(shape)
+        wrong = np.flatnonzero((labels != gold).any(axis=1))
+        weights = np.ones(self.n_samples) if weights is None else np.asarray(weights, np.float64)
+        coef = 0.5 * (gold[wrong] - np.where(labels[wrong] & 1, 1, labels[wrong])) * weights[wrong, None]
+        W = np.zeros((self.n_rows, self.n_labels))
+        multilabel.adjoint(self.rows, wrong, np.ascontiguousarray(coef), self.bias, W)
+        if not self.pairs:
+            return W.ravel()
+        v = np.zeros((self.n_labels, self.n_labels))
+        for n in wrong.tolist():
+            _add_pairs(v, gold[n], weights[n])
+            _add_pairs(v, labels[n], -weights[n])
+        return self.join(W, v)
+
+    def joint_feature(self, i: int, y: NDArray) -> SparseVector:
+        """Psi(x_i, y)."""
+        entries = slice(int(self.examples.X.indptr[i]), int(self.examples.X.indptr[i + 1]))
+        W, v = np.zeros((self.n_rows, self.n_labels)), np.zeros((self.n_labels, self.n_labels))
+        on = 0.5 * np.where(np.asarray(y) & 1, 1, y)
+        W[self.examples.X.indices[entries]] = np.outer(self.examples.X.data[entries], on)
+        if self.bias:
+            W[-1] = self.bias * on
+        _add_pairs(v, np.asarray(y), 1.0)
+        psi = self.join(W, v)
+        indices = np.flatnonzero(psi)
+        return SparseVector(indices, psi[indices])
+
+    def argmax(self, i: int, w: NDArray, *, loss_weight: float = 0.0) -> Argmax:
+        """The relaxed maximiser of one sample."""
+        W, v = self.split(np.ascontiguousarray(w, np.float64))
+        start = self.examples.indptr[i : i + 2]
+        sets = multilabel.Sets(start - start[0], self.examples.labels[start[0] : start[1]])
+        doubled, slack = self.relax(W, v, sparse.Rows(self.examples.X.rows(i, i + 1)), sets, loss_weight)
+        right = self.joint_feature(i, self.gold[self.parts[i] : self.parts[i + 1]])
+        return Argmax(_encode(doubled, v)[0], float(slack[0] + w[right.indices] @ right.values))
+
+    def loss(self, i: int, y: NDArray) -> float:
+        """Wrong labels; one half counts one half."""
+        y = np.asarray(y)
+        return 0.5 * float(np.abs(np.where(y & 1, 1, y) - self.gold[self.parts[i] : self.parts[i + 1]]).sum())
+
+    def factors(self, i: int) -> Sequence[Factor]:
+        """A node for every label, of states off and on, and a pair for every two."""
+        gold = (self.gold[self.parts[i] : self.parts[i + 1]] // 2).tolist()
+        nodes = [Factor("node", (k,), 2, y) for k, y in enumerate(gold)]
+        pairs = zip(*(part.tolist() for part in self._upper)) if self.pairs else ()
+        return nodes + [Factor("pair", (k, l), 4, 2 * gold[k] + gold[l]) for k, l in pairs]
+
+
+def _encode(doubled: NDArray, v: NDArray | None) -> NDArray[np.int32]:
+    """(n, K) labels of doubled maximisers: which pairs of halves are on by one half."""
+    labels = doubled.astype(np.int32)
+    if v is None:
+        return labels
+    for n in np.flatnonzero((doubled == 1).any(axis=1)).tolist():
+        halves = np.flatnonzero(doubled[n] == 1)[:MOST_HALVES]
+        attract = v[np.ix_(halves, halves)] > 0
+        labels[n, halves] += 4 * (attract @ (1 << np.arange(len(halves))))
+    return labels
+
+
+def _add_pairs(v: NDArray, labels: NDArray, weight: float) -> None:
+    """v += weight q, upper triangle."""
+    used = np.flatnonzero(labels)
+    if len(used) < 2:
+        return
+    y = labels[used]
+    half = (y & 1).astype(bool)
+    q = np.where(half[:, None] | half, 0.5, 1.0)
+    halves = np.flatnonzero(half)[:MOST_HALVES]
+    rest = np.flatnonzero(half)[MOST_HALVES:]
+    if len(halves):
+        q[np.ix_(halves, halves)] = 0.5 * ((y[halves] >> 2)[:, None] >> np.arange(len(halves)) & 1)
+        q[np.ix_(rest, np.flatnonzero(half))] = q[np.ix_(np.flatnonzero(half), rest)] = 0.0
+    v[np.ix_(used, used)] += weight * np.triu(q, 1)

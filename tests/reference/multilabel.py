@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Slow truths of label sets: the relaxed hinge by linear programming, decoding by enumeration."""
+
+from itertools import combinations, product
+
+import numpy as np
+from scipy.optimize import linprog
+
+
+def relaxed(theta, v):
+    """max over the local polytope of theta.p + sum v_kl q_kl: value."""
+    K = len(theta)
+    pairs = list(combinations(range(K), 2))
+    c = -np.concatenate([theta, [v[k, l] for k, l in pairs]])
+    A, b = [], []
+    for f, (k, l) in enumerate(pairs):
+        for signs, bound in (((-1, 0, 1), 0), ((0, -1, 1), 0), ((1, 1, -1), 1)):
+            row = np.zeros(len(c))
+            row[k], row[l], row[K + f] = signs
+            A.append(row)
+            b.append(bound)
+    done = linprog(c, A_ub=np.array(A) if A else None, b_ub=b or None, bounds=[(0, 1)] * len(c))
+    assert done.status == 0
+    return -done.fun
+
+
+def best_set(s, v):
+    """max over y in {0, 1}^K of s.y + sum v_kl y_k y_l: value and y."""
+    best = max(product((0, 1), repeat=len(s)), key=lambda y: score(np.array(y), s, v))
+    return score(np.array(best), s, v), np.array(best)
+
+
+def score(y, s, v):
+    """s.y + sum over pairs of v_kl y_k y_l."""
+    return float(s @ y + 0.5 * y @ v @ y)
+
+
+def hinge(x, gold, W, v, loss=1.0):
+    """max over the local polytope of score + loss times wrong labels, less the gold score."""
+    s = x @ W
+    theta = s + loss * np.where(gold, -1.0, 1.0)
+    return relaxed(theta, v) + loss * gold.sum() - score(gold.astype(float), s, v)
+
+
+def primal(X, gold, W, v, C):
+    """1/2 |W|^2 + 1/2 |v|^2 + C sum of the relaxed hinges; X with its constant column."""
+    squared = np.sum(W**2) + 0.5 * np.sum(v**2)
+    return 0.5 * squared + C * sum(hinge(x, g, W, v) for x, g in zip(X, gold))

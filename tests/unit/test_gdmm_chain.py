@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""GDMM on chains: the search of pairs against all pairs, the certificate against the optimum of another trainer."""
+
+import numpy as np
+import pytest
+
+from svmcut._native import gdmm_chain
+from svmcut.data import Csr, Sequences
+from svmcut.models import ChainShape
+from svmcut.solvers.bcfw import Bcfw
+from svmcut.solvers.gdmm import Gdmm
+from svmcut.solvers.protocol import StoppingRule
+from svmcut.structured.chain import ChainSequences
+from svmcut.structured.protocol import StructuredProblem
+
+
+def sequences_of(rng, K=6, n=14, d=9):
+    lengths = rng.integers(1, 7, n)
+    tokens = int(lengths.sum())
+    tags = rng.integers(0, K, tokens).astype(np.int32)
+    X = np.eye(K, d)[tags] + (rng.random((tokens, d)) < 0.3)
+    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return Sequences(Csr.from_dense(X), indptr, tags)
+
+
+def problem_of(rng, C=0.5, gap=1e-3, **shape):
+    sequences = sequences_of(rng, **shape)
+    K = int(sequences.tags.max()) + 1
+    return StructuredProblem(ChainSequences(sequences, ChainShape(K, 9)), C, StoppingRule(0.0, gap))
+
+
+@pytest.mark.parametrize("filling", [0.1, 0.6, 1.0])
+def test_the_ordered_search_finds_the_best_of_all_pairs(rng, filling):
+    for _ in range(150):
+        K = int(rng.integers(2, 12))
+        V = rng.normal(size=(K, K)) * (rng.random((K, K)) < filling)
+        V -= rng.choice([0, 3]) * (V != 0)
+        a, b = (rng.normal(size=K) * (rng.random(K) < 0.3) for _ in range(2))
+        gold, rho = rng.integers(0, K, 2), float(rng.choice([0.1, 1.0, 4.0]))
+        values = V + rho * (a[:, None] + b)
+        values[tuple(gold)] = -np.inf
+        for brute in (False, True):
+            left, right, value = gdmm_chain.pair_max(V, a, b, rho, gold, brute)
+            assert (left, right) != tuple(gold)
+            assert value == pytest.approx(values.max(), abs=1e-12)
+            assert values[left, right] == pytest.approx(value, abs=1e-12)
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0])
+def test_gdmm_and_bcfw_reach_one_certified_optimum(rng, C):
+    problem = problem_of(rng, C)
+    *_, other = Bcfw().steps(problem)
+    for progress in Gdmm().steps(problem):
+        assert progress.dual <= other.primal * (1 + 1e-9)
+        assert progress.primal >= other.dual * (1 - 1e-9)
+    assert progress.gap <= 1e-3 * progress.primal
+    w = progress.solution()
+    assert 0.5 * w @ w + C * problem.model.separate(w).slacks.sum() == pytest.approx(progress.primal)
+
+
+@pytest.mark.parametrize("rho", [0.05, 1.0, 20.0])
+def test_every_iterate_repairs_below_the_optimum(rng, rho):
+    problem = problem_of(rng, 1.0, 1e-4)
+    *_, best = Bcfw().steps(problem)
+    w = np.zeros(problem.model.dim)
+    descent = gdmm_chain.Gdmm(problem.model.chains, w, 1.0, rho, 1, True, 0)
+    for _ in range(30):
+        descent.run()
+        V2, linear, _, _ = descent.repair()
+        emissions = w[: len(w) - len(V2)]
+        assert linear - 0.5 * (emissions @ emissions + V2 @ V2) <= best.primal * (1 + 1e-12)
+
+
+def test_both_searches_and_parts_of_the_tags_lead_to_the_same_place(rng):
+    problem = problem_of(rng, 0.5, 1e-4)
+    *_, best = Bcfw().steps(problem)
+    weights = []
+    for parts, brute in ((1, True), (1, False), (3, False)):
+        w = np.zeros(problem.model.dim)
+        descent = gdmm_chain.Gdmm(problem.model.chains, w, 0.5, 1.5, parts, brute, 0)
+        for _ in range(400):
+            descent.run()
+        assert 0.5 * w @ w + 0.5 * problem.model.separate(w).slacks.sum() == pytest.approx(best.primal, rel=2e-3)
+        weights.append(w)
+    np.testing.assert_allclose(weights[0], weights[1], atol=1e-6)
+
+
+def test_the_seed_decides_the_bytes(rng):
+    problem = problem_of(rng, 1.0, 1e-2)
+    runs = []
+    for _ in range(2):
+        *_, last = Gdmm(seed=9).steps(problem)
+        runs.append(last.solution().tobytes())
+    assert runs[0] == runs[1]
+
+
+def test_one_tag_and_one_token_are_no_trouble(rng):
+    one = Sequences(Csr.from_dense(rng.normal(size=(3, 9))), np.array([0, 1, 3]), np.zeros(3, np.int32))
+    problem = StructuredProblem(ChainSequences(one, ChainShape(1, 9)), 1.0, StoppingRule(0.0, 1e-3))
+    *_, last = Gdmm().steps(problem)
+    assert last.primal == last.dual == 0
