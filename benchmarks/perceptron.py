@@ -66,7 +66,7 @@ def trainers(epochs, seed, nu):
         "sbp": Sbp(epochs, seed, nu=nu, free_bias=False, bound=False),
         "pegasos": Pegasos(4 * epochs, seed),
         "sdca": Sdca(4 * epochs, seed),
-        "sdca iid": Sdca(4 * epochs, seed, sampling="iid"),
+        "sdca iid": Sdca(4 * epochs, seed, sampling="independent"),
         "perceptron": Perceptron(4 * epochs, seed),
     }
 

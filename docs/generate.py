@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes docs/commands.md, docs/originals.md and man/svmcut.1 from the help texts of the programs (make docs)."""
+"""Writes the pages of commands in docs/ and man/svmcut.1 from the help texts of the programs (make docs)."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ EXIT_STATUS = (
     ("1", "Bad data, a bad model, failed training, or a path that is missing or cannot be read or written."),
     ("2", "Wrong usage."),
     ("3", "Stopped by a limit or by rounding before the gap was reached; the best model is written, the gap stated."),
+    ("75", "Stopped by SIGTERM with --checkpoint; the same command with --resume goes on."),
     ("130", "Interrupted; the best model so far is written. Before the first iteration nothing is."),
     ("143", "Stopped by SIGTERM; nothing is written."),
 )
@@ -40,7 +41,9 @@ def subcommands():
     """Name, click command and context of svmcut and of each of its commands."""
     import click
 
+    from svmcut.cli.learn import TASK
     from svmcut.cli.main import COMMANDS, svmcut
+    from svmcut.cli.options import TASKS
 
     def context(command, name, parent=None):
         settings = command.context_settings | {"terminal_width": WIDTH, "max_content_width": WIDTH}
@@ -51,12 +54,11 @@ def subcommands():
     for name in COMMANDS:
         command = svmcut.get_command(top, name)
         yield f"svmcut {name}", command, context(command, name, top)
-        if name == "learn":
-            from svmcut.cli.learn import TASK
-
-            sequence = context(command, f"{name} --task sequence", top)
-            sequence.meta[TASK] = "sequence"
-            yield f"svmcut {name} --task sequence", command, sequence
+        for task in TASKS if name == "learn" else ():
+            if task != "classification":
+                own = context(command, f"{name} --task {task}", top)
+                own.meta[TASK] = task
+                yield f"svmcut {name} --task {task}", command, own
 
 
 def originals():
@@ -93,9 +95,27 @@ def originals_page() -> str:
     return "".join([ORIGINALS_HEAD, *sections(originals()), "\nThey end with 0 or 1 only.\n"])
 
 
+TASKS_HEAD = """\
+# The other tasks of svmcut learn
+
+Sequences and label sets have options of their own. This page is written by `make docs`; edit the help texts instead.
+"""
+
+
+def helps(of_tasks: bool):
+    """Name and help text of the commands, or of learn with its other tasks."""
+    return [(name, context.get_help()) for name, _, context in subcommands() if ("--task" in name) == of_tasks]
+
+
+def tasks_page() -> str:
+    """docs/tasks.md."""
+    return "".join([TASKS_HEAD, *sections(helps(of_tasks=True))])
+
+
 def commands_page() -> str:
     """docs/commands.md."""
-    parts = [HEAD, *sections((name, context.get_help()) for name, _, context in subcommands())]
+    parts = [HEAD, *sections(helps(of_tasks=False))]
+    parts.append("\n[Sequences and label sets](tasks.md) have options of their own.\n")
     parts.append("\n## Exit statuses of svmcut\n\n| status | meaning |\n|---|---|\n")
     parts += [f"| {status} | {meaning} |\n" for status, meaning in EXIT_STATUS]
     parts.append("\n[Programs with the originals' names](originals.md) end with 0 or 1 only.\n")
@@ -141,7 +161,12 @@ def man_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-PAGES = {"docs/commands.md": commands_page, "docs/originals.md": originals_page, "man/svmcut.1": man_page}
+PAGES = {
+    "docs/commands.md": commands_page,
+    "docs/tasks.md": tasks_page,
+    "docs/originals.md": originals_page,
+    "man/svmcut.1": man_page,
+}
 
 if __name__ == "__main__":
     os.chdir(ROOT)

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from svmcut.kernels import Kernel
+if TYPE_CHECKING:  # numpy is not wanted where a command line is read
+    from svmcut.kernels import Kernel
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,7 @@ def read_multilabel(path: str, *, threads: int = 1, max_memory: float | None = N
         scanner = Scanner(path, threads=threads, multilabel=True, zero_based=start.header is not None)
         try:
             for _ in _feed(scanner, start, block_bytes):
-                _check_memory(scanner, start, max_memory)
+                _check_memory(scanner, text.position, text.bytes_left(), max_memory)
             rows = scanner.take()
         except MemoryError:
             raise _too_little(f"{path}: reading it", max(scanner.nbytes, block_bytes)) from None

@@ -19,7 +19,7 @@ def generator():
     return module
 
 
-@pytest.mark.parametrize("page", ["docs/commands.md", "docs/originals.md", "man/svmcut.1"])
+@pytest.mark.parametrize("page", ["docs/commands.md", "docs/tasks.md", "docs/originals.md", "man/svmcut.1"])
 def test_generated_pages_are_up_to_date(page):
     text = generator().PAGES[page]()
     assert (ROOT / page).read_text(encoding="utf-8") == text, "the help texts changed; run make docs"

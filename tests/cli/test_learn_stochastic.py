@@ -68,7 +68,7 @@ def test_epochs_nu_average_sampling_and_seed_have_an_effect(folder):
         texts[words] = (folder[0] / "model").read_bytes()
         if words == ("--nu", 0.1):
             assert report["stochastic"]["nu"] == pytest.approx(0.1)
-    for sampling in ("shuffled", "iid"):
+    for sampling in ("shuffled", "independent"):
         call("--example-cost", 1, "--solver", "sdca", "--epochs", 1, "--sampling", sampling, "train", "model")
         texts[sampling] = (folder[0] / "model").read_bytes()
     assert len(set(texts.values())) == len(texts)

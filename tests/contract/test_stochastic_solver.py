@@ -40,7 +40,7 @@ MAKERS = {
     "sbp with nu": lambda **words: Sbp(**{"epochs": 20, "nu": 0.05, "average": "full"} | words),
     "pegasos": lambda **words: Pegasos(**{"epochs": 20} | words),
     "sdca": lambda **words: Sdca(**{"epochs": 20} | words),
-    "sdca iid": lambda **words: Sdca(**{"epochs": 20, "sampling": "iid"} | words),
+    "sdca iid": lambda **words: Sdca(**{"epochs": 20, "sampling": "independent"} | words),
     "perceptron": lambda **words: Perceptron(**{"epochs": 20} | words),
 }
 
@@ -95,7 +95,7 @@ def test_with_a_free_bias_only_the_lowest_of_a_class_are_drawn_each_class_half_t
 @pytest.mark.parametrize(("cls", "C"), [(Pegasos, 0.3), (Sdca, 2.0), (Perceptron, 1.0)])
 def test_visits_are_those_of_the_definition(cls, C, shuffled):
     X, y = data(3)
-    solver = cls(2.5, seed=11, sampling="shuffled" if shuffled else "iid")
+    solver = cls(2.5, seed=11, sampling="shuffled" if shuffled else "independent")
     last = list(solver.steps(problem(X, y, C)))[-1]
     truth = visits(cls.name, matrix(RBF, X, X), y, C, 300, 11, shuffled)
     assert solver._native.visits == 300
