@@ -16,6 +16,7 @@ from svmcut.errors import MemoryLimitError, UsageError
 from svmcut.machine import available_memory
 from svmcut.models import MultilabelModel
 from svmcut.risks.multilabel import LabelRisk
+from svmcut.solvers.auto import choose_labels
 from svmcut.solvers.protocol import Problem, Progress, StoppingRule
 from svmcut.spaces.multilabel import LabelSpace
 from svmcut.structured.multilabel import LabelSets
@@ -82,7 +83,7 @@ class MultilabelTrainer(Trainer):
         config, model = self.config, self.model
         objective = self.objective(cost, example_cost)
         rule = StoppingRule(objective.c * objective.epsilon, config.gap)
-        name = "gdmm" if config.solver == "auto" else config.solver
+        name = choose_labels(model.n_labels, model.pairs) if config.solver == "auto" else config.solver
         solver = make_solver(name, config.seed, SOLVERS)
         began = time.perf_counter()
         problem = StructuredProblem(model, objective.C, rule)

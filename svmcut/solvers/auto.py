@@ -27,6 +27,12 @@ def choose(n: int, d: int, nnz: int, C: float) -> str:
 
 
 MANY_TAGS = 200
+MANY_LABELS = 50
+
+
+def choose_labels(n_labels: int, pairs: bool) -> str:
+    """The solver's name for sets of so many labels, with or without weights of pairs; benchmarks/multilabel.py."""
+    return "gdmm" if not pairs or n_labels > MANY_LABELS else "bcfw"
 
 
 def choose_chain(n_tags: int, first_order: bool) -> str:

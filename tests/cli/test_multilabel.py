@@ -49,7 +49,7 @@ def test_training_and_scoring(folder):
     trained = report(folder)
     assert status == 0
     assert "120 examples, 5 labels" in output
-    assert (trained["task"], trained["solver"]) == ("multilabel", "gdmm")
+    assert (trained["task"], trained["solver"]) == ("multilabel", "bcfw")
     assert trained["labels"] == 5
     assert trained["relative_gap"] <= 1e-3
     status, output = call("classify", "test", "model", "sets", "--report", "report")
