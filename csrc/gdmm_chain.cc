@@ -20,9 +20,8 @@
 #include <new>
 #include <vector>
 
-#include "gdmm_chain.h"
-#include "pair_order.h"
-#include "random.h"
+#include "chain_factors.h"
+#include "label_row.h"
 
 using namespace svmcut;
 
@@ -31,23 +30,6 @@ namespace {
 constexpr int64_t kPollEvery = 16;
 constexpr int kPairSteps = 3;
 constexpr double kIdle = 1e-12;  // of C: alphas below are 0
-
-struct TokenState {
-    int32_t tag;
-    double alpha;
-};
-struct PairState {
-    int32_t left, right;
-    double alpha;
-};
-
-struct Token {
-    std::vector<TokenState> states;  // the right tag first
-};
-struct Link {
-    std::vector<PairState> states;  // the right pair first
-    Messages message[2];            // of the left and of the right token
-};
 
 // The point of {C (e_first - q) : q a distribution} next to target; the first entry is the right state.
 void project(const std::vector<double>& target, double C, std::vector<double>& sorted, double* out) {
@@ -69,36 +51,13 @@ void project(const std::vector<double>& target, double C, std::vector<double>& s
 
 }  // namespace
 
-struct svmcut_gdmm_chain {
-    svmcut_chain chain;
-    double C, rho;
-    int parts, brute;
-    Random random;
-    std::vector<Token> tokens;
-    std::vector<Link> links;  // links[t] joins token t and t + 1
-    std::vector<double> squared, scores, target, sorted, moved;
-    std::vector<int32_t> order;
-    PairOrder pairs;
-    Spread left, right;
-    double* w = nullptr;
-
-    double* transitions() const { return w + chain.n_features * chain.stride; }
-    int run(double* weights, const volatile int* cancel);
-    void visit_token(int64_t t, bool first, bool last);
-    void visit_link(int64_t t);
-    void settle(Link& link) {
-        for (Messages& message : link.message) message.advance();
-    }
-    double* scan(int64_t t, int64_t from, int64_t to);
-};
-
 // scores[k - from] = W[k].x_t for a range of tags
 double* svmcut_gdmm_chain::scan(int64_t t, int64_t from, int64_t to) {
     double* out = scores.data();
     std::fill_n(out, to - from, 0.0);
     for (int64_t e = chain.X.indptr[t]; e < chain.X.indptr[t + 1]; ++e) {
         if (chain.X.indices[e] >= chain.n_features) continue;
-        add_row(to - from, chain.X.data[e], w + chain.X.indices[e] * chain.stride + from, out);
+        add_scaled(to - from, chain.X.data[e], w + chain.X.indices[e] * chain.stride + from, out);
     }
     return out;
 }
@@ -237,6 +196,11 @@ int svmcut_gdmm_chain::run(double* weights, const volatile int* cancel) {
     for (int64_t i = 0; i < chain.n_sequences; ++i) {
         if (cancel && i % kPollEvery == 0 && *cancel) return SVMCUT_CANCELLED;
         const int64_t start = chain.sequences[order[i]], stop = chain.sequences[order[i] + 1];
+        if (soft) {
+            for (int64_t t = start; t < stop; ++t) soften_token(t, t == start, t + 1 == stop);
+            for (int64_t t = start; t + 1 < stop; ++t) soften_link(t);
+            continue;
+        }
         for (int64_t t = start; t < stop; ++t) visit_token(t, t == start, t + 1 == stop);
         for (int64_t t = start; t + 1 < stop; ++t) visit_link(t);
         for (int64_t t = start; t + 1 < stop; ++t) settle(links[t]);
@@ -247,7 +211,7 @@ int svmcut_gdmm_chain::run(double* weights, const volatile int* cancel) {
 extern "C" {
 
 svmcut_gdmm_chain* svmcut_gdmm_chain_new(const svmcut_chain* chain, double C, double rho, int parts, int brute,
-                                         uint64_t seed) {
+                                         int soft, uint64_t seed) {
     try {
         auto state = std::make_unique<svmcut_gdmm_chain>();
         state->chain = *chain;
@@ -255,6 +219,7 @@ svmcut_gdmm_chain* svmcut_gdmm_chain_new(const svmcut_chain* chain, double C, do
         state->rho = rho;
         state->parts = parts;
         state->brute = brute;
+        state->soft = soft != 0;
         state->random.state = seed;
         const auto n = static_cast<size_t>(chain->X.n_rows);
         state->tokens.resize(n);

@@ -14,9 +14,9 @@ extern "C" {
 typedef struct svmcut_gdmm_chain svmcut_gdmm_chain;
 
 /* min_w 1/2 |w|^2 + C sum_n hinge_n. parts: a token tries the tags of one of so many parts at a visit. brute: pairs are
- * searched by all K^2 entries and not by their order. The chain's arrays must outlive the state. Null without memory. */
+ * searched by all K^2 entries and not by their order. soft: multipliers stay 0 and factors take Frank-Wolfe steps. The chain's arrays must outlive the state. Null without memory. */
 svmcut_gdmm_chain* svmcut_gdmm_chain_new(const svmcut_chain* chain, double C, double rho, int parts, int brute,
-                                         uint64_t seed);
+                                         int soft, uint64_t seed);
 void svmcut_gdmm_chain_delete(svmcut_gdmm_chain* state);
 
 /* One visit of every sequence in random order; w, in the layout of the chain, is 0 at first and the state's from then on. */

@@ -73,11 +73,14 @@ struct svmcut_gdmm_labels {
     std::vector<double> theta, base, message, degree;
     std::vector<char> gold;
 
+    bool soft = false;
+
     int run(double* W, double* v, bool with_pairs, int sweeps, int parts, const volatile int* cancel);
     void visit(int64_t n, double* W, double* v, bool with_pairs, int sweeps, int part, int parts);
     void admit(int64_t n, double* v);
     void leave(int64_t n, const double* v);
     void enter(int64_t n, int32_t k, int32_t l, double* v);
+    void soften(int64_t n, double* row, double* v, bool with_pairs);
     void move_node(int64_t k, double* row, double norm);
     void move_pair(Pair& f, double* row, double* v);
     double on(const double* row, int64_t k) const { return gold[k] ? 1 - row[k] / C : -row[k] / C; }
@@ -187,6 +190,37 @@ void svmcut_gdmm_labels::move_pair(Pair& f, double* row, double* v) {
     message[f.l] += f.marginal(1) - ml;
 }
 
+// One Frank-Wolfe step of every factor of an example towards the best state of each; multipliers stay 0.
+void svmcut_gdmm_labels::soften(int64_t n, double* row, double* v, bool with_pairs) {
+    const double norm = squared[n];
+    for (int64_t k = 0; k < K; ++k) {
+        const double g = theta[k] - 2 * rho * message[k], curve = norm + 2 * rho * degree[k];
+        const double d = (gold[k] ? (g < 0 ? C : 0.0) : (g > 0 ? -C : 0.0)) - row[k];
+        const double by = curve > 0 ? std::min(1.0, std::max(0.0, -g / (curve * d))) * d : d;
+        if (d == 0) continue;
+        row[k] += by;
+        message[k] -= degree[k] * by;
+    }
+    if (!with_pairs) return;
+    for (Pair& f : pairs[n]) {
+        const double s = f.marginal(0) - row[f.k], t = f.marginal(1) - row[f.l];
+        const double g[4] = {-rho * (s + t), rho * (t - s), rho * (s - t), v[f.k * K + f.l] + rho * (s + t)};
+        const auto best = static_cast<int>(std::max_element(g, g + 4) - g);
+        double d[4], slope = 0;
+        for (int y = 0; y < 4; ++y) {
+            d[y] = C * ((y == f.gold) - (y == best)) - f.alpha[y];
+            slope += g[y] * d[y];
+        }
+        const double di = d[2] + d[3], dj = d[1] + d[3], curve = d[3] * d[3] + 2 * rho * (di * di + dj * dj);
+        if (!(slope < 0)) continue;
+        const double gamma = curve > 0 ? std::min(1.0, -slope / curve) : 1.0;
+        for (int y = 0; y < 4; ++y) f.alpha[y] += gamma * d[y];
+        message[f.k] += gamma * di;
+        message[f.l] += gamma * dj;
+        v[f.l * K + f.k] = v[f.k * K + f.l] += gamma * d[3];
+    }
+}
+
 void svmcut_gdmm_labels::visit(int64_t n, double* W, double* v, bool with_pairs, int sweeps, int part, int parts) {
     double* row = a.data() + n * K;
     std::copy_n(row, K, base.data());
@@ -196,18 +230,21 @@ void svmcut_gdmm_labels::visit(int64_t n, double* W, double* v, bool with_pairs,
     for (int64_t e = sets.indptr[n]; e < sets.indptr[n + 1]; ++e) gold[sets.labels[e]] = 1;
     std::fill_n(degree.data(), K, 0.0);
     for (const Pair& f : pairs[n]) degree[f.k] += 1, degree[f.l] += 1;
-    if (with_pairs) admit(n, v);
+    if (with_pairs && !soft) admit(n, v);
+    for (int32_t k = 0; with_pairs && soft && pairs[n].size() < static_cast<size_t>(K * (K - 1) / 2) && k < K; ++k)
+        for (int32_t l = k + 1; l < K; ++l) enter(n, k, l, v);
     std::fill_n(message.data(), K, 0.0);
     for (const Pair& f : pairs[n]) {
         message[f.k] += f.marginal(0) - row[f.k] + f.lambda[0];
         message[f.l] += f.marginal(1) - row[f.l] + f.lambda[1];
     }
     const double norm = squared[n];
-    for (int64_t k = part; k < K; k += parts) move_node(k, row, norm);
+    if (soft) soften(n, row, v, with_pairs);
+    for (int64_t k = part; k < K && !soft; k += parts) move_node(k, row, norm);
     if (parts > 1)
         for (int64_t k = 0; k < K; ++k)
             if (k % parts != part && (row[k] != 0 || gold[k])) move_node(k, row, norm);
-    if (with_pairs && !pairs[n].empty()) {
+    if (with_pairs && !soft && !pairs[n].empty()) {
         for (int sweep = 0; sweep < sweeps; ++sweep) {
             for (Pair& f : pairs[n]) move_pair(f, row, v);
             for (int64_t k = 0; k < K; ++k)
@@ -218,7 +255,7 @@ void svmcut_gdmm_labels::visit(int64_t n, double* W, double* v, bool with_pairs,
             f.lambda[1] += f.marginal(1) - row[f.l];
         }
     }
-    if (with_pairs) leave(n, v);
+    if (with_pairs && !soft) leave(n, v);
     // only the labels that moved: their number decides whether whole rows of W are worth streaming
     open.clear();
     for (int64_t k = 0; k < K; ++k) {
@@ -259,7 +296,7 @@ int svmcut_gdmm_labels::run(double* W, double* v, bool with_pairs, int sweeps, i
 extern "C" {
 
 svmcut_gdmm_labels* svmcut_gdmm_labels_new(const svmcut_csr* X, const svmcut_label_sets* gold, int64_t K, double bias,
-                                           double C, double rho, uint64_t seed) {
+                                           double C, double rho, int soft, uint64_t seed) {
     try {
         auto state = std::make_unique<svmcut_gdmm_labels>();
         const auto n = static_cast<size_t>(X->n_rows), k = static_cast<size_t>(K);
@@ -269,6 +306,7 @@ svmcut_gdmm_labels* svmcut_gdmm_labels_new(const svmcut_csr* X, const svmcut_lab
         state->bias = bias;
         state->C = C;
         state->rho = rho;
+        state->soft = soft != 0;
         state->random.state = seed;
         state->a.assign(n * k, 0);
         state->squared.assign(n, bias * bias);

@@ -88,9 +88,11 @@ int svmcut_label_ssg(svmcut_label_blocks* run, double* z, double* zv, double* we
 
 typedef struct svmcut_gdmm_labels svmcut_gdmm_labels;
 
-/* min over W, v of 1/2 |W|^2 + 1/2 |v|^2 + C sum_n hinge_n. X and gold must outlive the state. Null without memory. */
+/* min over W, v of 1/2 |W|^2 + 1/2 |v|^2 + C sum_n hinge_n. X and gold must outlive the state. With `soft`
+ * multipliers stay 0, every pair is a factor, and factors take Frank-Wolfe steps: the problem with soft constraints of
+ * Meshi, Srebro and Hazan (2015). Null without memory. */
 svmcut_gdmm_labels* svmcut_gdmm_labels_new(const svmcut_csr* X, const svmcut_label_sets* gold, int64_t K, double bias,
-                                           double C, double rho, uint64_t seed);
+                                           double C, double rho, int soft, uint64_t seed);
 void svmcut_gdmm_labels_delete(svmcut_gdmm_labels* state);
 
 /* One visit of every example in random order, which changes W and v (given with the state's values: 0 at first).

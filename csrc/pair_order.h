@@ -20,13 +20,8 @@
 #include <utility>
 #include <vector>
 
-#include "label_row.h"
 
 namespace svmcut {
-
-SVMCUT_LABEL_WIDE static void add_row(int64_t n, double c, const double* __restrict x, double* __restrict y) {
-    for (int64_t k = 0; k < n; ++k) y[k] += c * x[k];
-}
 
 struct Message {
     int32_t tag;

@@ -39,6 +39,7 @@ SOLVERS = {
     "bcfw": ("svmcut.solvers.bcfw", "Bcfw"),
     "ssg": ("svmcut.solvers.ssg", "Ssg"),
     "gdmm": ("svmcut.solvers.gdmm", "Gdmm"),
+    "soft-bcfw": ("svmcut.solvers.soft_bcfw", "SoftBcfw"),
 }
 
 

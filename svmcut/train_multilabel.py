@@ -25,6 +25,7 @@ from svmcut.train import Config, Objective, Outcome, Trainer, make_solver
 
 SOLVERS = {
     "gdmm": ("svmcut.solvers.gdmm", "Gdmm"),
+    "soft-bcfw": ("svmcut.solvers.soft_bcfw", "SoftBcfw"),
     "bcfw": ("svmcut.solvers.label_blocks", "LabelBcfw"),
     "ssg": ("svmcut.solvers.label_blocks", "LabelSsg"),
     "cutting-plane": ("svmcut.solvers.cutting_plane", "CuttingPlane"),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/gdmm_chain.cc
-"""Thin wrapper of csrc/gdmm_chain.cc; see csrc/gdmm_chain.h."""
+# distutils: sources = csrc/gdmm_chain.cc csrc/soft_chain.cc
+"""Thin wrapper of csrc/gdmm_chain.cc and csrc/soft_chain.cc; see csrc/gdmm_chain.h."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ cdef extern from "gdmm_chain.h" nogil:
     ctypedef struct svmcut_gdmm_chain:
         pass
     svmcut_gdmm_chain* svmcut_gdmm_chain_new(const svmcut_chain* chain, double C, double rho, int parts, int brute,
-                                             uint64_t seed)
+                                             int soft, uint64_t seed)
     void svmcut_gdmm_chain_delete(svmcut_gdmm_chain* state)
     int svmcut_gdmm_chain_pass(svmcut_gdmm_chain* state, double* w, const int* cancel)
     int svmcut_gdmm_chain_repair(const svmcut_gdmm_chain* state, double* V2, double* linear, double* residual,
@@ -31,13 +31,14 @@ cdef class Gdmm:
     cdef Chains chains
     cdef double[::1] w
 
-    def __cinit__(self, Chains chains, double[::1] w, double C, double rho, int parts, bint brute, uint64_t seed):
+    def __cinit__(self, Chains chains, double[::1] w, double C, double rho, int parts, bint brute, uint64_t seed,
+                  bint soft=False):
         if w.shape[0] != chains.dim or parts < 1:
             raise ValueError("w must have the length of the layout, parts be at least 1")
         if chains.chain.transition_order != 1 or chains.chain.emission_order != 0:
             raise ValueError("factors are those of transition order 1 and emission order 0")
         self.chains, self.w = chains, w
-        self.state = svmcut_gdmm_chain_new(&chains.chain, C, rho, parts, brute, seed)
+        self.state = svmcut_gdmm_chain_new(&chains.chain, C, rho, parts, brute, soft, seed)
         if self.state == NULL:
             raise MemoryError
 

@@ -43,7 +43,7 @@ cdef extern from "multilabel.h" nogil:
     int svmcut_label_ssg(svmcut_label_blocks* run, double* z, double* zv, double* weighted, double* weighted_v,
                          double* loss)
     svmcut_gdmm_labels* svmcut_gdmm_labels_new(const svmcut_csr* X, const svmcut_label_sets* gold, int64_t K,
-                                               double bias, double C, double rho, uint64_t seed)
+                                               double bias, double C, double rho, int soft, uint64_t seed)
     void svmcut_gdmm_labels_delete(svmcut_gdmm_labels* state)
     int svmcut_gdmm_labels_pass(svmcut_gdmm_labels* state, double* W, double* v, int pairs, int sweeps, int parts,
                                 const int* cancel)
@@ -229,14 +229,14 @@ cdef class Gdmm:
     cdef double[:, ::1] v
 
     def __cinit__(self, Rows X, Sets gold, double[:, ::1] W, double[:, ::1] v, double bias, double C, double rho,
-                  uint64_t seed):
+                  uint64_t seed, bint soft=False):
         cdef int64_t K = W.shape[1]
         if W.shape[0] != X.csr.n_features + (bias != 0) or v.shape[0] != K or v.shape[1] != K:
             raise ValueError("W needs a row for every feature, v one row and column for each label")
         if gold.indptr.shape[0] != X.csr.n_rows + 1:
             raise ValueError("gold must have one set a row")
         self.X, self.gold, self.W, self.v = X, gold, W, v
-        self.state = svmcut_gdmm_labels_new(&X.csr, &gold.sets, K, bias, C, rho, seed)
+        self.state = svmcut_gdmm_labels_new(&X.csr, &gold.sets, K, bias, C, rho, soft, seed)
         if self.state == NULL:
             raise MemoryError
 

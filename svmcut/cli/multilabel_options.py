@@ -7,7 +7,7 @@ from svmcut.cli.option_checks import check_path
 from svmcut.cli.options import LEARN, LearnOptions, Option, one_of
 from svmcut.errors import UsageError
 
-SOLVERS = ("auto", "cutting-plane", "bcfw", "ssg", "gdmm")
+SOLVERS = ("auto", "cutting-plane", "bcfw", "ssg", "soft-bcfw", "gdmm")
 LOSSES = {"hamming": 1}
 PAIRS = ("all", "none")
 MEASURES = {
@@ -27,7 +27,7 @@ _TEXTS = {
     "label. Several values as with -c.",
     "loss": "hamming (1): the number of wrong labels.",
     "bias": "Value of the regularised constant feature; 0 for none. Default 1.",
-    "solver": "auto, cutting-plane, bcfw, ssg or gdmm.",
+    "solver": "auto, cutting-plane, bcfw, ssg, soft-bcfw or gdmm.",
     "epsilon": "Stop when primal - dual <= C * epsilon (wrong labels an example). Default 0.1.",
 }
 _KINDS = {"loss": one_of(LOSSES), "solver": one_of(SOLVERS), "select": one_of(tuple(MEASURES))}

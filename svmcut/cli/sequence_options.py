@@ -7,7 +7,7 @@ from svmcut.cli.option_checks import check_path
 from svmcut.cli.options import LEARN, LearnOptions, Option, integer, one_of
 from svmcut.errors import UsageError
 
-SOLVERS = ("auto", "cutting-plane", "bcfw", "ssg", "gdmm")
+SOLVERS = ("auto", "cutting-plane", "bcfw", "ssg", "soft-bcfw", "gdmm")
 LOSSES = {"hamming": 1}
 MEASURES = {"token_error": False, "sequence_error": False}
 DEFAULTS = {"task": "sequence", "loss": "hamming"}
@@ -21,7 +21,8 @@ _TEXTS = {
     "required. Several values, 1,10,100, train a path: one model each, MODEL_FILE.1 and so on.",
     "example_cost": "C as the weight of one sequence's wrong tags. Several values as with -c.",
     "loss": "hamming (1): the number of wrong tags.",
-    "solver": "auto, cutting-plane, bcfw, ssg, or gdmm (--t 1 --e 0; no pass costs the square of the tags).",
+    "solver": "auto, cutting-plane, bcfw, ssg; with --t 1 and --e 0 also gdmm, no pass of which costs the square of "
+    "the tags, and soft-bcfw.",
     "algorithm": "svm_hmm's algorithm number 0-4; all lead to the same optimum, by cutting planes.",
     "epsilon": "Stop when primal - dual <= C * epsilon (wrong tags a sequence). Default 0.1.",
     "kernel": "linear (0).",
@@ -77,8 +78,8 @@ def check_sequence(options: LearnOptions) -> None:
         raise UsageError(f"-n {options.qp_new} exceeds -q {options.qp_size}")
     if options.kernel != "linear":
         raise UsageError(f"sequences with the {options.kernel} kernel are not in this version; use -t 0")
-    if options.solver == "gdmm" and (options.transition_order, options.emission_order) != (1, 0):
-        raise UsageError("gdmm trains chains of --t 1 and --e 0; leave those out or use --solver bcfw")
+    if options.solver in ("gdmm", "soft-bcfw") and (options.transition_order, options.emission_order) != (1, 0):
+        raise UsageError(f"{options.solver} trains chains of --t 1 and --e 0; leave those out or use --solver bcfw")
     if options.beam and options.solver != "cutting-plane" and options.algorithm is None:
         raise UsageError(f"--b {options.beam} trains with cutting planes alone; add --solver cutting-plane")
     if options.alphas and options.solver != "cutting-plane" and options.algorithm is None:

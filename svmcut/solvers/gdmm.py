@@ -50,7 +50,7 @@ class LabelFactors:
         Whether a part may be wrong at all.
     """
 
-    def __init__(self, model: LabelSets, C: float, seed: int, rho: float | None = None):
+    def __init__(self, model: LabelSets, C: float, seed: int, rho: float | None = None, soft: bool = False):
         self.model, self.C, self.passes = model, C, 0
         self.W, self.v = np.zeros((model.n_rows, model.n_labels)), np.zeros((model.n_labels, model.n_labels))
         squares = np.empty(model.n_samples)
@@ -58,12 +58,12 @@ class LabelFactors:
         if rho is None:
             rho = RHO * float(np.sqrt(np.mean(squares) + model.bias**2)) or RHO
         self.doubtful = True
-        self._descent = multilabel.Gdmm(model.rows, model.sets, self.W, self.v, model.bias, C, rho, seed)
-        self.active = 0
+        self._descent = multilabel.Gdmm(model.rows, model.sets, self.W, self.v, model.bias, C, rho, seed, soft)
+        self.active, self._soft, self._node_passes = 0, soft, 0 if soft else NODE_PASSES
 
     def run(self) -> None:
         """One pass over the samples."""
-        self._descent.run(self.model.pairs and self.passes >= NODE_PASSES)
+        self._descent.run(self.model.pairs and self.passes >= self._node_passes)
         self.passes += 1
 
     def due(self) -> int:
@@ -82,7 +82,8 @@ class LabelFactors:
             return lower, [self._candidate(None)]
         # While factors disagree their weights are far from any use, and their argmax is dear.
         scatter = residual / (self.C * self.model.n_samples)
-        weights = [None] if scatter > 0.03 or not self.active else [self.v]
+        far = scatter > 0.03 and not self._soft
+        weights = [None] if far or not self.active else [self.v]
         if self.active and scatter < 1e-3:
             weights.append(repaired)
         return lower, [self._candidate(v) for v in weights]
@@ -106,7 +107,9 @@ class ChainFactors:
         Length of the longest sum of Psi(right) - Psi(labelling) met.
     """
 
-    def __init__(self, model: ChainSequences, C: float, seed: int, rho: float | None = None, brute: bool | None = None):
+    def __init__(
+        self, model: ChainSequences, C: float, seed: int, rho: float | None = None, soft: bool = False, *, brute=None
+    ):
         self.model, self.C, self.passes, self.active, self.longest_cut = model, C, 0, 0, 0.0
         X, K = model.sequences.X, model.shape.n_tags
         self.w = np.zeros(model.dim)
@@ -116,7 +119,7 @@ class ChainFactors:
         parts = max(1, K // PART_TAGS)
         self.doubtful = K > 1
         brute = K <= BRUTE_TAGS if brute is None else brute
-        self._descent = gdmm_chain.Gdmm(model.chains, self.w, C, rho, parts, brute, seed)
+        self._descent = gdmm_chain.Gdmm(model.chains, self.w, C, rho, parts, brute, seed, soft)
 
     def run(self) -> None:
         """One pass over the sequences."""
@@ -159,6 +162,7 @@ class Gdmm:
     """
 
     name = "gdmm"
+    soft = False
 
     # After a run on chains, longest_cut is the length of the longest sum of psi_n met.
 
@@ -169,7 +173,7 @@ class Gdmm:
         """Yields after every look at the gap; iteration counts the passes."""
         model, stop, began = problem.model, problem.stop, time.perf_counter()
         kind = LabelFactors if isinstance(model, LabelSets) else ChainFactors
-        run = kind(model, problem.C, self.seed, self.rho)
+        run = kind(model, problem.C, self.seed, self.rho, self.soft)
         best = np.zeros(model.dim)
         primal, lower, stall = problem.C * len(model.gold) * run.doubtful, 0.0, Stall(40)  # at 0 every part is wrong
         while True:

@@ -10,6 +10,7 @@ from svmcut.models import ChainShape
 from svmcut.solvers.bcfw import Bcfw
 from svmcut.solvers.gdmm import Gdmm
 from svmcut.solvers.protocol import StoppingRule
+from svmcut.solvers.soft_bcfw import SoftBcfw
 from svmcut.structured.chain import ChainSequences
 from svmcut.structured.protocol import StructuredProblem
 
@@ -83,6 +84,19 @@ def test_both_searches_and_parts_of_the_tags_lead_to_the_same_place(rng):
         assert 0.5 * w @ w + 0.5 * problem.model.separate(w).slacks.sum() == pytest.approx(best.primal, rel=2e-3)
         weights.append(w)
     np.testing.assert_allclose(weights[0], weights[1], atol=1e-6)
+
+
+def test_soft_agreement_nears_the_optimum_as_rho_grows(rng):
+    problem = problem_of(rng, 1.0, 1e-4)
+    *_, best = Bcfw().steps(problem)
+    primals = []
+    for rho in (0.3, 30.0):
+        for progress in SoftBcfw(rho=rho).steps(problem):
+            assert progress.dual <= best.primal * (1 + 1e-9)
+            if progress.iteration > 3000:
+                break
+        primals.append(progress.primal)
+    assert best.dual <= primals[1] <= 1.02 * best.primal < primals[0]
 
 
 def test_the_seed_decides_the_bytes(rng):

@@ -12,6 +12,7 @@ from svmcut.models import MultilabelModel
 from svmcut.solvers.gdmm import Gdmm
 from svmcut.solvers.label_blocks import LabelBcfw, LabelSsg
 from svmcut.solvers.protocol import StoppingRule
+from svmcut.solvers.soft_bcfw import SoftBcfw
 from svmcut.structured.multilabel import LabelSets
 from svmcut.structured.protocol import StructuredProblem
 from svmcut.train import Config
@@ -148,6 +149,20 @@ def test_a_part_of_the_labels_at_a_visit_reaches_the_same_optimum(rng):
     for _ in range(1500):
         descent.run(True, 2, 3)
     assert model.primal(W, v, 0.5) == pytest.approx(last.primal, rel=1e-3)
+
+
+def test_soft_agreement_nears_the_optimum_as_rho_grows(rng):
+    problem = StructuredProblem(LabelSets(label_sets(rng)), 0.5, StoppingRule(0.0, 1e-4))
+    *_, best = Gdmm().steps(problem)
+    primals = []
+    for rho in (0.02, 20.0):
+        for progress in SoftBcfw(rho=rho).steps(problem):
+            assert progress.dual <= best.primal * (1 + 1e-9)
+            if progress.iteration > 5000:
+                break
+        primals.append(progress.primal)
+    assert best.dual <= primals[1] <= 1.03 * best.primal
+    assert primals[1] < primals[0]
 
 
 @pytest.mark.parametrize("pairs", [True, False])

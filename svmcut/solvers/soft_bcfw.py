@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Block-coordinate Frank-Wolfe on the dual with soft agreement of factors: the trainer GDMM is measured against.
+
+    problem      the dual of svmcut.solvers.gdmm with rho/2 |M alpha_f - alpha_j|^2 in place of the constraints
+    update       one factor at a time: a Frank-Wolfe step towards its best state, exact on the line
+    certificate  pairs are repaired to agree with their nodes; P by the argmax of the model
+
+The larger rho, the nearer its optimum is to that of the problem, and the slower it gets there: the certified gap ends
+above 0, and the run where it stands still. Meshi, Srebro and Hazan, AISTATS 2015.
+
+Deviation from the paper: factors are visited example by example. On label sets every pair of every example is a factor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from svmcut.errors import MemoryLimitError
+from svmcut.machine import available_memory
+from svmcut.solvers.gdmm import Gdmm
+from svmcut.solvers.protocol import Progress
+from svmcut.structured.multilabel import LabelSets
+from svmcut.structured.protocol import StructuredProblem
+
+PAIR_BYTES = 72
+RHO = 10.0  # for C = 1: disagreement grows with C
+
+
+class SoftBcfw(Gdmm):
+    """Soft-BCFW over label sets or chains.
+
+    Parameters
+    ----------
+    seed : int
+        Of the order of the visits.
+    rho : float or None
+        Weight of the disagreement of factors; None for 10 / C.
+    """
+
+    name = "soft-bcfw"
+    soft = True
+
+    def steps(self, problem: StructuredProblem, start=None) -> Iterator[Progress]:
+        """As Gdmm.steps.
+
+        Raises
+        ------
+        MemoryLimitError
+            When the factors of label sets would not fit.
+        """
+        model, available = problem.model, available_memory()
+        if isinstance(model, LabelSets) and model.pairs and available is not None:
+            need = 1e-6 * PAIR_BYTES * model.n_samples * model.n_labels * (model.n_labels - 1) / 2
+            if need > available:
+                raise MemoryLimitError(
+                    f"soft-bcfw keeps every pair of {model.n_labels} labels for {model.n_samples} examples, about "
+                    f"{need:,.0f} MB, and {available:,.0f} MB are available; use --solver gdmm or bcfw"
+                )
+        if self.rho is None:
+            self.rho = RHO / problem.C
+        yield from super().steps(problem, start)
