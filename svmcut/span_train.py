@@ -132,7 +132,7 @@ class SpanTrainer(Trainer):
         exact = self._is_small(n * len(self._basis))
         F = self._basis.features(self.X, None if exact else self._rows, self._budget() / 3)
         self._extra_evaluations += points.n_rows**2 + exact * n * len(self._basis)
-        return Subspace(F, trace=self._certifies())
+        return Subspace(F, self._certifies(), config.threads)
 
     def _budget(self) -> float:
         """Megabytes that decide how numbers are stored; the same on every machine that has as much, as models are."""

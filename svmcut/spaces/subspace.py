@@ -200,10 +200,12 @@ class Subspace:
     trace : bool
         Whether elements carry their coefficients, from which a dual bound of the full problem is made; costs 8 n bytes
         a cut.
+    threads : int
+        Results do not depend on it: float32 features are taken in chunks, whose parts are added in order.
     """
 
-    def __init__(self, F: NDArray, trace: bool = False):
-        self.F, self._trace = F, trace
+    def __init__(self, F: NDArray, trace: bool = False, threads: int = 1):
+        self.F, self._trace, self._threads = F, trace, threads
         self.n, self.dim = F.shape
         self._step = self.n if F.dtype == np.float64 else _CHUNK
 
@@ -213,9 +215,12 @@ class Subspace:
     def scores(self, element: Traced) -> NDArray[np.float64]:
         """F w, float64 products and sums; O(n k)."""
         s = np.empty(self.n)
-        for start in range(0, self.n, self._step or 1):
+
+        def form(start: int) -> None:
             piece = slice(start, start + self._step)
             s[piece] = self.F[piece].astype(np.float64, copy=False) @ element.w
+
+        self._each(form, self.n)
         return s
 
     def adjoint(self, coef: NDArray) -> Traced:
@@ -223,15 +228,29 @@ class Subspace:
         coef = np.asarray(coef, np.float64)
         w = np.zeros(self.dim)
         used = np.flatnonzero(coef)
-        if 4 * len(used) < self.n:
-            for start in range(0, len(used), _CHUNK):
-                part = used[start : start + _CHUNK]
-                w += coef[part] @ self.F[part].astype(np.float64, copy=False)
-        else:
-            for start in range(0, self.n, self._step or 1):
-                piece = slice(start, start + self._step)
-                w += coef[piece] @ self.F[piece].astype(np.float64, copy=False)
+        sparse = 4 * len(used) < self.n
+        step = _CHUNK if sparse else self._step
+
+        def form(start: int):
+            rows = used[start : start + step] if sparse else slice(start, start + step)
+            return coef[rows] @ self.F[rows].astype(np.float64, copy=False)
+
+        for part in self._each(form, len(used) if sparse else self.n, step):
+            w += part
         return Traced(w, coef.copy() if self._trace else None)
+
+    def _each(self, form, count: int, step: int | None = None) -> list:
+        """form(start) of every chunk, in order."""
+        starts = range(0, count, step or self._step or 1)
+        threads = min(self._threads, len(starts) // 64)
+        if threads <= 1:
+            return [form(start) for start in starts]
+        from concurrent.futures import ThreadPoolExecutor
+
+        bounds = [len(starts) * k // threads for k in range(threads + 1)]
+        with ThreadPoolExecutor(threads) as pool:
+            parts = pool.map(lambda k: [form(start) for start in starts[bounds[k] : bounds[k + 1]]], range(threads))
+            return [result for part in parts for result in part]
 
     def dot(self, a: Traced, b: Traced) -> float:
         return float(a.w @ b.w)
