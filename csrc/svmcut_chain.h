@@ -76,6 +76,11 @@ int svmcut_bcfw_visit(svmcut_bcfw* run, int64_t count, svmcut_bcfw_state* state,
 /* w as it stands, from the weights of the labellings when `afresh` (then the run goes on with that w). */
 int svmcut_bcfw_weights(svmcut_bcfw* run, int afresh, double* w);
 
+/* The state between two visits as counts[0] integers and counts[1] reals; with null arrays only the counts are given. load
+ * goes on from there in a new run of the same arguments; BAD_INPUT where they do not fit, and the run is of no use then. */
+void svmcut_bcfw_save(const svmcut_bcfw* run, int64_t* integers, double* reals, int64_t* counts);
+int svmcut_bcfw_load(svmcut_bcfw* run, const int64_t* integers, const double* reals, const int64_t* counts);
+
 /* ---- chain_ssg.cc: stochastic subgradients -------------------------------------------------------------------------- */
 
 /* Visits the sequences order[0] to order[count - 1]. Before visit k, counted from 0 over all calls, w = C n z / k (0 where

@@ -285,7 +285,7 @@ def state_classes() -> tuple[type, ...]:
     """What the states of trainers are made of beside plain values and arrays."""
     from svmcut.cutting.bundle import Cut
     from svmcut.data import Csr
-    from svmcut.models import KernelModel
+    from svmcut.models import ChainModel, ChainShape, KernelModel, MultilabelModel
     from svmcut.risks.protocol import Linearization
     from svmcut.risks.sampling import Draw
     from svmcut.solvers.constant_cuts import Points
@@ -296,7 +296,7 @@ def state_classes() -> tuple[type, ...]:
     from svmcut.spaces.linear import RowNormal
     from svmcut.spaces.subspace import Traced
 
-    own = (Outcome, Objective, Progress, LinearModel, KernelModel, Kernel, Csr)
+    own = (Outcome, Objective, Progress, LinearModel, KernelModel, ChainModel, ChainShape, MultilabelModel, Kernel, Csr)
     return (*own, Cut, Linearization, Draw, Points, SampledElement, Expansion, Traced, RowNormal, Smoothed, Iterate)
 
 

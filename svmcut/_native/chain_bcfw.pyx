@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/chain_bcfw.cc
-"""Thin wrapper of csrc/chain_bcfw.cc."""
+# distutils: sources = csrc/chain_bcfw.cc csrc/chain_bcfw_state.cc
+"""Thin wrapper of csrc/chain_bcfw.cc and csrc/chain_bcfw_state.cc."""
+
+import numpy as np
 
 from libc.stdint cimport int64_t, uint64_t
 
@@ -10,6 +12,7 @@ from svmcut._native.chain cimport Chains, svmcut_chain
 cdef extern from "svmcut_chain.h" nogil:
     int SVMCUT_NO_MEMORY
     int SVMCUT_CANCELLED
+    int SVMCUT_BAD_INPUT
     ctypedef struct svmcut_bcfw:
         pass
     ctypedef struct svmcut_bcfw_state:
@@ -22,6 +25,8 @@ cdef extern from "svmcut_chain.h" nogil:
     void svmcut_bcfw_delete(svmcut_bcfw* run)
     int svmcut_bcfw_visit(svmcut_bcfw* run, int64_t count, svmcut_bcfw_state* state, const int* cancel)
     int svmcut_bcfw_weights(svmcut_bcfw* run, int afresh, double* w)
+    void svmcut_bcfw_save(const svmcut_bcfw* run, int64_t* integers, double* reals, int64_t* counts)
+    int svmcut_bcfw_load(svmcut_bcfw* run, const int64_t* integers, const double* reals, const int64_t* counts)
 
 
 cdef class Blocks:
@@ -76,3 +81,31 @@ cdef class Blocks:
         if out.shape[0]:
             with nogil:
                 svmcut_bcfw_weights(self.run, afresh, &out[0])
+
+    def saved(self):
+        """Integers and reals that a run of the same arguments goes on from."""
+        cdef int64_t counts[2]
+        svmcut_bcfw_save(self.run, NULL, NULL, counts)
+        integers, reals = np.empty(counts[0], np.int64), np.empty(counts[1])
+        cdef int64_t[::1] i = integers
+        cdef double[::1] r = reals
+        svmcut_bcfw_save(self.run, &i[0], &r[0], counts)
+        return {"integers": integers, "reals": reals}
+
+    def restore(self, saved):
+        """Goes on from what another run saved; to be called before anything else.
+
+        Raises
+        ------
+        ValueError
+            When it does not fit.
+        """
+        cdef const int64_t[::1] i = saved["integers"]
+        cdef const double[::1] r = saved["reals"]
+        cdef int64_t[2] counts = [i.shape[0], r.shape[0]]
+        cdef int status = svmcut_bcfw_load(self.run, &i[0] if counts[0] else NULL, &r[0] if counts[1] else NULL, counts)
+        if status == SVMCUT_BAD_INPUT:
+            raise ValueError("the state is not one of these sequences")
+        if status == SVMCUT_NO_MEMORY:
+            raise MemoryError
+        svmcut_bcfw_visit(self.run, 0, &self.state, NULL)

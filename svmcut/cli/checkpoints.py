@@ -18,7 +18,7 @@ from svmcut.files.checkpoints import read_checkpoint, remove_checkpoint, write_c
 
 if TYPE_CHECKING:
     from svmcut.cli.options import LearnOptions, Option
-    from svmcut.data import Examples
+    from svmcut.data import Examples, MultilabelExamples
 
 #: Stopped by SIGTERM, and a run with --resume will go on: sysexits' EX_TEMPFAIL.
 STOPPED = 75
@@ -81,7 +81,7 @@ class Checkpoints:
             for number, handler in before.items():
                 signal.signal(number, handler)
 
-    def identify(self, examples: Examples) -> None:
+    def identify(self, examples: Examples | MultilabelExamples) -> None:
         """Says what this run trains on."""
         self._identity = {"version": __version__, "examples": fingerprint(examples), "options": settings(self._options)}
 
@@ -146,10 +146,10 @@ def settings(options: LearnOptions) -> dict[str, str]:
     return {name: str(value) for name, value in values.items() if name not in FREE}
 
 
-def fingerprint(examples: Examples) -> str:
+def fingerprint(examples: Examples | MultilabelExamples) -> str:
     """A digest of all that was read of the examples."""
     digest = hashlib.sha256()
-    X = examples.X
-    for array in (X.indptr, X.indices, X.data, examples.y, examples.qid, examples.cost):
+    X, *others = (getattr(examples, field.name) for field in dataclasses.fields(examples) if field.name != "source")
+    for array in (X.indptr, X.indices, X.data, *others):
         digest.update(b"none" if array is None else memoryview(array).cast("B"))
     return digest.hexdigest()

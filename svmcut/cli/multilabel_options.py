@@ -18,7 +18,8 @@ DEFAULTS = {"task": "multilabel", "loss": "hamming", "bias": 1.0}
 
 _HERE = {
     "task", "cost", "example_cost", "loss", "bias", "solver", "epsilon", "gap", "max_iterations", "time_limit",
-    "validate", "select", "threads", "seed", "max_memory", "report", "trace", "verbosity",
+    "validate", "select", "threads", "seed", "max_memory", "checkpoint", "checkpoint_every", "report", "trace",
+    "verbosity",
 }  # fmt: skip
 _TEXTS = {
     "cost": "C as in svm_hmm: 1/2 w'w + C * wrong labels averaged over the examples. This or --example-cost is "

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import math
 import os
 import sys
@@ -73,10 +74,14 @@ def run(options: LearnOptions, original: bool = False) -> int:
 def make_checkpoints(options: LearnOptions):
     """The checkpoints of a run, imported now."""
     from svmcut.cli.checkpoints import Checkpoints
-    from svmcut.cli.options import LEARN, RANK
+    from svmcut.cli.options import RANK, TASKS
     from svmcut.train import state_classes
 
-    return Checkpoints(options, RANK if options.command == "rank" else LEARN, state_classes())
+    table = RANK
+    if options.command != "rank":
+        module, name = TASKS[options.task]
+        table = getattr(importlib.import_module(module), name)
+    return Checkpoints(options, table, state_classes())
 
 
 def model_files(options: LearnOptions) -> list[str]:

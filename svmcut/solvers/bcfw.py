@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -48,13 +49,17 @@ class Bcfw:
     def __init__(self, seed: int = 0):
         self.seed = seed
 
-    def steps(self, problem: StructuredProblem, start: Start | None = None) -> Iterator[Progress]:
+    def steps(
+        self, problem: StructuredProblem, start: Start | None = None, state: dict[str, Any] | None = None
+    ) -> Iterator[Progress]:
         """Yields after every exact look at the gap: two passes over the features and no more.
 
         Parameters
         ----------
         start : Start or None
             Its points are evaluated; the labellings are found afresh.
+        state : dict or None
+            What `state` gave in a run on the same problem: this one goes on from there to the same bytes.
         """
         model, C, stop = problem.model, problem.C, problem.stop
         started = time.perf_counter()
@@ -73,13 +78,31 @@ class Bcfw:
             if value < primal:
                 best, primal, risk = w.copy(), value, found
 
-        for point in (w, *(start.points if start else ())):
-            look(point)
-        lower, looks, iteration, stall = 0.0, 1, 1, Stall(60)
+        lower, looks, iteration, stall, ends = 0.0, 1, 1, Stall(60), False
         passes = 1.0
         average, weight, due = np.zeros(model.dim), 0.0, 1
+        if state is None:
+            for point in (w, *(start.points if start else ())):
+                look(point)
+        else:
+            blocks.restore(state["blocks"])
+            stall.restore(state["stall"])
+            best, average = state["best"], state["average"].copy()
+            primal, risk, self.longest_cut, lower, looks, iteration, passes, weight, due, ends = state["numbers"]
+
+        def snapshot() -> dict[str, Any]:
+            return {
+                "blocks": blocks.saved(), "stall": stall.state(), "best": best, "average": average.copy(),
+                "numbers": (
+                    primal, risk, self.longest_cut, lower, looks, iteration, passes, weight, due, ends,
+                ),
+            }  # fmt: skip
+
+        self.state = snapshot
         while True:
-            ends = stop.met(primal, lower) or stall.update(primal - lower)
+            if state is None:
+                ends = stop.met(primal, lower) or stall.update(primal - lower)
+            state = None
             yield Progress(
                 iteration, passes, primal, lower, primal - lower, time.perf_counter() - started, lambda w=best: w,
                 blocks.cached, blocks.support, max(0.0, (lower - 0.5 * float(best @ best)) / C), risk,

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -45,13 +46,17 @@ class Ssg:
     def __init__(self, seed: int = 0, max_idle: int = 50):
         self.seed, self.max_idle = seed, max_idle
 
-    def steps(self, problem: StructuredProblem, start: Start | None = None) -> Iterator[Progress]:
+    def steps(
+        self, problem: StructuredProblem, start: Start | None = None, state: dict[str, Any] | None = None
+    ) -> Iterator[Progress]:
         """Yields after every pass.
 
         Parameters
         ----------
         start : Start or None
             Its bundle and points count; the steps begin at w = 0.
+        state : dict or None
+            What `state` gave in a run on the same problem: this one goes on from there to the same bytes.
         """
         model, C, stop = problem.model, problem.C, problem.stop
         started = time.perf_counter()
@@ -68,15 +73,32 @@ class Ssg:
             if value < primal:
                 best, primal, risk = w, value, found
 
-        for point in (space.zero(), *(start.points if start else ())):
-            look(point)
-        lower, slack = 0.0, 0.0
-        if start:
-            solution = bundle.solve(C, 0.01 * stop.target(primal) / C)
-            lower, slack = max(0.0, solution.lower), solution.slack
-        iteration, passes, stall = 1, 1.0, Stall(60)
+        lower, slack, iteration, passes, stall, ends = 0.0, 0.0, 1, 1.0, Stall(60), False
+        if state is None:
+            for point in (space.zero(), *(start.points if start else ())):
+                look(point)
+            if start:
+                solution = bundle.solve(C, 0.01 * stop.target(primal) / C)
+                lower, slack = max(0.0, solution.lower), solution.slack
+        else:
+            self.bundle = bundle = CutBundle.restored(space, CheckedSimplexQp(), state["bundle"])
+            rng.bit_generator.state = state["rng"]
+            stall.restore(state["stall"])
+            best, z, weighted = state["best"], state["z"].copy(), state["weighted"].copy()
+            visits, primal, risk, lower, slack, iteration, passes, ends = state["numbers"]
+
+        def snapshot() -> dict[str, Any]:
+            return {
+                "bundle": bundle.state(), "rng": rng.bit_generator.state, "stall": stall.state(), "best": best,
+                "z": z.copy(), "weighted": weighted.copy(),
+                "numbers": (visits, primal, risk, lower, slack, iteration, passes, ends),
+            }  # fmt: skip
+
+        self.state = snapshot
         while True:
-            ends = stop.met(primal, lower) or stall.update(primal - lower)
+            if state is None:
+                ends = stop.met(primal, lower) or stall.update(primal - lower)
+            state = None
             yield Progress(
                 iteration, passes, primal, lower, primal - lower, time.perf_counter() - started, lambda w=best: w,
                 len(bundle), bundle.support, slack, risk,

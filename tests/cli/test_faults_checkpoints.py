@@ -29,6 +29,12 @@ SOLVERS = {
     "path": ("--solver", "cutting-plane", "--example-cost", "1,10,100", "--gap", "1e-5"),
 }
 
+STRUCTURED = {
+    "sequence, bcfw": ("sequence", "--solver", "bcfw", "--example-cost", "1", "--gap", "1e-4"),
+    "sequence, path": ("sequence", "--solver", "cutting-plane", "--example-cost", "0.1,1", "--gap", "1e-2"),
+    "multilabel, path": ("multilabel", "--solver", "cutting-plane", "--example-cost", "0.1,1", "--gap", "1e-2"),
+}
+
 # Runs a command that gets a signal while it prints its nth iteration.
 SIGNALLED = """
 import os, signal, sys
@@ -90,6 +96,55 @@ def test_row22_terminated_with_a_checkpoint_and_resumed(solver):
     assert contents() == whole
     assert sorted(name for name in os.listdir() if "state" in name) == []
     assert json.loads(content("report"))["converged"]
+
+
+def structured(rng):
+    """Files of sequences and of label sets."""
+    X = rng.normal(size=(400, 8))
+    scores = X @ rng.normal(size=(8, 5)) + rng.normal(size=(400, 5))
+    texts = [" ".join(f"{j + 1}:{value:.4f}" for j, value in enumerate(row)) for row in X]
+    with open("train.sequence", "w", encoding="ascii") as file:
+        for t, (tag, text) in enumerate(zip(scores.argmax(axis=1) + 1, texts, strict=True)):
+            file.write(f"{tag} qid:{t // 8 + 1} {text}\n")
+    with open("train.multilabel", "w", encoding="ascii") as file:
+        for row, text in zip(scores > 1, texts, strict=True):
+            file.write(",".join(map(str, np.flatnonzero(row))) + f" {text}\n")
+
+
+@pytest.mark.parametrize("name", STRUCTURED)
+def test_row22_structured_runs_terminated_and_resumed(rng, name):
+    task, *options = STRUCTURED[name]
+    structured(rng)
+    words = ("--task", task, *options, "--checkpoint", "state")
+    assert learn("--task", task, *options, f"train.{task}", "model").returncode == 0
+    whole = contents()
+    for model in whole:
+        os.unlink(model)
+    done = signalled(signal.SIGTERM, 4, "learn", *words, f"train.{task}", "model")
+    assert (done.returncode, done.stderr) == (75, "")
+    assert os.path.exists("state")
+    other = learn(*words, "--resume", "--seed", "3", f"train.{task}", "model")
+    assert (other.returncode, "--seed was 0 and is 3" in other.stderr) == (1, True)
+    resumed = learn(*words, "--resume", "--report", "report", f"train.{task}", "model")
+    assert (resumed.returncode, resumed.stderr) == (0, "")
+    assert contents() == whole
+    assert not os.path.exists("state")
+    assert json.loads(content("report"))["converged"]
+
+
+@pytest.mark.parametrize("task", ["sequence", "multilabel"])
+def test_row25_other_structured_examples_are_named(rng, task):
+    """What is learnt counts too: the features are those of before."""
+    structured(rng)
+    words = ("--task", task, "--example-cost", "1", "--solver", "cutting-plane", "--max-iterations", "3",
+             "--gap", "1e-3", "--checkpoint", "state", f"train.{task}", "model")  # fmt: skip
+    assert learn(*words).returncode == 3
+    text = content(f"train.{task}").decode()
+    first, _, rest = text.partition(" ")
+    with open(f"train.{task}", "w", encoding="ascii") as file:
+        file.write(f"{'2' if first != '2' else '3'} {rest}")
+    refused = learn("--resume", *words)
+    assert (refused.returncode, refused.stderr.count(f"the examples of train.{task} differ")) == (1, 1)
 
 
 def test_row22_terminated_in_the_second_fit_of_a_path():

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Chains and label sets, every solver: a fit that goes on ends in the bytes of one that never stopped."""
+
+import numpy as np
+import pytest
+
+from svmcut.data import Csr, Examples, MultilabelExamples, Sequences, Source
+from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
+from svmcut.train import Config, state_classes
+from svmcut.train_multilabel import MultilabelTrainer
+from svmcut.train_sequences import ChainOrders, SequenceTrainer
+
+CHAINS = {
+    "bcfw": ("bcfw", 1e-3, ChainOrders(), 5),
+    "bcfw of higher orders": ("bcfw", 1e-2, ChainOrders(2, 1), 4),
+    "ssg": ("ssg", 0.1, ChainOrders(), 5),
+    "cutting-plane": ("cutting-plane", 1e-2, ChainOrders(), 5),
+    "cutting-plane, beam": ("cutting-plane", 5e-2, ChainOrders(1, 0, 2), 5),
+}
+LABELS = {
+    "cutting-plane": ("cutting-plane", 5e-2, True),
+}
+
+
+def rows(rng, n, d):
+    X = rng.normal(size=(n, d)).astype(np.float32)
+    return X, Csr(X.ravel(), np.tile(np.arange(d, dtype=np.int32), n), np.arange(0, n * d + 1, d), d)
+
+
+def sequences(rng, n_tags, n=40, d=6):
+    """Tags that follow one another by a rule, and features that say a part of them."""
+    indptr = np.concatenate([[0], np.cumsum(rng.integers(1, 9, n))]).astype(np.int64)
+    tokens = int(indptr[-1])
+    X, csr = rows(rng, tokens, d)
+    own = (X @ rng.normal(size=(d, n_tags)) + rng.normal(size=(tokens, n_tags))).argmax(axis=1)
+    tags = np.where(rng.random(tokens) < 0.3, np.roll(own, 1), own).astype(np.int32)
+    tags[:n_tags] = np.arange(n_tags)
+    qid = np.repeat(np.arange(n), np.diff(indptr))
+    return Examples(csr, tags + 1.0, qid, None, Source("train")), Sequences(csr, indptr, tags)
+
+
+def label_sets(rng, n=80, d=8, K=6):
+    X, csr = rows(rng, n, d)
+    scores = X @ rng.normal(size=(d, K)) + 0.7 * rng.normal(size=(n, K))
+    gold = scores > 0.5
+    gold[:, 1] |= gold[:, 0] & (rng.random(n) < 0.8)
+    indptr = np.concatenate([[0], np.cumsum(gold.sum(axis=1))]).astype(np.int64)
+    return MultilabelExamples(csr, np.arange(K) + 3, indptr, np.nonzero(gold)[1].astype(np.int32), Source("train"))
+
+
+def essence(outcome):
+    """What must be the same to the last bit."""
+    model, p = outcome.model, outcome.progress
+    arrays = [value for value in (getattr(model, name, None) for name in ("w", "W", "v")) if value is not None]
+    numbers = (p.iteration, p.passes, p.primal, p.dual, p.cuts, p.support, p.slack, p.risk, outcome.longest_cut)
+    return [array.tobytes() for array in arrays], repr(numbers), outcome.stopped_by
+
+
+def check_going_on(make, costs, tmp_path):
+    """From the first, the last and states between, through a file and in a new trainer."""
+    trainer, states = make(), []
+    for cost in costs[:-1]:
+        trainer.fit(None, cost)
+    whole = trainer.fit(None, costs[-1], lambda progress, objective: states.append(trainer.state()))
+    assert len(states) > 3
+    assert whole.progress.iteration > 1
+    for at in sorted({0, 1, len(states) // 3, 2 * len(states) // 3, len(states) - 2, len(states) - 1}):
+        write_checkpoint(str(tmp_path / "ck"), {}, states[at], state_classes())
+        _, state = read_checkpoint(str(tmp_path / "ck"), state_classes())
+        resumed = make().fit(None, costs[-1], None, state)
+        assert essence(resumed) == essence(whole), f"from state {at} of {len(states)}"
+
+
+@pytest.mark.parametrize("costs", [(0.3,), (0.02, 0.3)], ids=["one C", "second of a path"])
+@pytest.mark.parametrize("name", CHAINS)
+def test_chains_go_on_from_a_state(rng, tmp_path, name, costs):
+    solver, gap, orders, n_tags = CHAINS[name]
+    data = sequences(rng, n_tags)
+    check_going_on(lambda: SequenceTrainer(*data, Config(solver=solver, gap=gap, bias=0.0), orders), costs, tmp_path)
+
+
+@pytest.mark.parametrize("costs", [(0.3,), (0.02, 0.3)], ids=["one C", "second of a path"])
+@pytest.mark.parametrize("name", LABELS)
+def test_label_sets_go_on_from_a_state(rng, tmp_path, name, costs):
+    solver, gap, pairs = LABELS[name]
+    data = label_sets(rng)
+    check_going_on(lambda: MultilabelTrainer(data, Config(solver=solver, gap=gap), pairs), costs, tmp_path)
