@@ -27,6 +27,13 @@ int svmcut_gdmm_chain_pass(svmcut_gdmm_chain* state, double* w, const volatile i
 int svmcut_gdmm_chain_repair(const svmcut_gdmm_chain* state, double* V2, double* linear, double* residual,
                              double* in_use);
 
+/* The state between two passes as counts[0] integers and counts[1] reals; with null arrays only the counts are given. load
+ * goes on from there in a new state of the same arguments, with the saved one's w; BAD_INPUT where they do not fit, and the
+ * state is of no use then. */
+void svmcut_gdmm_chain_save(const svmcut_gdmm_chain* state, int64_t* integers, double* reals, int64_t* counts);
+int svmcut_gdmm_chain_load(svmcut_gdmm_chain* state, const double* w, const int64_t* integers, const double* reals,
+                           const int64_t* counts);
+
 /* max of V[k][l] + rho (a[k] + b[l]) over all pairs but the right one, by the order or by all entries; for tests. */
 void svmcut_pair_max(const double* V, int64_t K, int64_t stride, const double* a, const double* b, double rho,
                      int32_t gold_left, int32_t gold_right, int brute, int32_t* left, int32_t* right, double* value);

@@ -18,6 +18,7 @@
 #include "multilabel.h"
 #include "random.h"
 #include "roof_dual.h"
+#include "saved.h"
 
 using namespace svmcut;
 
@@ -214,6 +215,47 @@ int svmcut_label_ssg(svmcut_label_blocks* run, double* z, double* zv, double* we
         return SVMCUT_NO_MEMORY;
     }
     return SVMCUT_OK;
+}
+
+void svmcut_label_blocks_save(const svmcut_label_blocks* run, int64_t* integers, double* reals, int64_t* counts) {
+    Saver to(integers, reals);
+    to.integer(static_cast<int64_t>(run->random.state));
+    to.integer(run->visits);
+    to.all_integers(run->order);
+    to.all_reals(run->a);
+    to.all_reals(run->losses);
+    for (const auto& shares : run->shares) {
+        to.integer(static_cast<int64_t>(shares.size()));
+        for (const PairShare& f : shares) {
+            to.integer(f.k);
+            to.integer(f.l);
+            to.real(f.alpha);
+        }
+    }
+    to.count(counts);
+}
+
+int svmcut_label_blocks_load(svmcut_label_blocks* run, const int64_t* integers, const double* reals,
+                             const int64_t* counts) {
+    Loader from(integers, reals, counts);
+    run->random.state = static_cast<uint64_t>(from.integer());
+    run->visits = from.integer(0);
+    from.all_integers(run->order, 0, run->X.n_rows - 1);
+    from.all_reals(run->a);
+    from.all_reals(run->losses);
+    try {
+        for (auto& shares : run->shares) {
+            shares.clear();
+            for (int64_t left = from.size(); left > 0 && from.ok(); --left) {
+                const auto k = static_cast<int32_t>(from.integer(0, run->K - 1));
+                const auto l = static_cast<int32_t>(from.integer(0, run->K - 1));
+                shares.push_back({k, l, from.real()});
+            }
+        }
+    } catch (const std::bad_alloc&) {
+        return SVMCUT_NO_MEMORY;
+    }
+    return from.status();
 }
 
 }  // extern "C"

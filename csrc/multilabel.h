@@ -84,6 +84,13 @@ int svmcut_label_bcfw(svmcut_label_blocks* run, double* W, double* v, double* lo
 int svmcut_label_ssg(svmcut_label_blocks* run, double* z, double* zv, double* weighted, double* weighted_v,
                      double* loss);
 
+/* The state between two passes as counts[0] integers and counts[1] reals; with null arrays only the counts are given. load
+ * goes on from there in a new run of the same arguments, with the W and v of the saved one; BAD_INPUT where they do not
+ * fit, and the run is of no use then. */
+void svmcut_label_blocks_save(const svmcut_label_blocks* run, int64_t* integers, double* reals, int64_t* counts);
+int svmcut_label_blocks_load(svmcut_label_blocks* run, const int64_t* integers, const double* reals,
+                             const int64_t* counts);
+
 /* ---- gdmm_labels.cc: greedy direction method of multipliers --------------------------------------------------------- */
 
 typedef struct svmcut_gdmm_labels svmcut_gdmm_labels;
@@ -105,6 +112,11 @@ int svmcut_gdmm_labels_pass(svmcut_gdmm_labels* state, double* W, double* v, int
  * *linear - |W|^2/2 - |v2|^2/2. *active: pair factors in use; *residual: sum |marginal - node|. */
 int svmcut_gdmm_labels_repair(const svmcut_gdmm_labels* state, double* v2, double* linear, int64_t* active,
                               double* residual);
+
+/* As svmcut_label_blocks_save and _load. */
+void svmcut_gdmm_labels_save(const svmcut_gdmm_labels* state, int64_t* integers, double* reals, int64_t* counts);
+int svmcut_gdmm_labels_load(svmcut_gdmm_labels* state, const int64_t* integers, const double* reals,
+                            const int64_t* counts);
 
 #ifdef __cplusplus
 }

@@ -101,6 +101,17 @@ class PairOrder {
         columns.assign(keep ? static_cast<size_t>(K) : 0, {});
     }
 
+    /* The order of the entries of V; O(K^2). */
+    void restore(const double* V) {
+        reset(K, stride, kept);
+        for (int64_t k = 0; kept && k < K; ++k)
+            for (int64_t l = 0; l < K; ++l)
+                if (const double entry = V[k * stride + l]; entry > 0) {
+                    all.insert({-entry, k * K + l});
+                    rows[k].insert({-entry, l});
+                    columns[l].insert({-entry, k});
+                }
+    }
 
     /* V[k][l] += by */
     void change(double* V, int32_t k, int32_t l, double by) {

@@ -7,6 +7,7 @@
 #define SVMCUT_SAVED_H
 
 #include <cstdint>
+#include <type_traits>
 
 #include "svmcut.h"
 
@@ -70,11 +71,11 @@ class Loader {
     }
     template <class Items>
     void all_integers(Items& items, int64_t low, int64_t high) {
-        for (auto& value : items) value = static_cast<typename Items::value_type>(integer(low, high));
+        for (auto& value : items) value = static_cast<std::remove_reference_t<decltype(value)>>(integer(low, high));
     }
     template <class Items>
     void all_reals(Items& items) {
-        for (auto& value : items) value = static_cast<typename Items::value_type>(real());
+        for (auto& value : items) value = static_cast<std::remove_reference_t<decltype(value)>>(real());
     }
     /* Whether all was there and nothing is left. */
     int status() const { return good && n_integers == 0 && n_reals == 0 ? SVMCUT_OK : SVMCUT_BAD_INPUT; }

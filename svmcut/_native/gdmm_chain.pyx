@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/gdmm_chain.cc csrc/soft_chain.cc
-"""Thin wrapper of csrc/gdmm_chain.cc and csrc/soft_chain.cc; see csrc/gdmm_chain.h."""
+# distutils: sources = csrc/gdmm_chain.cc csrc/gdmm_chain_state.cc csrc/soft_chain.cc
+"""Thin wrapper of csrc/gdmm_chain.cc, gdmm_chain_state.cc and soft_chain.cc; see csrc/gdmm_chain.h."""
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from svmcut._native.chain cimport Chains, svmcut_chain
 
 cdef extern from "gdmm_chain.h" nogil:
     int SVMCUT_NO_MEMORY
+    int SVMCUT_BAD_INPUT
     ctypedef struct svmcut_gdmm_chain:
         pass
     svmcut_gdmm_chain* svmcut_gdmm_chain_new(const svmcut_chain* chain, double C, double rho, int parts, int brute,
@@ -22,6 +23,9 @@ cdef extern from "gdmm_chain.h" nogil:
     void svmcut_pair_max(const double* V, int64_t K, int64_t stride, const double* a, const double* b, double rho,
                          int32_t gold_left, int32_t gold_right, int brute, int32_t* left, int32_t* right,
                          double* value)
+    void svmcut_gdmm_chain_save(const svmcut_gdmm_chain* state, int64_t* integers, double* reals, int64_t* counts)
+    int svmcut_gdmm_chain_load(svmcut_gdmm_chain* state, const double* w, const int64_t* integers, const double* reals,
+                               const int64_t* counts)
 
 
 cdef class Gdmm:
@@ -64,6 +68,34 @@ cdef class Gdmm:
         if status == SVMCUT_NO_MEMORY:
             raise MemoryError
         return out, linear, residual, int(in_use)
+
+    def saved(self):
+        """Integers and reals that a run of the same arguments goes on from, with w."""
+        cdef int64_t counts[2]
+        svmcut_gdmm_chain_save(self.state, NULL, NULL, counts)
+        integers, reals = np.empty(counts[0], np.int64), np.empty(counts[1])
+        cdef int64_t[::1] i = integers
+        cdef double[::1] r = reals
+        svmcut_gdmm_chain_save(self.state, &i[0], &r[0], counts)
+        return {"integers": integers, "reals": reals}
+
+    def restore(self, saved):
+        """Goes on from what another run saved; to be called before anything else, with its w in place.
+
+        Raises
+        ------
+        ValueError
+            When it does not fit.
+        """
+        cdef const int64_t[::1] i = saved["integers"]
+        cdef const double[::1] r = saved["reals"]
+        cdef int64_t[2] counts = [i.shape[0], r.shape[0]]
+        cdef int status = svmcut_gdmm_chain_load(
+            self.state, &self.w[0], &i[0] if counts[0] else NULL, &r[0] if counts[1] else NULL, counts)
+        if status == SVMCUT_BAD_INPUT:
+            raise ValueError("the state is not one of these sequences")
+        if status == SVMCUT_NO_MEMORY:
+            raise MemoryError
 
 
 def pair_max(const double[:, ::1] V, const double[::1] a, const double[::1] b, double rho, gold, bint brute):

@@ -12,6 +12,7 @@ from svmcut._native.sparse cimport Rows, svmcut_csr
 cdef extern from "multilabel.h" nogil:
     int SVMCUT_OK
     int SVMCUT_NO_MEMORY
+    int SVMCUT_BAD_INPUT
     ctypedef struct svmcut_label_weights:
         const double* W
         const double* v
@@ -49,6 +50,12 @@ cdef extern from "multilabel.h" nogil:
                                 const int* cancel)
     int svmcut_gdmm_labels_repair(const svmcut_gdmm_labels* state, double* v2, double* linear, int64_t* active,
                                   double* residual)
+    void svmcut_label_blocks_save(const svmcut_label_blocks* run, int64_t* integers, double* reals, int64_t* counts)
+    int svmcut_label_blocks_load(svmcut_label_blocks* run, const int64_t* integers, const double* reals,
+                                 const int64_t* counts)
+    void svmcut_gdmm_labels_save(const svmcut_gdmm_labels* state, int64_t* integers, double* reals, int64_t* counts)
+    int svmcut_gdmm_labels_load(svmcut_gdmm_labels* state, const int64_t* integers, const double* reals,
+                                const int64_t* counts)
 
 METHODS = {"lp": 0, "icm": 1, "greedy": 2}
 
@@ -88,6 +95,8 @@ cdef class Sets:
 def _check(int status):
     if status == SVMCUT_NO_MEMORY:
         raise MemoryError
+    if status == SVMCUT_BAD_INPUT:
+        raise ValueError("the state is not one of these examples")
 
 
 def scores(Rows X, Weights model, int threads):
@@ -218,6 +227,29 @@ cdef class Blocks:
         _check(status)
         return loss
 
+    def saved(self):
+        """Integers and reals that a run of the same arguments goes on from, with the weights."""
+        cdef int64_t counts[2]
+        svmcut_label_blocks_save(self.state, NULL, NULL, counts)
+        integers, reals = np.empty(counts[0], np.int64), np.empty(counts[1])
+        cdef int64_t[::1] i = integers
+        cdef double[::1] r = reals
+        svmcut_label_blocks_save(self.state, &i[0], &r[0], counts)
+        return {"integers": integers, "reals": reals}
+
+    def restore(self, saved):
+        """Goes on from what another run saved; to be called before anything else, with its weights.
+
+        Raises
+        ------
+        ValueError
+            When it does not fit.
+        """
+        cdef const int64_t[::1] i = saved["integers"]
+        cdef const double[::1] r = saved["reals"]
+        cdef int64_t[2] counts = [i.shape[0], r.shape[0]]
+        _check(svmcut_label_blocks_load(self.state, &i[0] if counts[0] else NULL, &r[0] if counts[1] else NULL, counts))
+
 
 cdef class Gdmm:
     """State of one run; W (d + (bias != 0), K) and v (K, K) are the caller's and start at 0."""
@@ -261,3 +293,26 @@ cdef class Gdmm:
             status = svmcut_gdmm_labels_repair(self.state, &v2[0, 0], &linear, &active, &residual)
         _check(status)
         return out, linear, active, residual
+
+    def saved(self):
+        """Integers and reals that a run of the same arguments goes on from, with the weights."""
+        cdef int64_t counts[2]
+        svmcut_gdmm_labels_save(self.state, NULL, NULL, counts)
+        integers, reals = np.empty(counts[0], np.int64), np.empty(counts[1])
+        cdef int64_t[::1] i = integers
+        cdef double[::1] r = reals
+        svmcut_gdmm_labels_save(self.state, &i[0], &r[0], counts)
+        return {"integers": integers, "reals": reals}
+
+    def restore(self, saved):
+        """Goes on from what another run saved; to be called before anything else, with its weights.
+
+        Raises
+        ------
+        ValueError
+            When it does not fit.
+        """
+        cdef const int64_t[::1] i = saved["integers"]
+        cdef const double[::1] r = saved["reals"]
+        cdef int64_t[2] counts = [i.shape[0], r.shape[0]]
+        _check(svmcut_gdmm_labels_load(self.state, &i[0] if counts[0] else NULL, &r[0] if counts[1] else NULL, counts))

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -69,6 +70,19 @@ class LabelFactors:
     def due(self) -> int:
         """The pass of the next look."""
         return max(self.passes + 1, int(1.2 * self.passes))
+
+    def state(self) -> dict[str, Any]:
+        """The run as it stands."""
+        return {
+            "descent": self._descent.saved(), "W": self.W.copy(), "v": self.v.copy(), "passes": self.passes,
+            "active": self.active,
+        }  # fmt: skip
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Goes on from a `state`."""
+        self.W[:], self.v[:] = state["W"], state["v"]
+        self._descent.restore(state["descent"])
+        self.passes, self.active = state["passes"], state["active"]
 
     def look(self) -> tuple[float, list]:
         """A lower bound of P, and candidates (P, a function that gives w)."""
@@ -130,6 +144,19 @@ class ChainFactors:
         """The pass of the next look, which costs tokens K^2 where a pass costs neither."""
         return max(self.passes + 1 + self.model.shape.n_tags**2 // LOOK_ENTRIES, int(1.2 * self.passes))
 
+    def state(self) -> dict[str, Any]:
+        """The run as it stands."""
+        return {
+            "descent": self._descent.saved(), "w": self.w.copy(), "passes": self.passes, "active": self.active,
+            "longest_cut": self.longest_cut,
+        }  # fmt: skip
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Goes on from a `state`."""
+        self.w[:] = state["w"]
+        self._descent.restore(state["descent"])
+        self.passes, self.active, self.longest_cut = state["passes"], state["active"], state["longest_cut"]
+
     def look(self) -> tuple[float, list]:
         """As LabelFactors.look."""
         repaired, linear = self.repaired()
@@ -169,16 +196,30 @@ class Gdmm:
     def __init__(self, seed: int = 0, rho: float | None = None):
         self.seed, self.rho = seed, rho
 
-    def steps(self, problem: StructuredProblem, start=None) -> Iterator[Progress]:
+    def steps(
+        self, problem: StructuredProblem, start=None, state: dict[str, Any] | None = None
+    ) -> Iterator[Progress]:
         """Yields after every look at the gap; iteration counts the passes."""
         model, stop, began = problem.model, problem.stop, time.perf_counter()
         kind = LabelFactors if isinstance(model, LabelSets) else ChainFactors
         run = kind(model, problem.C, self.seed, self.rho, self.soft)
         best = np.zeros(model.dim)
         primal, lower, stall = problem.C * len(model.gold) * run.doubtful, 0.0, Stall(40)  # at 0 every part is wrong
+        ends = False
+        if state is not None:
+            run.restore(state["run"])
+            stall.restore(state["stall"])
+            best, (primal, lower, ends) = state["best"], state["numbers"]
+
+        def snapshot() -> dict[str, Any]:
+            return {"run": run.state(), "stall": stall.state(), "best": best, "numbers": (primal, lower, ends)}
+
+        self.state = snapshot
         while True:
             self.longest_cut = getattr(run, "longest_cut", 0.0)
-            ends = stop.met(primal, lower) or stall.update(primal - lower)
+            if state is None:
+                ends = stop.met(primal, lower) or stall.update(primal - lower)
+            state = None
             yield Progress(
                 max(1, run.passes), float(run.passes), primal, lower, primal - lower, time.perf_counter() - began,
                 lambda w=best: w, support=run.active,

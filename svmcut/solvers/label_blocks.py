@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -25,13 +26,14 @@ from svmcut.structured.protocol import StructuredProblem
 
 
 class _Run:
-    """What both trainers keep: weights in two arrays, the best point, and when to look next."""
+    """What both trainers keep: weights in two arrays, the best point, the bound, and when to look next or to end."""
 
     def __init__(self, problem: StructuredProblem, seed: int):
         self.model, self.C, self.stop = problem.model, problem.C, problem.stop
         model = self.model
         self.began, self.passes, self.looks = time.perf_counter(), 0, 0
         self.best, self.primal = np.zeros(model.dim), problem.C * len(model.gold)  # at 0 every label is wrong
+        self.lower, self.stall, self.ends = 0.0, Stall(40), False
         self.blocks = None
         if model.n_labels:
             self.blocks = multilabel.Blocks(
@@ -48,9 +50,32 @@ class _Run:
         if value < self.primal:
             self.primal, self.best = value, self.model.join(W, v)
 
-    def progress(self, dual: float) -> Progress:
+    def state(self, arrays, **numbers) -> dict[str, Any]:
+        """What `restore` goes on from: this, the weights that the passes change, and numbers of the trainer."""
+        return {
+            "blocks": self.blocks and self.blocks.saved(), "arrays": [array.copy() for array in arrays],
+            "best": self.best, "stall": self.stall.state(), "own": numbers,
+            "numbers": (self.passes, self.looks, self.primal, self.lower, self.ends),
+        }  # fmt: skip
+
+    def restore(self, state: dict[str, Any], arrays) -> dict[str, Any]:
+        """Puts a state back; gives the numbers of the trainer."""
+        if self.blocks:
+            self.blocks.restore(state["blocks"])
+        for array, saved in zip(arrays, state["arrays"], strict=True):
+            array[:] = saved
+        self.best = state["best"]
+        self.stall.restore(state["stall"])
+        self.passes, self.looks, self.primal, self.lower, self.ends = state["numbers"]
+        return state["own"]
+
+    def judge(self) -> None:
+        """Sets `ends`."""
+        self.ends = self.stop.met(self.primal, self.lower) or self.stall.update(self.primal - self.lower)
+
+    def progress(self) -> Progress:
         return Progress(
-            max(1, self.passes), float(self.passes + self.looks), self.primal, dual, self.primal - dual,
+            max(1, self.passes), float(self.passes + self.looks), self.primal, self.lower, self.primal - self.lower,
             time.perf_counter() - self.began, lambda w=self.best: w,
         )  # fmt: skip
 
@@ -72,14 +97,21 @@ class LabelBcfw:
     def __init__(self, seed: int = 0):
         self.seed = seed
 
-    def steps(self, problem: StructuredProblem, start=None) -> Iterator[Progress]:
+    def steps(
+        self, problem: StructuredProblem, start=None, state: dict[str, Any] | None = None
+    ) -> Iterator[Progress]:
         """Yields after every exact look at the gap; iteration counts the passes."""
-        run, lower, stall = _Run(problem, self.seed), 0.0, Stall(40)
-        (W, v), (mean_W, mean_v), weight = run.zeros(), run.zeros(), 0.0
+        run, weight = _Run(problem, self.seed), 0.0
+        W, v, mean_W, mean_v = arrays = (*run.zeros(), *run.zeros())
+        if state is not None:
+            weight = run.restore(state, arrays)["weight"]
+        self.state = lambda: run.state(arrays, weight=weight)
         while True:
-            ends = run.stop.met(run.primal, lower) or stall.update(run.primal - lower)
-            yield run.progress(lower)
-            if ends:
+            if state is None:
+                run.judge()
+            state = None
+            yield run.progress()
+            if run.ends:
                 return
             due = run.due()
             while run.passes < due:
@@ -88,7 +120,7 @@ class LabelBcfw:
                 weight += run.passes
                 for mean, now in ((mean_W, W), (mean_v, v)):
                     mean += run.passes / weight * (now - mean)
-            lower = max(lower, linear - 0.5 * float(np.vdot(W, W)) - 0.25 * float(np.vdot(v, v)))
+            run.lower = max(run.lower, linear - 0.5 * float(np.vdot(W, W)) - 0.25 * float(np.vdot(v, v)))
             run.consider(W, v)
             run.consider(mean_W, mean_v)
 
@@ -107,14 +139,21 @@ class LabelSsg:
     def __init__(self, seed: int = 0):
         self.seed = seed
 
-    def steps(self, problem: StructuredProblem, start=None) -> Iterator[Progress]:
+    def steps(
+        self, problem: StructuredProblem, start=None, state: dict[str, Any] | None = None
+    ) -> Iterator[Progress]:
         """As LabelBcfw.steps."""
-        run, lower, stall, n, loss = _Run(problem, self.seed), 0.0, Stall(40), problem.model.n_samples, 0.0
-        (z, zv), (weighted, weighted_v) = run.zeros(), run.zeros()
+        run, n, loss = _Run(problem, self.seed), problem.model.n_samples, 0.0
+        z, zv, weighted, weighted_v = arrays = (*run.zeros(), *run.zeros())
+        if state is not None:
+            loss = run.restore(state, arrays)["loss"]
+        self.state = lambda: run.state(arrays, loss=loss)
         while True:
-            ends = run.stop.met(run.primal, lower) or stall.update(run.primal - lower)
-            yield run.progress(lower)
-            if ends:
+            if state is None:
+                run.judge()
+            state = None
+            yield run.progress()
+            if run.ends:
                 return
             due = run.due()
             while run.passes < due:
@@ -123,7 +162,7 @@ class LabelSsg:
             visits = float(n * run.passes)
             W, v = run.C * n / visits * z, run.C * n / visits * zv
             dual = run.C * n / visits * loss - 0.5 * float(np.vdot(W, W)) - 0.25 * float(np.vdot(v, v))
-            lower = max(lower, dual)
+            run.lower = max(run.lower, dual)
             run.consider(W, v)
             scale = 2 * run.C * n / (visits * (visits + 1))
             run.consider(scale * (visits * z - weighted), scale * (visits * zv - weighted_v))

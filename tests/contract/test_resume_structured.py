@@ -14,10 +14,17 @@ CHAINS = {
     "bcfw": ("bcfw", 1e-3, ChainOrders(), 5),
     "bcfw of higher orders": ("bcfw", 1e-2, ChainOrders(2, 1), 4),
     "ssg": ("ssg", 0.1, ChainOrders(), 5),
+    "gdmm": ("gdmm", 1e-2, ChainOrders(), 5),
+    "gdmm, many tags": ("gdmm", 1e-1, ChainOrders(), 70),
     "cutting-plane": ("cutting-plane", 1e-2, ChainOrders(), 5),
     "cutting-plane, beam": ("cutting-plane", 5e-2, ChainOrders(1, 0, 2), 5),
 }
 LABELS = {
+    "gdmm": ("gdmm", 1e-2, True),
+    "gdmm without pairs": ("gdmm", 1e-3, False),
+    "bcfw": ("bcfw", 1e-2, True),
+    "bcfw without pairs": ("bcfw", 1e-2, False),
+    "ssg": ("ssg", 0.2, True),
     "cutting-plane": ("cutting-plane", 5e-2, True),
 }
 
