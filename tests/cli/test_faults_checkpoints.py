@@ -32,6 +32,10 @@ SOLVERS = {
 STRUCTURED = {
     "sequence, bcfw": ("sequence", "--solver", "bcfw", "--example-cost", "1", "--gap", "1e-4"),
     "sequence, path": ("sequence", "--solver", "cutting-plane", "--example-cost", "0.1,1", "--gap", "1e-2"),
+    "sequence, ssg": ("sequence", "--solver", "ssg", "--example-cost", "0.1", "--gap", "0.1"),
+    "sequence, gdmm": ("sequence", "--solver", "gdmm", "--example-cost", "1", "--gap", "1e-2"),
+    "multilabel, auto": ("multilabel", "--example-cost", "1", "--gap", "1e-3"),
+    "multilabel, bcfw": ("multilabel", "--solver", "bcfw", "--example-cost", "1", "--gap", "1e-3"),
     "multilabel, path": ("multilabel", "--solver", "cutting-plane", "--example-cost", "0.1,1", "--gap", "1e-2"),
 }
 

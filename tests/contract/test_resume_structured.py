@@ -92,3 +92,51 @@ def test_label_sets_go_on_from_a_state(rng, tmp_path, name, costs):
     solver, gap, pairs = LABELS[name]
     data = label_sets(rng)
     check_going_on(lambda: MultilabelTrainer(data, Config(solver=solver, gap=gap), pairs), costs, tmp_path)
+
+
+RUNS = {
+    "bcfw": (sequences, "bcfw", "blocks"),
+    "gdmm": (sequences, "gdmm", "descent"),
+    "label bcfw": (label_sets, "bcfw", "blocks"),
+    "label gdmm": (label_sets, "gdmm", "descent"),
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_state_that_does_not_fit_is_refused(rng, name):
+    make_data, solver, key = RUNS[name]
+    config = Config(solver=solver, gap=1e-2, max_iterations=20, bias=0.0)
+    if make_data is sequences:
+        data = sequences(rng, 5)
+        make = lambda: SequenceTrainer(*data, config, ChainOrders())  # noqa: E731
+    else:
+        data = label_sets(rng)
+        make = lambda: MultilabelTrainer(data, config)  # noqa: E731
+    trainer = make()
+    trainer.fit(None, 0.3)
+    state = trainer.state()
+    holder = state["solver"] if key == "blocks" else state["solver"]["run"]
+    integers, reals = holder[key]["integers"], holder[key]["reals"]
+    far = integers.copy()
+    far[-40:] += 10**9
+    for damaged in ((integers[:-1], reals), (integers, reals[:-1]), (integers, np.append(reals, 0.0)), (far, reals)):
+        holder[key] = {"integers": damaged[0], "reals": damaged[1]}
+        with pytest.raises(ValueError, match="the state is not one of these"):
+            make().fit(None, 0.3, None, state)
+    holder[key] = {"integers": integers, "reals": reals}
+    make().fit(None, 0.3, None, state)
+
+
+@pytest.mark.parametrize("make_data", [sequences, label_sets])
+def test_long_cuts_are_kept_whole(rng, monkeypatch, make_data):
+    """Where a vector machine keeps coefficients of rows, labels and their scores have none to keep."""
+    config = Config(solver="cutting-plane", gap=1e-2, bias=0.0)
+    if make_data is sequences:
+        data = sequences(rng, 5, n=4, d=20)
+        make = lambda: SequenceTrainer(*data, config, ChainOrders())  # noqa: E731
+    else:
+        data = label_sets(rng, n=20, d=100)
+        make = lambda: MultilabelTrainer(data, config, False)  # noqa: E731
+    whole = make().fit(None, 0.3)
+    monkeypatch.setattr("svmcut.spaces.linear.LARGE_DIM", 10)
+    assert essence(make().fit(None, 0.3)) == essence(whole)
