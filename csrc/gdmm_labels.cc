@@ -23,10 +23,8 @@
 #include <new>
 #include <vector>
 
+#include "label_factors.h"
 #include "label_row.h"
-#include "multilabel.h"
-#include "random.h"
-#include "saved.h"
 
 using namespace svmcut;
 
@@ -35,14 +33,6 @@ namespace {
 constexpr int64_t kPollEvery = 64;
 constexpr double kIdle = 1e-14;
 constexpr double kInUse = 10;  // what a label with p > 0 counts for when attractive factors are compared
-
-struct Pair {
-    int32_t k, l;
-    int32_t gold;      // state of the gold labels: 2 y_k + y_l
-    double alpha[4];   // states 00, 01, 10, 11
-    double lambda[2];  // of k and of l
-    double marginal(int side) const { return (side ? alpha[1] : alpha[2]) + alpha[3]; }
-};
 
 // The point of {C (e_gold - q) : q a distribution} next to target.
 void project(const double* target, int gold, double C, double* out) {
@@ -60,45 +50,13 @@ void project(const double* target, int gold, double C, double* out) {
 
 }  // namespace
 
-struct svmcut_gdmm_labels {
-    svmcut_csr X;
-    svmcut_label_sets sets;
-    int64_t K;
-    double bias, C, rho;
-    Random random;
-    std::vector<double> a, squared;         // (n, K), (n,)
-    std::vector<std::vector<Pair>> pairs;   // in use, per example
-    std::vector<std::vector<int32_t>> friends;  // labels with a positive weight, as the pass began
-    std::vector<double> rise;
-    std::vector<int32_t> order, open;
-    std::vector<double> theta, base, message, degree;
-    std::vector<char> gold;
-
-    bool soft = false;
-
-    int run(double* W, double* v, bool with_pairs, int sweeps, int parts, const volatile int* cancel);
-    void visit(int64_t n, double* W, double* v, bool with_pairs, int sweeps, int part, int parts);
-    void admit(int64_t n, double* v);
-    void leave(int64_t n, const double* v);
-    void enter(int64_t n, int32_t k, int32_t l, double* v);
-    void soften(int64_t n, double* row, double* v, bool with_pairs);
-    void move_node(int64_t k, double* row, double norm);
-    void move_pair(Pair& f, double* row, double* v);
-    double on(const double* row, int64_t k) const { return gold[k] ? 1 - row[k] / C : -row[k] / C; }
-    bool in_use(int64_t n, int32_t k, int32_t l) const {
-        for (const Pair& f : pairs[n])
-            if (f.k == k && f.l == l) return true;
-        return false;
-    }
-};
-
 void svmcut_gdmm_labels::enter(int64_t n, int32_t k, int32_t l, double* v) {
     if (k > l) std::swap(k, l);
     if (in_use(n, k, l)) return;
     const double* row = a.data() + n * K;
     const double p = on(row, k), r = on(row, l), both = gold[k] && gold[l] ? std::min(p, r) : std::max(0.0, p + r - 1);
     const double q[4] = {1 - p - r + both, r - both, p - both, both};
-    Pair f{k, l, 2 * gold[k] + gold[l], {}, {0, 0}};
+    LabelPair f{k, l, 2 * gold[k] + gold[l], {}, {0, 0}};
     for (int y = 0; y < 4; ++y) f.alpha[y] = C * ((y == f.gold) - q[y]);
     v[k * K + l] += f.alpha[3];
     v[l * K + k] = v[k * K + l];
@@ -147,7 +105,7 @@ void svmcut_gdmm_labels::leave(int64_t n, const double* v) {
     const double* row = a.data() + n * K;
     auto& all = pairs[n];
     all.erase(std::remove_if(all.begin(), all.end(),
-                             [&](const Pair& f) {
+                             [&](const LabelPair& f) {
                                  const int32_t k = f.k, l = f.l;
                                  if (f.gold || f.alpha[3] != 0 || on(row, k) > 0 || on(row, l) > 0) return false;
                                  return v[k * K + l] <= 0 || theta[k] + rise[k] <= 0 || theta[l] + rise[l] <= 0;
@@ -167,7 +125,7 @@ void svmcut_gdmm_labels::move_node(int64_t k, double* row, double norm) {
     message[k] -= degree[k] * change;
 }
 
-void svmcut_gdmm_labels::move_pair(Pair& f, double* row, double* v) {
+void svmcut_gdmm_labels::move_pair(LabelPair& f, double* row, double* v) {
     double& weight = v[f.k * K + f.l];
     const double before = f.alpha[3], mk = f.marginal(0), ml = f.marginal(1);
     for (int step = 0; step < 3; ++step) {
@@ -203,7 +161,7 @@ void svmcut_gdmm_labels::soften(int64_t n, double* row, double* v, bool with_pai
         message[k] -= degree[k] * by;
     }
     if (!with_pairs) return;
-    for (Pair& f : pairs[n]) {
+    for (LabelPair& f : pairs[n]) {
         const double s = f.marginal(0) - row[f.k], t = f.marginal(1) - row[f.l];
         const double g[4] = {-rho * (s + t), rho * (t - s), rho * (s - t), v[f.k * K + f.l] + rho * (s + t)};
         const auto best = static_cast<int>(std::max_element(g, g + 4) - g);
@@ -230,12 +188,12 @@ void svmcut_gdmm_labels::visit(int64_t n, double* W, double* v, bool with_pairs,
     augment(sets, n, K, 1.0, theta.data());
     for (int64_t e = sets.indptr[n]; e < sets.indptr[n + 1]; ++e) gold[sets.labels[e]] = 1;
     std::fill_n(degree.data(), K, 0.0);
-    for (const Pair& f : pairs[n]) degree[f.k] += 1, degree[f.l] += 1;
+    for (const LabelPair& f : pairs[n]) degree[f.k] += 1, degree[f.l] += 1;
     if (with_pairs && !soft) admit(n, v);
     for (int32_t k = 0; with_pairs && soft && pairs[n].size() < static_cast<size_t>(K * (K - 1) / 2) && k < K; ++k)
         for (int32_t l = k + 1; l < K; ++l) enter(n, k, l, v);
     std::fill_n(message.data(), K, 0.0);
-    for (const Pair& f : pairs[n]) {
+    for (const LabelPair& f : pairs[n]) {
         message[f.k] += f.marginal(0) - row[f.k] + f.lambda[0];
         message[f.l] += f.marginal(1) - row[f.l] + f.lambda[1];
     }
@@ -247,11 +205,11 @@ void svmcut_gdmm_labels::visit(int64_t n, double* W, double* v, bool with_pairs,
             if (k % parts != part && (row[k] != 0 || gold[k])) move_node(k, row, norm);
     if (with_pairs && !soft && !pairs[n].empty()) {
         for (int sweep = 0; sweep < sweeps; ++sweep) {
-            for (Pair& f : pairs[n]) move_pair(f, row, v);
+            for (LabelPair& f : pairs[n]) move_pair(f, row, v);
             for (int64_t k = 0; k < K; ++k)
                 if (degree[k] > 0) move_node(k, row, norm);
         }
-        for (Pair& f : pairs[n]) {
+        for (LabelPair& f : pairs[n]) {
             f.lambda[0] += f.marginal(0) - row[f.k];
             f.lambda[1] += f.marginal(1) - row[f.l];
         }
@@ -362,7 +320,7 @@ int svmcut_gdmm_labels_repair(const svmcut_gdmm_labels* state, double* v2, doubl
                 *linear += std::fabs(row[k]);
                 if (p[k] > 0 || gold[k]) on.push_back(static_cast<int32_t>(k));
             }
-            for (const Pair& f : state->pairs[n]) {
+            for (const LabelPair& f : state->pairs[n]) {
                 const double q = (f.gold == 3) - f.alpha[3] / C, low = std::max(0.0, p[f.k] + p[f.l] - 1);
                 carry(f.k, f.l, std::min(std::max(q, low), std::min(p[f.k], p[f.l])));
                 *residual += std::fabs(f.marginal(0) - row[f.k]) + std::fabs(f.marginal(1) - row[f.l]);
@@ -383,46 +341,6 @@ int svmcut_gdmm_labels_repair(const svmcut_gdmm_labels* state, double* v2, doubl
         return SVMCUT_NO_MEMORY;
     }
     return SVMCUT_OK;
-}
-
-void svmcut_gdmm_labels_save(const svmcut_gdmm_labels* state, int64_t* integers, double* reals, int64_t* counts) {
-    Saver to(integers, reals);
-    to.integer(static_cast<int64_t>(state->random.state));
-    to.all_integers(state->order);
-    to.all_reals(state->a);
-    for (const auto& pairs : state->pairs) {
-        to.integer(static_cast<int64_t>(pairs.size()));
-        for (const Pair& f : pairs) {
-            for (const int32_t x : {f.k, f.l, f.gold}) to.integer(x);
-            to.all_reals(f.alpha);
-            to.all_reals(f.lambda);
-        }
-    }
-    to.count(counts);
-}
-
-int svmcut_gdmm_labels_load(svmcut_gdmm_labels* state, const int64_t* integers, const double* reals,
-                            const int64_t* counts) {
-    Loader from(integers, reals, counts);
-    state->random.state = static_cast<uint64_t>(from.integer());
-    from.all_integers(state->order, 0, state->X.n_rows - 1);
-    from.all_reals(state->a);
-    try {
-        for (auto& pairs : state->pairs) {
-            pairs.clear();
-            for (int64_t left = from.size(); left > 0 && from.ok(); --left) {
-                Pair f{};
-                for (int32_t* x : {&f.k, &f.l}) *x = static_cast<int32_t>(from.integer(0, state->K - 1));
-                f.gold = static_cast<int32_t>(from.integer(0, 3));
-                from.all_reals(f.alpha);
-                from.all_reals(f.lambda);
-                pairs.push_back(f);
-            }
-        }
-    } catch (const std::bad_alloc&) {
-        return SVMCUT_NO_MEMORY;
-    }
-    return from.status();
 }
 
 }  // extern "C"

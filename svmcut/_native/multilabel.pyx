@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/multilabel.cc csrc/gdmm_labels.cc csrc/label_blocks.cc
+# distutils: sources = csrc/multilabel.cc csrc/gdmm_labels.cc csrc/gdmm_labels_state.cc csrc/label_blocks.cc
 """Thin wrapper of csrc/multilabel.cc, csrc/gdmm_labels.cc and csrc/label_blocks.cc; see csrc/multilabel.h."""
 
 import numpy as np

@@ -40,7 +40,7 @@ class SoftBcfw(Gdmm):
     name = "soft-bcfw"
     soft = True
 
-    def steps(self, problem: StructuredProblem, start=None) -> Iterator[Progress]:
+    def steps(self, problem: StructuredProblem, start=None, state=None) -> Iterator[Progress]:
         """As Gdmm.steps.
 
         Raises
@@ -58,4 +58,4 @@ class SoftBcfw(Gdmm):
                 )
         if self.rho is None:
             self.rho = RHO / problem.C
-        yield from super().steps(problem, start)
+        yield from super().steps(problem, start, state)

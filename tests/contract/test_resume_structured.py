@@ -16,6 +16,7 @@ CHAINS = {
     "ssg": ("ssg", 0.1, ChainOrders(), 5),
     "gdmm": ("gdmm", 1e-2, ChainOrders(), 5),
     "gdmm, many tags": ("gdmm", 1e-1, ChainOrders(), 70),
+    "soft-bcfw": ("soft-bcfw", 0.3, ChainOrders(), 5),
     "cutting-plane": ("cutting-plane", 1e-2, ChainOrders(), 5),
     "cutting-plane, beam": ("cutting-plane", 5e-2, ChainOrders(1, 0, 2), 5),
 }
@@ -25,6 +26,7 @@ LABELS = {
     "bcfw": ("bcfw", 1e-2, True),
     "bcfw without pairs": ("bcfw", 1e-2, False),
     "ssg": ("ssg", 0.2, True),
+    "soft-bcfw": ("soft-bcfw", 0.3, True),
     "cutting-plane": ("cutting-plane", 5e-2, True),
 }
 
