@@ -196,9 +196,7 @@ class Gdmm:
     def __init__(self, seed: int = 0, rho: float | None = None):
         self.seed, self.rho = seed, rho
 
-    def steps(
-        self, problem: StructuredProblem, start=None, state: dict[str, Any] | None = None
-    ) -> Iterator[Progress]:
+    def steps(self, problem: StructuredProblem, start=None, state: dict[str, Any] | None = None) -> Iterator[Progress]:
         """Yields after every look at the gap; iteration counts the passes."""
         model, stop, began = problem.model, problem.stop, time.perf_counter()
         kind = LabelFactors if isinstance(model, LabelSets) else ChainFactors

@@ -97,9 +97,7 @@ class LabelBcfw:
     def __init__(self, seed: int = 0):
         self.seed = seed
 
-    def steps(
-        self, problem: StructuredProblem, start=None, state: dict[str, Any] | None = None
-    ) -> Iterator[Progress]:
+    def steps(self, problem: StructuredProblem, start=None, state: dict[str, Any] | None = None) -> Iterator[Progress]:
         """Yields after every exact look at the gap; iteration counts the passes."""
         run, weight = _Run(problem, self.seed), 0.0
         W, v, mean_W, mean_v = arrays = (*run.zeros(), *run.zeros())
@@ -139,9 +137,7 @@ class LabelSsg:
     def __init__(self, seed: int = 0):
         self.seed = seed
 
-    def steps(
-        self, problem: StructuredProblem, start=None, state: dict[str, Any] | None = None
-    ) -> Iterator[Progress]:
+    def steps(self, problem: StructuredProblem, start=None, state: dict[str, Any] | None = None) -> Iterator[Progress]:
         """As LabelBcfw.steps."""
         run, n, loss = _Run(problem, self.seed), problem.model.n_samples, 0.0
         z, zv, weighted, weighted_v = arrays = (*run.zeros(), *run.zeros())
