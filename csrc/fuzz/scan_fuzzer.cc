@@ -22,8 +22,9 @@ void append(std::string& result, svmcut_array& array, size_t item) {
 }
 
 /* Rows or fault as bytes. The text is copied to the end of its own allocation, so that no overrun goes unseen. */
-std::string scan(const uint8_t* data, size_t size, int portable, int64_t piece_bytes, int threads, size_t cut) {
+std::string scan(const uint8_t* data, size_t size, int portable, int64_t piece_bytes, int threads, size_t cut, int labels) {
     svmcut_scan* scanner = svmcut_scan_new(portable, piece_bytes);
+    if (labels) svmcut_scan_multilabel(scanner, labels == 2);
     std::string result;
     svmcut_scan_fault fault{};
     int64_t used = 0;
@@ -48,6 +49,7 @@ std::string scan(const uint8_t* data, size_t size, int portable, int64_t piece_b
         append(result, rows.qids, 8);
         append(result, rows.costs, 8);
         append(result, rows.skips, 8);
+        append(result, rows.label_ids, 4);
         result += std::to_string(rows.n_features);
     } else {
         result = std::to_string(fault.line) + ":" + std::to_string(fault.column) + ":" + fault.message;
@@ -59,11 +61,14 @@ std::string scan(const uint8_t* data, size_t size, int portable, int64_t piece_b
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-    const std::string expected = scan(data, size, 1, 0, 1, size);
+    /* The first byte says what lines start with: a label, or labels with features counted from 1 or from 0. */
+    const int labels = size ? data[0] % 3 : 0;
+    const std::string expected = scan(data, size, 1, 0, 1, size, labels);
     const int64_t piece_bytes = size ? 1 + data[size / 2] : 1;
     const size_t cut = size ? data[0] * size / 256 : 0;
-    if (scan(data, size, 0, 0, 1, size) != expected || scan(data, size, 0, piece_bytes, 1, cut) != expected ||
-        scan(data, size, 0, piece_bytes, 2, size) != expected)
+    if (scan(data, size, 0, 0, 1, size, labels) != expected ||
+        scan(data, size, 0, piece_bytes, 1, cut, labels) != expected ||
+        scan(data, size, 0, piece_bytes, 2, size, labels) != expected)
         std::abort();
     return 0;
 }
