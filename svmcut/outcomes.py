@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from svmcut import units
+from svmcut.errors import UsageError
 from svmcut.models import ChainModel, Model
 from svmcut.solvers.protocol import Progress
 
@@ -35,6 +37,21 @@ class Objective:
     unit: float
     epsilon: float
     structures: int = 1
+
+
+def objective_of_sum(cost: float | None, example_cost: float | None, n: int, epsilon: float) -> Objective:
+    """C per sample of -c, (c/n) times the sum of the samples' losses, or of --example-cost; exactly one is given.
+
+    Raises
+    ------
+    UsageError
+        For both or none.
+    """
+    if (cost is None) == (example_cost is None):
+        raise UsageError("exactly one of -c (times the mean loss) and --example-cost is required")
+    if example_cost is None:
+        return Objective(None, units.sum_cost_from_mean(cost, n), cost, 1.0 / n, epsilon, n)
+    return Objective(None, example_cost, units.mean_cost_from_sum(example_cost, n), 1.0 / n, epsilon, n)
 
 
 @dataclass(slots=True)

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from svmcut import units
 from svmcut.data import MultilabelExamples
-from svmcut.errors import MemoryLimitError, UsageError
+from svmcut.errors import MemoryLimitError
 from svmcut.machine import available_memory
 from svmcut.models import MultilabelModel
+from svmcut.outcomes import objective_of_sum
 from svmcut.risks.multilabel import LabelRisk
 from svmcut.solvers.auto import choose_labels
 from svmcut.solvers.protocol import Problem, Progress, StoppingRule
@@ -66,12 +66,7 @@ class MultilabelTrainer(Trainer):
         UsageError
             For both or none.
         """
-        if (cost is None) == (example_cost is None):
-            raise UsageError("exactly one of -c (times the mean loss) and --example-cost is required")
-        n = self.model.n_samples
-        c = cost if cost is not None else units.mean_cost_from_sum(example_cost, n)
-        C = example_cost if example_cost is not None else units.sum_cost_from_mean(cost, n)
-        return Objective(None, C, c, 1.0 / n, self.config.epsilon, n)
+        return objective_of_sum(cost, example_cost, self.model.n_samples, self.config.epsilon)
 
     def fit(
         self,

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from svmcut import units
 from svmcut.checks import check_memory
 from svmcut.data import Examples, Sequences
 from svmcut.errors import UsageError
 from svmcut.models import ChainModel, ChainShape
+from svmcut.outcomes import objective_of_sum
 from svmcut.risks.chain import ChainRisk
 from svmcut.solvers.auto import choose_chain
 from svmcut.solvers.protocol import Problem, Progress, Start, StoppingRule
@@ -82,12 +82,7 @@ class SequenceTrainer(Trainer):
         UsageError
             For both or none.
         """
-        if (cost is None) == (example_cost is None):
-            raise UsageError("exactly one of -c (the original's C) and --example-cost is required")
-        n = self.model.n_samples
-        c = cost if cost is not None else units.mean_cost_from_sum(example_cost, n)
-        C = example_cost if example_cost is not None else units.sum_cost_from_mean(cost, n)
-        return Objective(None, C, c, 1.0 / n, self.config.epsilon, n)
+        return objective_of_sum(cost, example_cost, self.model.n_samples, self.config.epsilon)
 
     def fit(
         self,
