@@ -93,7 +93,7 @@ asan: $(VENV)/.created  ## the test suite with C++ and Cython compiled under Add
 	@$(VENV)-asan/bin/python -m pip --disable-pip-version-check --quiet install numpy scipy click osqp tqdm
 	@LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so) \
 	$$($(CXX) -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
-	UBSAN_OPTIONS=print_stacktrace=1 $(VENV)-asan/bin/pytest $(PYTEST_ARGS) -k "$(ASAN_TESTS)"
+	UBSAN_OPTIONS=print_stacktrace=1 PYTHONSAFEPATH=1 $(VENV)-asan/bin/pytest $(PYTEST_ARGS) -k "$(ASAN_TESTS)"
 ASAN_TESTS ?= not row26 and not memory and not golden and not benchmark
 
 kills: build $(VENV)/.test  ## 200 kills at random moments of training; every run that goes on ends in the same model
