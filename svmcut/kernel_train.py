@@ -16,7 +16,7 @@ from svmcut.errors import MemoryLimitError, TrainingError, UsageError
 from svmcut.models import KernelModel
 from svmcut.solvers.protocol import Progress
 from svmcut.solvers.smo import KernelProblem
-from svmcut.train import Config, Objective, Outcome, label_warnings
+from svmcut.train import Config, Objective, Outcome, follow, label_warnings
 
 # name -> module and class
 SOLVERS = {"smo": ("svmcut.solvers.smo", "Smo")}
@@ -88,20 +88,9 @@ class KernelTrainer:
         objective = self.objective(cost, example_cost)
         problem = KernelProblem(self._X, self._y, config.kernel, objective.C, objective.epsilon, config.gap)
         began = time.perf_counter()
-        progress, stopped_by, converged = None, None, False
         try:
-            try:
-                for progress in solver.steps(problem, state=state and state["solver"]):
-                    if observe is not None:
-                        observe(progress, objective)
-                    late = config.time_limit is not None and time.perf_counter() - self._began >= config.time_limit
-                    if late or (config.max_iterations is not None and progress.iteration >= config.max_iterations):
-                        stopped_by = "limit"
-                        break
-            except KeyboardInterrupt:
-                if progress is None:
-                    raise
-                stopped_by = "interrupt"
+            steps = solver.steps(problem, state=state and state["solver"])
+            progress, stopped_by = follow(steps, config, self._began, objective, observe)
             if stopped_by is not None:
                 progress = solver.settle()
         except MemoryError as error:

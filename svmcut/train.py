@@ -237,22 +237,9 @@ class Trainer:
     def _run(self, solver, problem: Problem, objective: Objective, observe, start: Start | None = None, state=None):
         """The last Progress, and "limit" or "interrupt" where one of them ended the run."""
         config, self._solver = self.config, solver
-        progress, stopped_by = None, None
         known = (("start", start), ("state", state and state["solver"]))
         given = {name: value for name, value in known if value is not None}
-        try:
-            with watched_signals():
-                for progress in solver.steps(problem, **given):
-                    if observe is not None:
-                        observe(progress, objective)
-                    late = config.time_limit is not None and time.perf_counter() - self._began >= config.time_limit
-                    if late or (config.max_iterations is not None and progress.iteration >= config.max_iterations):
-                        stopped_by = "limit"
-                        break
-        except KeyboardInterrupt:
-            if progress is None:
-                raise
-            stopped_by = "interrupt"
+        progress, stopped_by = follow(solver.steps(problem, **given), config, self._began, objective, observe)
         if progress is None or not np.isfinite(progress.primal):
             path = self.examples.source.path
             raise TrainingError(f"{path}: training met values that are not finite; scale the features")
@@ -270,6 +257,31 @@ class Trainer:
         # the originals state one more than the number of their features, the constant one among them
         highest = self.examples.X.n_features + (self.config.bias != 0) + 1
         return LinearModel(weights, 0.0 - constant, self._columns, self.config.kernel, highest, cuts)
+
+
+def follow(steps, config: Config, began: float, objective: Objective, observe) -> tuple[Progress | None, str | None]:
+    """The last Progress of a solver, and "limit" or "interrupt" where one of them ended it.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Before the first Progress, when there is nothing to keep.
+    """
+    progress, stopped_by = None, None
+    try:
+        with watched_signals():
+            for progress in steps:
+                if observe is not None:
+                    observe(progress, objective)
+                late = config.time_limit is not None and time.perf_counter() - began >= config.time_limit
+                if late or (config.max_iterations is not None and progress.iteration >= config.max_iterations):
+                    stopped_by = "limit"
+                    break
+    except KeyboardInterrupt:
+        if progress is None:
+            raise
+        stopped_by = "interrupt"
+    return progress, stopped_by
 
 
 def make_solver(name: str, seed: int = 0, table: dict[str, tuple[str, str]] = SOLVERS):
