@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes the sets svmcut makes itself: text, unbalanced and ranking, each .train and .test.
+"""Writes the sets svmcut makes itself: text, unbalanced, ranking, tags and labels, each .train and .test.
 
 Only random(), the four operations and square roots are used, so the bytes are the same with every Python and machine.
 """
@@ -83,11 +83,76 @@ def ranking(random: Random, sizes):
         yield part
 
 
-SETS = ((text, (900, 600)), (unbalanced, (1500, 1000)), (ranking, (60, 40)))
+def tags(random: Random, sizes):
+    """Sentences of 3 to 14 words from a hidden Markov chain of 6 tags with 2 likely successors each.
+
+    A word is one of the 12 its tag has for itself, one of 30 that all tags share, or rare; its ending is a second
+    feature, common to two tags. What is shared only the neighbours can tell.
+    """
+    count, own, shared, endings = 6, 12, 30, 3
+    rare = 60
+    start_endings = count * own + shared + rare
+    sequence = 0
+    for size in sizes:
+        part = []
+        for _ in range(size):
+            sequence += 1
+            tag = int(random.random() * count)
+            for _ in range(3 + int(random.random() * 12)):
+                kind = random.random()
+                if kind < 0.4:
+                    word = 1 + tag * own + int(random.random() * own)
+                elif kind < 0.8:
+                    word = 1 + count * own + int(random.random() * shared)
+                else:
+                    word = 1 + count * own + shared + int(random.random() * rare)
+                ending = tag // 2 if random.random() < 0.7 else int(random.random() * endings)
+                part.append(f"{tag + 1} qid:{sequence} {word}:1 {start_endings + 1 + ending}:1\n")
+                follow = random.random()
+                if follow < 0.92:
+                    tag = (tag + 1 if follow < 0.6 else tag * 2 + 3) % count
+                else:
+                    tag = int(random.random() * count)
+        yield part
+
+
+def labels(random: Random, sizes):
+    """Sets of 6 labels: one of 0, 1, 2, one or none of 3 and 4, and 5 mostly where 2 and 3 are.
+
+    Features tell that some label of a group is on better than which one: alone, two of them or none look right.
+    """
+    width, common = 5, 4
+    groups = ((0, 1, 2), (3, 4), (5,))
+    for size in sizes:
+        part = []
+        for _ in range(size):
+            chosen = [int(random.random() * 3)]
+            second = random.random()
+            if second < 0.7:
+                chosen.append(3 if second < 0.35 else 4)
+            if random.random() < (0.9 if 2 in chosen or 3 in chosen else 0.1):
+                chosen.append(5)
+            values: dict[int, float] = {}
+            for number, group in enumerate(groups):
+                on = any(label in chosen for label in group)
+                for j in range(common):
+                    values[1 + number * common + j] = normal(random) / 2 + (0.9 if on else 0.0)
+            for label in range(6):
+                for j in range(width):
+                    index = 1 + len(groups) * common + label * width + j
+                    if random.random() < 0.25:
+                        values[index] = normal(random) / 2 + (0.8 if label in chosen else 0.0)
+            part.append(f"{','.join(map(str, chosen))} {pairs(values)}\n")
+        yield part
+
+
+SETS = (
+    (text, (900, 600)), (unbalanced, (1500, 1000)), (ranking, (60, 40)), (tags, (150, 100)), (labels, (300, 200)),
+)  # fmt: skip
 
 
 def generate(folder: Path) -> list[Path]:
-    """Writes six files into ``folder`` and returns their paths."""
+    """Writes ten files into ``folder`` and returns their paths."""
     written = []
     for seed, (make, sizes) in enumerate(SETS, 1):
         for part, rows in zip(("train", "test"), make(Random(seed), sizes)):

@@ -99,6 +99,10 @@ TASKS_HEAD = """\
 # The other tasks of svmcut learn
 
 Sequences and label sets have options of their own. This page is written by `make docs`; edit the help texts instead.
+
+[examples/tagging.sh](../examples/tagging.sh) and [examples/label_sets.sh](../examples/label_sets.sh) train on sets in
+[data/](../data/README.md). Of the words of `tags.test` 12.5 % get a wrong tag, 34.4 % where each is tagged alone. Of
+the rows of `labels.test` 56.0 % get exactly their set with weights of pairs, 41.0 % with `--pairs none`.
 """
 
 

@@ -32,6 +32,15 @@ RUNS = (
     Run("unbalanced", "learn", ("-l", "f1", "-c", "10"), "f1", "F1"),
     Run("unbalanced", "learn", ("-l", "roc-area", "-c", "10"), "roc_area", "ROC area"),
     Run("ranking", "rank", ("-c", "10"), "swapped_percent", "swapped pairs"),
+    Run("tags", "learn", ("--task", "sequence", "--example-cost", "0.3"), "token_error", "wrong tags"),
+    Run(
+        "labels",
+        "learn",
+        ("--task", "multilabel", "--pairs", "none", "--example-cost", "1"),
+        "subset_accuracy",
+        "right sets",
+    ),
+    Run("labels", "learn", ("--task", "multilabel", "--example-cost", "1"), "subset_accuracy", "right sets"),
 )
 
 

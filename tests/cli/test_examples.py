@@ -84,3 +84,21 @@ def test_drop_in(tmp_path):
     out = run("drop_in.sh", tmp_path, *sets("breast_cancer"))
     assert re.search(r"xi=\d+\.\d{5}\n", out)
     assert re.search(r"\d+ of 189 are predicted positive\n", out)
+
+
+def test_tagging(tmp_path):
+    out = run("tagging.sh", tmp_path, *sets("tags"))
+    chain, alone = (float(rate) for rate in re.findall(r"loss per token: (\S+)", out))
+    report = json.loads((tmp_path / "tagging.json").read_text())
+    assert chain == pytest.approx(report["token_error"] / 100, abs=1e-4)
+    assert 2 * chain < alone
+    assert len((tmp_path / "tagging.tags").read_text().splitlines()) == report["tokens"]
+
+
+def test_label_sets(tmp_path):
+    out = run("label_sets.sh", tmp_path, *sets("labels"))
+    assert len(out.splitlines()) == 6
+    none, every = (json.loads((tmp_path / f"labels.{pairs}.json").read_text()) for pairs in ("none", "all"))
+    assert every["subset_accuracy"] > none["subset_accuracy"] + 10
+    assert every["hamming_loss"] < none["hamming_loss"]
+    assert len((tmp_path / "labels.all.sets").read_text().splitlines()) == every["examples"] == 200
