@@ -46,6 +46,7 @@ RULE = StoppingRule(0.0)  # the curves' own stands in its place
 COLOURS = {
     "gdmm": "tab:red", "gdmm-sublinear": "tab:red", "gdmm-all-pairs": "tab:orange", "bcfw": "tab:blue",
     "ssg": "tab:green", "cutting-plane": "black", "soft-bcfw:1": "tab:purple", "soft-bcfw:10": "tab:pink",
+    "crfsuite ap": "tab:cyan", "crfsuite pa": "tab:olive", "crfsuite l2sgd": "tab:brown", "crfsuite lbfgs": "tab:gray",
 }  # fmt: skip
 
 
@@ -127,7 +128,7 @@ def draw(target: Path, files: list[Path]) -> None:
     from matplotlib.figure import Figure
     from plots import save
 
-    figure = Figure(figsize=(2.9 * len(files), 5), layout="constrained")
+    figure = Figure(figsize=(2.7 * len(files), 4.6), layout="constrained")
     panels = figure.subplots(2, len(files), squeeze=False)
     print("| set | trainer | CPU s | primal | bound | test error |\n|---|---|---:|---:|---:|---:|")
     for column, path in enumerate(files):
@@ -145,12 +146,14 @@ def draw(target: Path, files: list[Path]) -> None:
             distance = np.array([point.primal for point in curve]) / best - 1
             shown = distance > 0  # not where it is nan, nor for the best itself, which is at minus infinity
             panels[0, column].loglog(seconds[shown], distance[shown], **style)
-            panels[1, column].semilogx(seconds, [point.error for point in curve], **style)
+            panels[1, column].loglog(seconds, [point.error for point in curve], **style)
         panels[0, column].set_title(path.stem, fontsize=9)
-        panels[1, column].set_xlabel("CPU s")
+        panels[1, column].set_xlabel("CPU s", fontsize=8)
+        for formatter in (panels[1, column].yaxis.set_major_formatter, panels[1, column].yaxis.set_minor_formatter):
+            formatter("{x:g}")
         panels[1, column].legend(fontsize=5)
-    panels[0, 0].set_ylabel("(P - best) / best")
-    panels[1, 0].set_ylabel("test error, %")
+    panels[0, 0].set_ylabel("(P - best) / best", fontsize=8)
+    panels[1, 0].set_ylabel("test error, %", fontsize=8)
     save(figure, target)
 
 
