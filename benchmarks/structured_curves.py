@@ -55,7 +55,7 @@ class Task:
     exact : Problem or None
         What cutting planes minimise.
     limit, growth : float
-        CPU seconds of a trainer; a point is taken when they have grown by this factor.
+        CPU seconds of a trainer; a point is taken when they have grown by this factor, and at the end.
     """
 
     model: Any
@@ -115,7 +115,7 @@ def _factor_points(task: Task, trainer: str) -> Iterator[Point]:
     while clock.seconds() < task.limit:
         run.run()
         seconds = clock.seconds()
-        if seconds < due:
+        if seconds < min(due, task.limit):
             continue
         due = task.growth * seconds
         bound, found = clock.leave_out(run.look)()
@@ -139,7 +139,7 @@ def _solver_points(task: Task, trainer: str) -> Iterator[Point]:
     try:
         for progress in solver.steps(problem):
             seconds = clock.seconds()
-            if progress.iteration > 1 and seconds >= due:
+            if progress.iteration > 1 and seconds >= min(due, task.limit):
                 due = task.growth * seconds
                 error = clock.leave_out(lambda p=progress: task.error(p.solution()))()
                 yield Point(trainer, seconds, progress.primal, progress.dual, error)
