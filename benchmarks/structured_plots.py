@@ -151,7 +151,8 @@ def draw(target: Path, files: list[Path]) -> None:
         panels[1, column].set_xlabel("CPU s", fontsize=8)
         for formatter in (panels[1, column].yaxis.set_major_formatter, panels[1, column].yaxis.set_minor_formatter):
             formatter("{x:g}")
-        panels[1, column].legend(fontsize=5)
+        # above, where curves leave this corner free; crfsuite's are below alone
+        panels[0, column].legend(*panels[1, column].get_legend_handles_labels(), fontsize=5, loc="lower left")
     panels[0, 0].set_ylabel("(P - best) / best", fontsize=8)
     panels[1, 0].set_ylabel("test error, %", fontsize=8)
     save(figure, target)
