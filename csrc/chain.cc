@@ -5,19 +5,16 @@
 
 #include "chain.h"
 
-#include <atomic>
 #include <cstring>
 
+#include "chain_pieces.h"
 #include "chain_targets.h"
-#include "parallel.h"
 
 namespace {
 
 using svmcut::ChainLayout;
 using svmcut::ChainRoom;
 using svmcut::Lattice;
-
-constexpr int64_t kTokensPerPiece = 256;
 
 struct Job {
     const svmcut_chain* chain;
@@ -110,37 +107,11 @@ SVMCUT_AVX512 void argmax_avx512(const Job& j, int64_t a, int64_t b, ChainRoom<d
 SVMCUT_AVX512 void nodes_avx512(const Job& j, int64_t a, int64_t b, ChainRoom<double>& r) { nodes_body(j, a, b, r); }
 #endif
 
-// Bounds of pieces of about kTokensPerPiece tokens.
-std::vector<int64_t> pieces_of(const svmcut_chain* chain) {
-    std::vector<int64_t> bound{0};
-    for (int64_t n = 0, start = 0; n < chain->n_sequences; ++n)
-        if (chain->sequences[n + 1] - start >= kTokensPerPiece || n + 1 == chain->n_sequences) {
-            bound.push_back(n + 1);
-            start = chain->sequences[n + 1];
-        }
-    return bound;
-}
-
-int for_sequences(const Job& job, Work work, int threads, const volatile int* cancel) {
-    std::atomic<int> status{SVMCUT_OK};
-    try {
-        const auto bound = pieces_of(job.chain);
-        svmcut::for_pieces(static_cast<int64_t>(bound.size()) - 1, threads, [&](int64_t p) {
-            if (cancel && *cancel) {
-                status = SVMCUT_CANCELLED;
-                return;
-            }
-            try {
-                ChainRoom<double> room;
-                work(job, bound[p], bound[p + 1], room);
-            } catch (...) {
-                status = SVMCUT_NO_MEMORY;
-            }
-        });
-    } catch (...) {
-        return SVMCUT_NO_MEMORY;
-    }
-    return status;
+int run(const Job& job, Work work, int threads, const volatile int* cancel) {
+    return svmcut::for_sequences(job.chain, threads, cancel, [&](int64_t first, int64_t last) {
+        ChainRoom<double> room;
+        work(job, first, last, room);
+    });
 }
 
 template <class Emission, class Transition>
@@ -168,13 +139,13 @@ extern "C" {
 
 int svmcut_chain_nodes(const svmcut_chain* chain, const double* w, double* nodes, int threads) {
     const Job job{chain, ChainLayout(chain), w, nullptr, SVMCUT_CHAIN_DECODE, 0, nullptr, nullptr, nullptr, nodes};
-    return for_sequences(job, SVMCUT_PICK(nodes), threads, nullptr);
+    return run(job, SVMCUT_PICK(nodes), threads, nullptr);
 }
 
 int svmcut_chain_argmax(const svmcut_chain* chain, const double* w, const double* nodes, int loss, int64_t beam,
                         int32_t* labels, double* values, double* losses, int threads, const volatile int* cancel) {
     const Job job{chain, ChainLayout(chain), w, nodes, loss, beam, labels, values, losses, nullptr};
-    return for_sequences(job, SVMCUT_PICK(argmax), threads, cancel);
+    return run(job, SVMCUT_PICK(argmax), threads, cancel);
 }
 
 int svmcut_chain_joint(const svmcut_chain* chain, const int32_t* labels, const double* weights, double* out) {
@@ -203,21 +174,20 @@ int svmcut_chain_line(const svmcut_chain* chain, const double* nodes, const doub
     for (int64_t k = 0; k < count; ++k) here[k] = transitions[k] + t * transition_rates[k];
     const Job job{chain, at, nullptr, nodes, SVMCUT_CHAIN_HAMMING, beam, labels, values, nullptr, nullptr,
                   node_rates, t, here.data(), transition_rates, rates};
-    return for_sequences(job, SVMCUT_PICK(argmax), threads, nullptr);
+    return run(job, SVMCUT_PICK(argmax), threads, nullptr);
 }
 
-double svmcut_chain_slope(const svmcut_chain* chain, const int32_t* labels, const double* node_rates,
-                          const double* transition_rates) {
+void svmcut_chain_rates(const svmcut_chain* chain, const int32_t* labels, const double* node_rates,
+                        const double* transition_rates, double* rates) {
     const ChainLayout at(chain);
-    double sum = 0;
     for (int64_t n = 0; n < chain->n_sequences; ++n) {
         const int64_t begin = chain->sequences[n], T = chain->sequences[n + 1] - begin;
         const int32_t* gold = chain->tags + begin;
+        rates[n] = 0;
         if (std::equal(gold, gold + T, labels + begin)) continue;
-        const Lattice<double> rates(at, node_rates + begin * at.blocks * at.S, transition_rates, 0);
-        sum += svmcut::score_of(rates, T, labels + begin) - svmcut::score_of(rates, T, gold);
+        const Lattice<double> lattice(at, node_rates + begin * at.blocks * at.S, transition_rates, 0);
+        rates[n] = svmcut::score_of(lattice, T, labels + begin) - svmcut::score_of(lattice, T, gold);
     }
-    return sum;
 }
 
 }  // extern "C"

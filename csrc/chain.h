@@ -132,8 +132,8 @@ struct Lattice {
         if (beam > 0) narrow(now, size(i), beam, room);
     }
 
-    /* The tag that left the state on the way to state (rest, c) at position i. */
-    int32_t oldest(int64_t i, const Real* old, int64_t rest, int64_t c) const {
+    /* The tag that left the state on the way to state (rest, c) at position i, and the value it brings along. */
+    int32_t oldest(int64_t i, const Real* old, int64_t rest, int64_t c, Real* brought = nullptr) const {
         const int m = at.memory();
         int32_t best = 0;
         Real value = -std::numeric_limits<Real>::infinity();
@@ -144,19 +144,46 @@ struct Lattice {
             sum = old[from] + sum;
             if (sum > value) value = sum, best = static_cast<int32_t>(p);
         }
+        if (brought) *brought = value;
         return best;
+    }
+
+    /* How many numbers the states of the first i positions are. */
+    int64_t total(int64_t i) const {
+        int64_t sum = 0;
+        for (int64_t k = 0; k < std::min<int64_t>(i, at.memory()); ++k) sum += size(k);
+        return sum + std::max<int64_t>(0, i - at.memory()) * at.power[at.memory() - 1] * at.S;
+    }
+
+    /* Writes the tags of the best state at position i, the last of them at labels[i]; its value. The lowest last tag
+     * comes first. */
+    Real unpack(int64_t i, const Real* now, int32_t* labels) const {
+        const int64_t prefixes = at.power[length(i) - 1];
+        int64_t rest = 0, c = 0;
+        for (int64_t b = 0; b < at.K; ++b)
+            for (int64_t r = 0; r < prefixes; ++r)
+                if (now[r * at.S + b] > now[rest * at.S + c]) c = b, rest = r;
+        const Real value = now[rest * at.S + c];
+        labels[i] = static_cast<int32_t>(c);
+        for (int64_t k = 1; k < length(i); ++k) {
+            labels[i - k] = static_cast<int32_t>(rest % at.K);
+            rest /= at.K;
+        }
+        return value;
+    }
+
+    /* The tags before labels[i] that its state remembers, as a number. */
+    int64_t history(int64_t i, const int32_t* labels) const {
+        int64_t rest = 0;
+        for (int64_t k = i - at.memory() + 1; k < i; ++k) rest = rest * at.K + labels[k];
+        return rest;
     }
 };
 
 /* The best labelling of T tokens and its value; states: all positions, kept. */
 template <class Real>
 SVMCUT_INLINE Real viterbi(const Lattice<Real>& lattice, int64_t T, ChainRoom<Real>& room, int32_t* labels) {
-    const ChainLayout& at = lattice.at;
-    const int64_t m = at.memory(), K = at.K, S = at.S;
-    int64_t total = 0;
-    for (int64_t i = 0; i < std::min(T, m); ++i) total += lattice.size(i);
-    const int64_t full = at.power[m - 1] * S;
-    if (T > m) total += (T - m) * full;
+    const int64_t m = lattice.at.memory(), total = lattice.total(T);
     if (static_cast<int64_t>(room.states.size()) < total) room.states.resize(total);
     const Real* old = nullptr;
     Real* now = room.states.data();
@@ -165,24 +192,10 @@ SVMCUT_INLINE Real viterbi(const Lattice<Real>& lattice, int64_t T, ChainRoom<Re
         old = now;
         now += lattice.size(i);
     }
-    // the best last state, the lowest last tag first
-    const int64_t n = std::min(T, m), prefixes = at.power[n - 1];
-    int64_t best_c = 0, best_prefix = 0;
-    for (int64_t c = 0; c < K; ++c)
-        for (int64_t r = 0; r < prefixes; ++r)
-            if (old[r * S + c] > old[best_prefix * S + best_c]) best_c = c, best_prefix = r;
-    const Real value = old[best_prefix * S + best_c];
-    int64_t rest = best_prefix;
-    for (int64_t k = 0; k < n - 1; ++k) {
-        labels[T - 2 - k] = static_cast<int32_t>(rest % K);
-        rest /= K;
-    }
-    labels[T - 1] = static_cast<int32_t>(best_c);
+    const Real value = lattice.unpack(T - 1, old, labels);
     for (int64_t i = T - 1; i >= m; --i) {
         const Real* before = old - lattice.size(i - 1);
-        rest = 0;
-        for (int64_t k = i - m + 1; k < i; ++k) rest = rest * K + labels[k];
-        labels[i - m] = lattice.oldest(i, before, rest, labels[i]);
+        labels[i - m] = lattice.oldest(i, before, lattice.history(i, labels), labels[i]);
         old = before;
     }
     return value;

@@ -47,9 +47,19 @@ int svmcut_chain_line(const svmcut_chain* chain, const double* nodes, const doub
                       const double* node_rates, const double* transition_rates, double t, int64_t beam, int32_t* labels,
                       double* values, double* rates, int threads);
 
-/* The sum of those rates for given labels. */
-double svmcut_chain_slope(const svmcut_chain* chain, const int32_t* labels, const double* node_rates,
-                          const double* transition_rates);
+/* Those rates for given labels. */
+void svmcut_chain_rates(const svmcut_chain* chain, const int32_t* labels, const double* node_rates,
+                        const double* transition_rates, double* rates);
+
+/* chain_counts.cc: of every sequence the labelling, among those with a wrong tag, with the largest
+ *     losses[k] + prices[k] (score - score of the right one),   k = wrong tags, but at most `most`;
+ * values[n] is that number and counts[n] = k, both 0 with the right labelling where none is above 0. losses and prices
+ * have most + 1 numbers, prices none below 0; most is at least 1. Ties go to the least k, then as above, but first to a
+ * labelling that had reached `most` before the tag in question. Of a sequence of T tokens T min(T, most) sets of states
+ * are formed and kept, where decoding has T. */
+int svmcut_chain_counted(const svmcut_chain* chain, const double* nodes, const double* transitions, int64_t most,
+                         const double* losses, const double* prices, int32_t* labels, double* values, int64_t* counts,
+                         int threads, const volatile int* cancel);
 
 /* out += sum_n weights[n] (Psi(x_n, right) - Psi(x_n, labels)); out has the layout of the weights. */
 int svmcut_chain_joint(const svmcut_chain* chain, const int32_t* labels, const double* weights, double* out);

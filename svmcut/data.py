@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -174,6 +174,20 @@ class Sequences:
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
+
+
+class Labelling(NamedTuple):
+    """Tags of all sequences and a weight for each: in place of coefficients of scores, all but a few of which are 0.
+
+    Attributes
+    ----------
+    labels : (tokens,) int32
+    weights : (n,) float64
+        Sequence n stands for weights[n] (score of its labels - score of its right tags).
+    """
+
+    labels: NDArray[np.int32]
+    weights: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -296,7 +296,7 @@ def make_solver(name: str, seed: int = 0, table: dict[str, tuple[str, str]] = SO
 def state_classes() -> tuple[type, ...]:
     """What the states of trainers are made of beside plain values and arrays."""
     from svmcut.cutting.bundle import Cut
-    from svmcut.data import Csr
+    from svmcut.data import Csr, Labelling
     from svmcut.models import ChainModel, ChainShape, KernelModel, MultilabelModel
     from svmcut.risks.protocol import Linearization
     from svmcut.risks.sampling import Draw
@@ -309,7 +309,8 @@ def state_classes() -> tuple[type, ...]:
     from svmcut.spaces.subspace import Traced
 
     own = (Outcome, Objective, Progress, LinearModel, KernelModel, ChainModel, ChainShape, MultilabelModel, Kernel, Csr)
-    return (*own, Cut, Linearization, Draw, Points, SampledElement, Expansion, Traced, RowNormal, Smoothed, Iterate)
+    cuts = (Cut, Linearization, Labelling, Draw, Points, SampledElement, Iterate)
+    return (*own, *cuts, Expansion, Traced, RowNormal, Smoothed)
 
 
 def make_trainer(examples: Examples, config: Config):

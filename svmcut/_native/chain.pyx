@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/chain.cc
-"""Thin wrapper of csrc/chain.cc."""
+# distutils: sources = csrc/chain.cc csrc/chain_counts.cc
+"""Thin wrapper of csrc/chain.cc and csrc/chain_counts.cc."""
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -19,8 +19,11 @@ cdef extern from "svmcut_chain.h" nogil:
     int svmcut_chain_line(const svmcut_chain* chain, const double* nodes, const double* transitions,
                           const double* node_rates, const double* transition_rates, double t, int64_t beam,
                           int32_t* labels, double* values, double* rates, int threads)
-    double svmcut_chain_slope(const svmcut_chain* chain, const int32_t* labels, const double* node_rates,
-                              const double* transition_rates)
+    void svmcut_chain_rates(const svmcut_chain* chain, const int32_t* labels, const double* node_rates,
+                            const double* transition_rates, double* rates)
+    int svmcut_chain_counted(const svmcut_chain* chain, const double* nodes, const double* transitions, int64_t most,
+                             const double* losses, const double* prices, int32_t* labels, double* values,
+                             int64_t* counts, int threads, const int* cancel)
 
 
 DECODE = SVMCUT_CHAIN_DECODE
@@ -156,14 +159,34 @@ def line(Chains chains, const double[::1] s, const double[::1] e, double t, int6
     _check(status)
 
 
-def slope(Chains chains, const int32_t[::1] labels, const double[::1] e):
-    """Sum of the rates of `line` for given labels."""
+def rates(Chains chains, const int32_t[::1] labels, const double[::1] e, double[::1] out):
+    """The rates of `line` for given labels, (n_sequences,)."""
     cdef int64_t nodes = chains.n_tokens * chains.node_size
     _weights(chains, labels, None)
-    if e.shape[0] != nodes + chains.dim - chains.emissions:
-        raise ValueError("e has the wrong length")
-    cdef double value = 0.0
+    if e.shape[0] != nodes + chains.dim - chains.emissions or out.shape[0] != chains.n_sequences:
+        raise ValueError("e or out has the wrong length")
     if chains.n_tokens:
         with nogil:
-            value = svmcut_chain_slope(&chains.chain, &labels[0], &e[0], &e[0] + nodes)
-    return value
+            svmcut_chain_rates(&chains.chain, &labels[0], &e[0], &e[0] + nodes, &out[0])
+
+
+def counted(Chains chains, const double[::1] s, const double[::1] losses, const double[::1] prices, int32_t[::1] labels,
+            double[::1] values, int64_t[::1] counts, int threads, const int[::1] cancel=None):
+    """The best labelling with a wrong tag by losses[k] + prices[k] (score - right score), k wrong tags at most counted.
+
+    s holds nodes and transitions as in `line`. False when cancel[0] became nonzero.
+    """
+    cdef int64_t nodes = chains.n_tokens * chains.node_size, n = chains.n_sequences, most = losses.shape[0] - 1
+    if s.shape[0] != nodes + chains.dim - chains.emissions or labels.shape[0] != chains.n_tokens:
+        raise ValueError("an array has the wrong length")
+    if values.shape[0] != n or counts.shape[0] != n or most < 1 or prices.shape[0] != most + 1:
+        raise ValueError("an array has the wrong length")
+    if n == 0:
+        return True
+    cdef const int* flag = &cancel[0] if cancel is not None and cancel.shape[0] else NULL
+    cdef int status
+    with nogil:
+        status = svmcut_chain_counted(&chains.chain, &s[0], &s[0] + nodes, most, &losses[0], &prices[0], &labels[0],
+                                      &values[0], &counts[0], threads, flag)
+    _check(status)
+    return status != SVMCUT_CANCELLED

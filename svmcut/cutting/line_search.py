@@ -20,7 +20,7 @@ class LinePoint(NamedTuple):
     Attributes
     ----------
     scores, cut : (n,) float64, Linearization
-        s + t e and the linearization there: nobody needs to form them again. None from a risk that goes along lines.
+        s + t e and the linearization there: nobody needs to form them again. None from a risk that forms none.
     """
 
     t: float
@@ -39,7 +39,8 @@ def line_minimum(
     Parameters
     ----------
     risk : BoundRisk
-        One that has ``along(s, e, t)``, R and its slope at s + t e, is not asked for linearizations.
+        One whose coefficients are no vector has ``along(s, e, t, known)``: R, its slope, the scores s + t e and the
+        linearization there, the last two None where it does without.
     s, e : (n,) float64
         Scores at t = 0 and their rate.
     ww, wd, dd : float
@@ -59,7 +60,7 @@ def line_minimum(
 
     def evaluate(t):
         if hasattr(risk, "along"):
-            return (*risk.along(s, e, t, None if t else known), None, None)
+            return risk.along(s, e, t, None if t else known)
         here = s + t * e if t else s
         cut = (None if t else known) or risk.linearize(here)
         return cut.value, dot(cut.coef, e), here, cut

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,14 +17,14 @@ class Linearization(NamedTuple):
     value : float
         R(s), in the unit of the risk.
     coef : (n,) float64
-        A subgradient of R at s.
+        A subgradient of R at s. Of chains a svmcut.data.Labelling that stands for one.
     offset : float
         The constant of the cut, known exactly (a count or the loss of a labelling): for every s',
         R(s') >= offset + coef.s', with equality at s. Not computed as value - coef.s, which loses digits.
     """
 
     value: float
-    coef: NDArray
+    coef: Any
     offset: float
 
 

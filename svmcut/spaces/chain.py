@@ -4,7 +4,7 @@
     scores(w) = (W[k].x_t for every token t and tag k, V)
 
 Viterbi's recursion needs no more than these, so a chain machine is a convex risk of scores like any other. Coefficients
-of scores, nearly all 0, are given as the labels they come from: see svmcut.risks.chain.
+of scores, nearly all 0, are given as the labels they come from: see svmcut.data.Labelling.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ class ChainSpace(LinearSpace):
         s[self.n_nodes :] = transitions
         return s
 
-    def adjoint(self, labels):
-        """(dim,) sum over the sequences of Psi(labelling) - Psi(right); reads the tokens whose tags differ."""
+    def adjoint(self, coef):
+        """(dim,) sum_n weights[n] (Psi(labels_n) - Psi(right)) of a Labelling; reads the tokens whose tags differ."""
         a = np.zeros(self.dim)
-        chain.joint(self.chains, labels, np.full(self.chains.n_sequences, -1.0), a)
+        chain.joint(self.chains, coef.labels, -coef.weights, a)
         return a
 
     def keep(self, a, coef):

@@ -4,6 +4,7 @@
 import numpy as np
 import pytest
 from reference import chain as truth
+from reference.chain import dense_rows, random_sequences
 
 from svmcut._native import chain
 from svmcut.data import Csr, Sequences
@@ -14,17 +15,6 @@ from svmcut.spaces.chain import ChainSpace
 from svmcut.structured.chain import ChainSequences, run_argmax
 
 ORDERS = [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (3, 0), (3, 1)]
-
-
-def random_sequences(rng, K, lengths, D=4):
-    tokens = sum(lengths)
-    X = rng.normal(size=(tokens, D)) * (rng.random((tokens, D)) < 0.7)
-    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return Sequences(Csr.from_dense(X), indptr, rng.integers(0, K, tokens).astype(np.int32))
-
-
-def dense_rows(sequences, n):
-    return sequences.X.to_dense()[sequences.indptr[n] : sequences.indptr[n + 1]].astype(float)
 
 
 @pytest.mark.parametrize("t, e", ORDERS)
@@ -81,7 +71,7 @@ def test_slacks_and_their_rates_along_a_line(rng, t, e):
     s, rates = space.scores(w), space.scores(d)
     for step in (0.0, 0.3, 2.0):
         here = risk.linearize(space.scores(w + step * d))
-        value, slope = risk.along(s, rates, step)
+        value, slope, *_ = risk.along(s, rates, step)
         assert value == pytest.approx(here.value)
         a = space.adjoint(here.coef)
         assert slope == pytest.approx(a @ d) == pytest.approx(risk.along(s, rates, step, here)[1])

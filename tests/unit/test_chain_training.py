@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Trainers of chains: one objective, one optimum, honest bounds."""
 
-import itertools
-
 import numpy as np
 import pytest
 from reference import chain as truth
-from scipy.optimize import minimize
+from reference.chain import noisy_chains as make
 
-from svmcut.data import Csr, Examples, Sequences, Source
 from svmcut.train import Config
 from svmcut.train_sequences import ChainOrders, SequenceTrainer
 
@@ -16,51 +13,9 @@ SOLVERS = ["bcfw", "ssg", "cutting-plane"]
 FIRST_ORDER = ChainOrders()
 
 
-def make(rng, K, lengths, D=4, noise=0.5):
-    tokens = sum(lengths)
-    tags = rng.integers(0, K, tokens)
-    tags[1:] = np.where(rng.random(tokens - 1) < 0.5, tags[:-1], tags[1:])
-    X = np.eye(max(K, D))[tags][:, :D] + noise * rng.normal(size=(tokens, D))
-    qid = np.repeat(np.arange(len(lengths)), lengths)
-    examples = Examples(Csr.from_dense(X), tags + 1.0, qid, None, Source("made"))
-    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return examples, Sequences(examples.X, indptr, tags.astype(np.int32), examples.source)
-
-
 def fit(data, solver, C, orders=FIRST_ORDER, observe=None, **options):
     config = Config(task="sequence", solver=solver, gap=options.pop("gap", 1e-3), **options)
     return SequenceTrainer(*data, config, orders).fit(None, C, observe)
-
-
-def exact_optimum(sequences, shape, C):
-    """The dual over all labellings of every sequence, by projected steps of a general solver on tiny data."""
-    features, losses = [], []
-    for n in range(len(sequences)):
-        rows = slice(sequences.indptr[n], sequences.indptr[n + 1])
-        x, gold = sequences.X.to_dense()[rows].astype(float), sequences.tags[rows]
-        right = truth.joint_feature(x, gold, shape)
-        labellings = list(itertools.product(range(shape.n_tags), repeat=len(x)))
-        features.append(np.array([right - truth.joint_feature(x, y, shape) for y in labellings]))
-        losses.append(np.array([np.count_nonzero(np.array(y) != gold) for y in labellings], float))
-    sizes = [len(part) for part in losses]
-    A, b = np.vstack(features), np.concatenate(losses)
-    groups = np.repeat(np.arange(len(sizes)), sizes)
-    H = C * A @ A.T
-
-    def dual(q):
-        return 0.5 * q @ H @ q - b @ q, H @ q - b
-
-    start = np.concatenate([np.full(size, 1.0 / size) for size in sizes])
-    constraints = {
-        "type": "eq",
-        "fun": lambda q: np.bincount(groups, q) - 1,
-        "jac": lambda q: (groups[None, :] == np.arange(len(sizes))[:, None]).astype(float),
-    }
-    found = minimize(
-        dual, start, jac=True, bounds=[(0, None)] * len(b), constraints=constraints, method="SLSQP",
-        options={"ftol": 1e-12, "maxiter": 2000},
-    )  # fmt: skip
-    return -C * found.fun
 
 
 @pytest.mark.parametrize("t, e", [(0, 0), (1, 0), (1, 1), (2, 1)])
@@ -68,7 +23,7 @@ def exact_optimum(sequences, shape, C):
 def test_the_optimum_is_that_of_the_quadratic_program(rng, solver, t, e):
     data = make(rng, 2, [2, 3, 3, 4])
     outcome = fit(data, solver, 0.7, ChainOrders(t, e), gap=1e-4 if solver != "ssg" else 1e-3)
-    best = exact_optimum(data[1], outcome.model.shape, 0.7)
+    best = truth.optimum(data[1], outcome.model.shape, 0.7)
     progress = outcome.progress
     assert outcome.converged
     assert progress.dual <= best + 1e-6

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Slack rescaling, zero/one loss and squared slack of chains.
+
+    slack rescaling   H_n = max_y Delta(y_n, y) (1 + score_s(y) - score_s(y_n))       Delta = wrong tags
+    zero/one loss     H_n = max_(y != y_n) 1 + score_s(y) - score_s(y_n), and at least 0
+    squared slack     H_n^2 in place of H_n: H_n(s')^2 >= 2 H_n(s) H_n(s') - H_n(s)^2
+
+With Delta = 1 for every mistake margin and slack rescaling are the same. The first two are maxima over the number k of
+wrong tags of losses[k] + prices[k] (score - right score), the zero/one loss counting no further than 1; for every k
+csrc/chain_counts.cc finds the best labelling. At transition order 1 that is O(T^2 K^2) time and T^2 K numbers for a
+sequence of T tokens with slack rescaling, and twice Viterbi's recursion with the zero/one loss.
+
+References
+----------
+I. Tsochantaridis, T. Joachims, T. Hofmann, Y. Altun, Large margin methods for structured and interdependent output
+variables, JMLR 2005, section 2.2: rescaling of slack and margin, and squared slack.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from svmcut._native import chain
+from svmcut.risks.chain import SequenceSum, Violations
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class CountedRisk(SequenceSum):
+    """sum_n of the largest losses[k] + prices[k] (score_s(y) - score_s(y_n)) over y with k >= 1 wrong tags, at least 0.
+
+    Parameters
+    ----------
+    chains : chain.Chains
+    losses, prices : (most + 1,) float64
+        k counts wrong tags up to most.
+    threads : int
+    """
+
+    def __init__(self, chains: chain.Chains, losses: NDArray, prices: NDArray, threads: int = 1):
+        super().__init__(chains)
+        self._losses, self._prices, self._threads = losses, prices, threads
+
+    def violations(self, s) -> Violations:
+        labels, slacks = np.empty(self.chains.n_tokens, np.int32), np.empty(self.chains.n_sequences)
+        counts = np.empty(self.chains.n_sequences, np.int64)
+        chain.counted(self.chains, s, self._losses, self._prices, labels, slacks, counts, self._threads)
+        return Violations(labels, slacks, self._prices[counts], self._losses[counts])
+
+
+def slack_rescaled(chains: chain.Chains, longest: int, threads: int = 1) -> CountedRisk:
+    """Slack rescaling of the number of wrong tags; longest: tokens of the longest sequence."""
+    wrong = np.arange(longest + 1.0)
+    return CountedRisk(chains, wrong, wrong, threads)
+
+
+def zero_one(chains: chain.Chains, threads: int = 1) -> CountedRisk:
+    """One for a sequence with a wrong tag, rescaling margin or slack."""
+    mistake = np.array([0.0, 1.0])
+    return CountedRisk(chains, mistake, mistake, threads)
+
+
+class SquaredSequences(SequenceSum):
+    """sum_n H_n^2 of a sum of H_n.
+
+    Parameters
+    ----------
+    risk : SequenceSum
+    """
+
+    def __init__(self, risk: SequenceSum):
+        super().__init__(risk.chains)
+        self._risk = risk
+
+    def violations(self, s) -> Violations:
+        labels, slacks, weights, offsets = self._risk.violations(s)
+        return Violations(labels, slacks**2, 2 * slacks * weights, slacks * (2 * offsets - slacks))
