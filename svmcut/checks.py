@@ -3,11 +3,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from svmcut.data import Examples
 from svmcut.errors import DataError, MemoryLimitError
 from svmcut.machine import available_memory
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 def label_warnings(examples: Examples) -> list[str]:
@@ -43,6 +48,33 @@ def check_memory(path: str, n_features: int, limit_mb: float | None) -> None:
         raise MemoryLimitError(
             f"{path}: training on {n_features} features needs about {need:,.0f} MB for weight vectors and "
             f"{available:,.0f} MB are available"
+        )
+
+
+def check_counting(path: str, numbers: NDArray, lengths: NDArray, option: str, limit_mb: float | None) -> None:
+    """Refuses sequences whose states would not fit when their wrong tags are counted.
+
+    Parameters
+    ----------
+    numbers : (threads,) float64
+        How many numbers the states of the sequences are that may be in work at once.
+    lengths : (threads,) int64
+        Tokens of these, the longest first.
+    option : str
+        What asks for counting.
+
+    Raises
+    ------
+    MemoryLimitError
+        When they need more than the limit, or than the machine has.
+    """
+    need = 8e-6 * float(numbers.sum())
+    available = limit_mb if limit_mb is not None else available_memory()
+    if available is not None and need > available:
+        raise MemoryLimitError(
+            f"{path}: {option} counts the wrong tags of sequences of up to {lengths[0]} tokens, which needs about "
+            f"{need:,.0f} MB for {len(numbers)} at a time, and {available:,.0f} MB are available; lower "
+            f"--threads or --t, cut the sequences, or leave out {option}"
         )
 
 

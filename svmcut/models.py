@@ -157,6 +157,8 @@ class ChainModel:
         As in LinearModel.
     highest_feature : int or None
         The number of emission features a model file states; None for the largest there is.
+    loss : int
+        svm_hmm's number of the loss that a model file states: 1 for wrong tags, 0 for zero/one.
     """
 
     w: NDArray[np.float64]
@@ -164,6 +166,7 @@ class ChainModel:
     kernel: Kernel = field(default_factory=Kernel)
     columns: NDArray[np.int32] | None = None
     highest_feature: int | None = None
+    loss: int = 1
 
     def tags(self, X: Csr, sequences: NDArray[np.int64], threads: int = 1, beam: int = 0) -> NDArray[np.int32]:
         """(tokens,) int32 best tags, from 0, of the sequences X[sequences[n] : sequences[n + 1]]; see Chains.argmax."""

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from svmcut.checks import check_memory
+from svmcut.checks import check_counting, check_memory
 from svmcut.data import Examples, Sequences
 from svmcut.errors import UsageError
 from svmcut.models import ChainModel, ChainShape
 from svmcut.outcomes import objective_of_sum
-from svmcut.risks.chain import ChainRisk
+from svmcut.risks.chain import ChainRisk, SequenceSum
+from svmcut.risks.chain_scaled import SquaredSequences, slack_rescaled, zero_one
 from svmcut.solvers.auto import choose_chain
 from svmcut.solvers.protocol import Problem, Progress, Start, StoppingRule
 from svmcut.spaces.chain import ChainSpace
@@ -35,6 +36,39 @@ class ChainOrders:
     beam: int = 0
 
 
+def scaled_by(options) -> str | None:
+    """The option that makes another risk of the structured hinge with one loss a wrong tag; None where there is none.
+
+    Parameters
+    ----------
+    options : Config or LearnOptions
+        loss "zero-one", or any other name for the number of wrong tags.
+    """
+    if options.loss == "zero-one":
+        return "-l zero-one"
+    if options.rescaling == "slack":
+        return "-o slack"
+    return "-p 2" if options.slack_norm == 2 else None
+
+
+def check_scaled(options, beam: int) -> None:
+    """Refuses trainers of the plain structured hinge and beams where another risk is asked for.
+
+    Raises
+    ------
+    UsageError
+    """
+    option = scaled_by(options)
+    if option and options.solver not in ("auto", "cutting-plane"):
+        raise UsageError(
+            f"solver '{options.solver}' does not train with {option}; leave out --solver or give --solver cutting-plane"
+        )
+    if beam and option in ("-l zero-one", "-o slack"):
+        raise UsageError(
+            f"--b {beam} keeps a part of the states, but {option} needs them all; leave out --b or {option}"
+        )
+
+
 class SequenceTrainer(Trainer):
     """Trains a chain on one set of sequences, for one C after the other.
 
@@ -45,18 +79,20 @@ class SequenceTrainer(Trainer):
     sequences : Sequences
         The same tokens.
     config : Config
-        loss, p, rescaling, slack_norm and bias are not read.
+        loss "zero-one", or any other name for the number of wrong tags; p and bias are not read.
     orders : ChainOrders
 
     Raises
     ------
     UsageError
-        When a model file could not number its weights.
+        When a model file could not number its weights, or for a solver or beam that cannot honour the loss, rescaling
+        or slack norm.
     MemoryLimitError
     """
 
     def __init__(self, examples: Examples, sequences: Sequences, config: Config, orders: ChainOrders):
         self.examples, self.config = examples, config
+        check_scaled(config, orders.beam)
         path, n_tags = examples.source.path, int(sequences.tags.max()) + 1
         features = examples.X.n_features
         if index_limit(ChainShape(n_tags, features, orders.transition, orders.emission)) > LARGEST_INDEX:
@@ -69,6 +105,7 @@ class SequenceTrainer(Trainer):
         shape = ChainShape(n_tags, X.n_features, orders.transition, orders.emission)
         check_memory(path, shape.dim, config.max_memory)
         self.model = ChainSequences(sequences, shape, config.threads, orders.beam)
+        self._check_counting()
         self.warnings: list[str] = []
         self._began = time.perf_counter()
         self._start: Start | None = None
@@ -96,16 +133,17 @@ class SequenceTrainer(Trainer):
         objective = self.objective(cost, example_cost)
         rule = StoppingRule(objective.c * objective.epsilon, config.gap)
         name = config.solver
-        if name == "auto":
+        if name == "auto" and scaled_by(config):
+            name = "cutting-plane"
+        elif name == "auto":
             orders = (model.shape.transition_order, model.shape.emission_order)
             name = choose_chain(model.shape.n_tags, orders == (1, 0))
         solver = make_solver(name, config.seed)
         problem = StructuredProblem(model, objective.C, rule)
         if name == "cutting-plane":
             check_memory(self.examples.source.path, model.chains.n_tokens * model.shape.node_size, config.max_memory)
-            risk = ChainRisk(model.chains, model.beam, config.threads)
             space = ChainSpace(model.sequences.X, model.chains, config.threads)
-            problem = Problem(risk, space, objective.C, rule)
+            problem = Problem(self._risk(), space, objective.C, rule)
         began = time.perf_counter()
         start = None if state else self._scaled_start(objective.C)
         progress, stopped_by = self._run(solver, problem, objective, observe, start, state)
@@ -115,8 +153,9 @@ class SequenceTrainer(Trainer):
         if name == "cutting-plane":
             self._start = Start(bundle, (w,))
         self._last_C = objective.C
+        loss = 0 if config.loss == "zero-one" else 1
         return Outcome(
-            model=ChainModel(w, model.shape, config.kernel, self._columns, self.examples.X.n_features),
+            model=ChainModel(w, model.shape, config.kernel, self._columns, self.examples.X.n_features, loss),
             objective=objective,
             progress=progress,
             solver=name,
@@ -127,6 +166,26 @@ class SequenceTrainer(Trainer):
             norm=float(np.sqrt(w @ w)),
             multipliers=np.zeros(0) if bundle is None else objective.c * bundle.beta[1:],
         )
+
+    def _risk(self) -> SequenceSum:
+        config, model = self.config, self.model
+        if config.loss == "zero-one":
+            risk = zero_one(model.chains, config.threads)
+        elif config.rescaling == "slack":
+            risk = slack_rescaled(model.chains, int(np.diff(model.parts).max()), config.threads)
+        else:
+            risk = ChainRisk(model.chains, model.beam, config.threads)
+        return SquaredSequences(risk) if config.slack_norm == 2 else risk
+
+    def _check_counting(self) -> None:
+        """Refuses states of the longest sequences, one a thread, that do not fit."""
+        config, shape, option = self.config, self.model.shape, scaled_by(self.config)
+        if option not in ("-l zero-one", "-o slack"):
+            return
+        lengths = np.sort(np.diff(self.model.parts))[::-1][: config.threads]
+        states = shape.n_tags ** max(0, shape.transition_order - 1) * shape.stride
+        counts = 2.0 * lengths if option == "-l zero-one" else 0.5 * lengths * (lengths + 3.0)
+        check_counting(self.examples.source.path, counts * states, lengths, option, config.max_memory)
 
     def _scaled_start(self, C: float) -> Start | None:
         """The cuts of the last C, where cutting planes made some, and its solution with its multiple."""

@@ -223,10 +223,10 @@ def svm_rank_learn(argv: list[str] | None = None) -> int:
 
 def svm_hmm_learn(argv: list[str] | None = None) -> int:
     """Entry point of ``svm_hmm_learn``."""
-    from svmcut.cli.sequence_options import DEFAULTS, SEQUENCE
+    from svmcut.cli.sequence_options import DEFAULTS, ORIGINAL
 
     summary = "Learns to tag the tokens of sequences."
-    grammar = _learn_grammar("svm_hmm_learn", summary, SEQUENCE, {"algorithm": 4})
+    grammar = _learn_grammar("svm_hmm_learn", summary, ORIGINAL, {"algorithm": 4})
     return run_original(grammar, lambda *parsed: _learn(DEFAULTS, *parsed), argv)
 
 

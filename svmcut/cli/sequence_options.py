@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from svmcut.cli.option_checks import check_path
-from svmcut.cli.options import LEARN, LearnOptions, Option, integer, one_of
+from svmcut.cli.options import LEARN, MAIN, RESCALINGS, LearnOptions, Option, integer, one_of
 from svmcut.errors import UsageError
 
 SOLVERS = ("auto", "cutting-plane", "bcfw", "ssg", "soft-bcfw", "gdmm")
-LOSSES = {"hamming": 1}
+LOSSES = {"hamming": 1, "zero-one": 0}
+ORIGINAL_LOSSES = {"hamming": 1}
 MEASURES = {"token_error": False, "sequence_error": False}
 DEFAULTS = {"task": "sequence", "loss": "hamming"}
 
@@ -20,11 +21,12 @@ _TEXTS = {
     "cost": "C in svm_hmm's unit: 1/2 w'w + C * wrong tags averaged over the sequences. This or --example-cost is "
     "required. Several values, 1,10,100, train a path: one model each, MODEL_FILE.1 and so on.",
     "example_cost": "C as the weight of one sequence's wrong tags. Several values as with -c.",
-    "loss": "hamming (1): the number of wrong tags.",
+    "loss": "hamming (1), the default: the number of wrong tags; zero-one (0): 1 for a sequence with any.",
     "solver": "auto, cutting-plane, bcfw, ssg; with --t 1 and --e 0 also gdmm, no pass of which costs the square of "
-    "the tags, and soft-bcfw.",
+    "the tags, and soft-bcfw. -l zero-one, -o slack and -p 2 train by cutting-plane alone, which auto takes then.",
     "algorithm": "svm_hmm's algorithm number 0-4; all lead to the same optimum, by cutting planes.",
-    "epsilon": "Stop when primal - dual <= C * epsilon (wrong tags a sequence). Default 0.1.",
+    "epsilon": "Stop when primal - dual <= C * epsilon (wrong tags a sequence; with -p 2 the mean squared slack). "
+    "Default 0.1.",
     "kernel": "linear (0).",
 }
 _KINDS = {
@@ -43,8 +45,11 @@ SEQUENCE = (
         for option in LEARN
         if option.field not in _NOT_HERE
     ),
-    Option("rescaling", ("-o", "--rescaling"), one_of({"slack": 1, "margin": 2}), "margin (2).", "Objective"),
-    Option("slack_norm", ("-p",), integer(1, 2), "1 for C xi.", "Objective"),
+    Option("rescaling", ("-o", "--rescaling"), one_of(RESCALINGS),
+           "margin (2), the default, or slack (1) rescaling, whose time and memory grow with the square of a "
+           "sequence's tokens.",
+           MAIN),
+    Option("slack_norm", ("-p",), integer(1, 2), "1 for C xi of every sequence, 2 for C xi^2.", MAIN),
     Option("transition_order", ("--t", "--transitions"), integer(0, 3),
            "How many tags before it a tag depends on: 0 to 3, default 1. Time and memory grow K-fold with each.",
            "Model"),
@@ -54,6 +59,13 @@ SEQUENCE = (
            "Keep so many states a token while the best tags are sought; 0, the default, keeps all and is exact. A "
            "certificate is one of the beam's labellings then.", "Model"),
 )  # fmt: skip
+#: svm_hmm_learn knows no zero/one loss.
+ORIGINAL = tuple(
+    option._replace(kind=one_of(ORIGINAL_LOSSES), help="hamming (1): the number of wrong tags.")
+    if option.field == "loss"
+    else option
+    for option in SEQUENCE
+)
 
 
 def check_sequence(options: LearnOptions) -> None:
@@ -64,6 +76,8 @@ def check_sequence(options: LearnOptions) -> None:
     UsageError
         Names the options and the remedy.
     """
+    from svmcut.train_sequences import check_scaled, scaled_by
+
     check_path(options)
     if options.emission_order > options.transition_order:
         raise UsageError(
@@ -80,11 +94,11 @@ def check_sequence(options: LearnOptions) -> None:
         raise UsageError(f"sequences with the {options.kernel} kernel are not in this version; use -t 0")
     if options.solver in ("gdmm", "soft-bcfw") and (options.transition_order, options.emission_order) != (1, 0):
         raise UsageError(f"{options.solver} trains chains of --t 1 and --e 0; leave those out or use --solver bcfw")
-    if options.beam and options.solver != "cutting-plane" and options.algorithm is None:
+    check_scaled(options, options.beam)
+    if options.slack_norm == 2 and options.algorithm not in (0, 1, None):
+        raise UsageError("-p 2 (squared slack) goes with -w 0 or 1")
+    by_cuts = options.solver == "cutting-plane" or options.algorithm is not None or scaled_by(options)
+    if options.beam and not by_cuts:
         raise UsageError(f"--b {options.beam} trains with cutting planes alone; add --solver cutting-plane")
-    if options.alphas and options.solver != "cutting-plane" and options.algorithm is None:
+    if options.alphas and not by_cuts:
         raise UsageError("-a writes the multipliers of cuts; add --solver cutting-plane")
-    if options.rescaling != "margin":
-        raise UsageError("slack rescaling of sequences is not in this version; leave out -o or give -o margin")
-    if options.slack_norm != 1:
-        raise UsageError("squared slack of sequences is not in this version; leave out -p or give -p 1")

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from svmcut.files.output import Output
 
-HAMMING = 1
-
 
 def read_chain(path: str, first: bytes, file: BinaryIO) -> ChainModel:
     """The model behind line 1 of the file.
@@ -44,7 +42,7 @@ def read_chain(path: str, first: bytes, file: BinaryIO) -> ChainModel:
     tags = lines.integer(10, "the number of classes", 1)
     transition = lines.integer(11, "the order of transitions", 0, 3)
     emission = lines.integer(12, "the order of emissions", 0, min(1, transition))
-    lines.integer(13, "the loss function", 0)
+    loss = lines.integer(13, "the loss function", 0)
     count = lines.integer(14, "the number of support vectors plus 1", 1) - 1
     lines.real(15, "the threshold b")
     text = file.read()
@@ -67,7 +65,7 @@ def read_chain(path: str, first: bytes, file: BinaryIO) -> ChainModel:
     w = np.bincount(places, weights=weights, minlength=shape.dim)
     if not np.isfinite(w).all():
         raise ModelError(path, "the support vectors add up to weights that are not finite")
-    return ChainModel(w, shape, kernel, columns, features)
+    return ChainModel(w, shape, kernel, columns, features, loss)
 
 
 def write_chain(path: str, output: Output, model: ChainModel) -> None:
@@ -99,7 +97,7 @@ def write_chain(path: str, output: Output, model: ChainModel) -> None:
         f"{shape.n_tags} # number of classes \n"
         f"{shape.transition_order} # HMM order of transitions \n"
         f"{shape.emission_order} # HMM order of emissions \n"
-        f"{HAMMING} # loss function \n"
+        f"{model.loss} # loss function \n"
         "2 # number of support vectors plus 1 \n"
         "0 # threshold b, each following line is a SV (starting with alpha*y)\n"
     )

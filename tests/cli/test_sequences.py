@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from programs import call, run, status_of
 
+from svmcut.files.models import read_model
+
 LEARNERS = ("svmcut learn --task sequence", "svm_hmm_learn")
 
 
@@ -105,10 +107,9 @@ def test_refused_training_files(tmp_path, capsys, program, text, message):
 USAGE = [
     (("--t", "4"), "--t"),
     (("--t", "0", "--e", "1"), "--e 1 exceeds --t 0"),
-    (("-l", "0"), "hamming"),
     (("-t", "2"), "rbf kernel"),
-    (("-o", "1"), "slack rescaling"),
-    (("-p", "2"), "squared slack"),
+    (("-o", "1", "--b", "3"), "--b 3 keeps a part of the states, but -o slack needs them all"),
+    (("-p", "2", "-w", "3"), "-p 2 (squared slack) goes with -w 0 or 1"),
     (("-w", "5"), "0 to 4"),
     (("-w", "4", "-f", "0"), "-f"),
 ]
@@ -119,6 +120,58 @@ USAGE = [
 def test_refused_options(files, capsys, program, options, message):
     assert call(program, "-c", 1, *options, files / "train", files / "model") == status_of(program, 2)
     assert message in capsys.readouterr().err
+    assert not (files / "model").exists()
+
+
+def test_svm_hmm_learn_refuses_zero_one_loss_and_squared_slack_as_before(files, capsys):
+    assert call("svm_hmm_learn", "-c", 1, "-l", 0, files / "train", files / "model") == 1
+    assert "'0' is unknown; expected one of hamming (1)" in capsys.readouterr().err
+    assert call("svm_hmm_learn", "-c", 1, "-p", 2, files / "train", files / "model") == 1  # -w 4 is its default
+    assert "-p 2 (squared slack) goes with -w 0 or 1" in capsys.readouterr().err
+    assert not (files / "model").exists()
+
+
+SCALED = [(("-o", "slack"), "hamming", "1"), (("-l", "zero-one"), "zero-one", "0"), (("-p", 2), "hamming", "1"),
+          (("-o", 1, "-p", 2, "--t", 2), "hamming", "1")]  # fmt: skip
+
+
+@pytest.mark.parametrize("options, loss, number", SCALED)
+def test_other_risks_from_file_to_tags(files, capsys, options, loss, number):
+    learn = (LEARNERS[0], "-c", 30, *options, "--gap", 0.01, "--report", files / "r", "-a", files / "alphas")
+    assert call(*learn, files / "train", files / "model") == 0
+    learned = report_of(files / "r")
+    assert learned["solver"] == "cutting-plane" and learned["converged"] and learned["loss"] == loss
+    assert 0 <= learned["gap"] <= 0.01 * learned["primal"]
+    lines = (files / "model").read_text().splitlines()
+    assert lines[12] == f"{number} # loss function "
+    assert read_model(str(files / "model")).loss == int(number)
+    assert call("svmcut classify", files / "test", files / "model", files / "tags", "--report", files / "c") == 0
+    assert report_of(files / "c")["token_error"] < 20
+
+
+@pytest.mark.parametrize("options", [("-o", "1", "-w", "3"), ("-p", "2", "-w", "0"), ("-p", "2", "-w", "1", "-o", "1")])
+def test_svm_hmm_learn_trains_what_svmcut_trains(files, options):
+    assert run("svm_hmm_learn", "-c", "20", *options, files / "train", files / "a").returncode == 0
+    assert run(LEARNERS[0], "-c", "20", *options, files / "train", files / "b").returncode == 0
+    assert (files / "a").read_bytes() == (files / "b").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "options, name", [(("-o", "1"), "-o slack"), (("-l", "0"), "-l zero-one"), (("-p", "2"), "-p 2")]
+)
+@pytest.mark.parametrize("solver", ["bcfw", "ssg", "gdmm", "soft-bcfw"])
+def test_trainers_of_the_plain_hinge_alone_say_the_remedy(files, capsys, options, name, solver):
+    assert call(LEARNERS[0], "-c", 1, "--solver", solver, *options, files / "train", files / "model") == 2
+    error = capsys.readouterr().err
+    assert f"solver '{solver}' does not train with {name}; leave out --solver or give --solver cutting-plane" in error
+    assert not (files / "model").exists()
+
+
+def test_counting_that_does_not_fit_is_refused(files, capsys, rng):
+    (files / "long").write_text(text_of(rng, [3000]))
+    learn = (LEARNERS[0], "-c", 1, "-o", "slack", "--max-memory", 100)
+    assert call(*learn, files / "long", files / "model") == 1
+    assert "-o slack counts the wrong tags of sequences of up to 3000 tokens" in capsys.readouterr().err
     assert not (files / "model").exists()
 
 

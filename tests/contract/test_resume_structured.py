@@ -20,6 +20,12 @@ CHAINS = {
     "cutting-plane": ("cutting-plane", 1e-2, ChainOrders(), 5),
     "cutting-plane, beam": ("cutting-plane", 5e-2, ChainOrders(1, 0, 2), 5),
 }
+SCALED = {
+    "slack": {"rescaling": "slack"},
+    "zero-one": {"loss": "zero-one"},
+    "squared": {"slack_norm": 2},
+    "squared slack": {"rescaling": "slack", "slack_norm": 2},
+}
 LABELS = {
     "gdmm": ("gdmm", 1e-2, True),
     "gdmm without pairs": ("gdmm", 1e-3, False),
@@ -86,6 +92,13 @@ def test_chains_go_on_from_a_state(rng, tmp_path, name, costs):
     solver, gap, orders, n_tags = CHAINS[name]
     data = sequences(rng, n_tags)
     check_going_on(lambda: SequenceTrainer(*data, Config(solver=solver, gap=gap, bias=0.0), orders), costs, tmp_path)
+
+
+@pytest.mark.parametrize("costs", [(0.3,), (0.02, 0.3)], ids=["one C", "second of a path"])
+@pytest.mark.parametrize("name", SCALED)
+def test_chains_of_other_risks_go_on_from_a_state(rng, tmp_path, name, costs):
+    data, config = sequences(rng, 5), Config(gap=5e-2, bias=0.0, **SCALED[name])
+    check_going_on(lambda: SequenceTrainer(*data, config, ChainOrders()), costs, tmp_path)
 
 
 @pytest.mark.parametrize("costs", [(0.3,), (0.02, 0.3)], ids=["one C", "second of a path"])
