@@ -16,7 +16,7 @@ from svmcut.errors import UsageError
 from svmcut.models import ChainModel, ChainShape
 from svmcut.outcomes import objective_of_sum
 from svmcut.risks.chain import ChainRisk, SequenceSum
-from svmcut.risks.chain_scaled import SquaredSequences, slack_rescaled, zero_one
+from svmcut.risks.chain_scaled import SquaredSequences, slack_rescaled, squared, zero_one
 from svmcut.solvers.auto import choose_chain
 from svmcut.solvers.protocol import Problem, Progress, Start, StoppingRule
 from svmcut.spaces.chain import ChainSpace
@@ -63,7 +63,7 @@ def check_scaled(options, beam: int) -> None:
         raise UsageError(
             f"solver '{options.solver}' does not train with {option}; leave out --solver or give --solver cutting-plane"
         )
-    if beam and option in ("-l zero-one", "-o slack"):
+    if beam and option:
         raise UsageError(
             f"--b {beam} keeps a part of the states, but {option} needs them all; leave out --b or {option}"
         )
@@ -168,19 +168,21 @@ class SequenceTrainer(Trainer):
         )
 
     def _risk(self) -> SequenceSum:
-        config, model = self.config, self.model
+        config, chains, threads = self.config, self.model.chains, self.config.threads
+        longest = int(np.diff(self.model.parts).max())
         if config.loss == "zero-one":
-            risk = zero_one(model.chains, config.threads)
-        elif config.rescaling == "slack":
-            risk = slack_rescaled(model.chains, int(np.diff(model.parts).max()), config.threads)
-        else:
-            risk = ChainRisk(model.chains, model.beam, config.threads)
-        return SquaredSequences(risk) if config.slack_norm == 2 else risk
+            risk = zero_one(chains, threads)
+            return SquaredSequences(risk) if config.slack_norm == 2 else risk
+        if config.slack_norm == 2:
+            return squared(chains, longest, config.rescaling, threads)
+        if config.rescaling == "slack":
+            return slack_rescaled(chains, longest, threads)
+        return ChainRisk(chains, self.model.beam, threads)
 
     def _check_counting(self) -> None:
         """Refuses states of the longest sequences, one a thread, that do not fit."""
         config, shape, option = self.config, self.model.shape, scaled_by(self.config)
-        if option not in ("-l zero-one", "-o slack"):
+        if option is None:
             return
         lengths = np.sort(np.diff(self.model.parts))[::-1][: config.threads]
         states = shape.n_tags ** max(0, shape.transition_order - 1) * shape.stride

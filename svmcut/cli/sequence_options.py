@@ -25,7 +25,7 @@ _TEXTS = {
     "solver": "auto, cutting-plane, bcfw, ssg; with --t 1 and --e 0 also gdmm, no pass of which costs the square of "
     "the tags, and soft-bcfw. -l zero-one, -o slack and -p 2 train by cutting-plane alone, which auto takes then.",
     "algorithm": "svm_hmm's algorithm number 0-4; all lead to the same optimum, by cutting planes.",
-    "epsilon": "Stop when primal - dual <= C * epsilon (wrong tags a sequence; with -p 2 the mean squared slack). "
+    "epsilon": "Stop when primal - dual <= C * epsilon (wrong tags a sequence; with -p 2 the mean of xi^2). "
     "Default 0.1.",
     "kernel": "linear (0).",
 }
@@ -49,7 +49,9 @@ SEQUENCE = (
            "margin (2), the default, or slack (1) rescaling, whose time and memory grow with the square of a "
            "sequence's tokens.",
            MAIN),
-    Option("slack_norm", ("-p",), integer(1, 2), "1 for C xi of every sequence, 2 for C xi^2.", MAIN),
+    Option("slack_norm", ("-p",), integer(1, 2),
+           "1 for C xi of every sequence, 2 for C xi^2 with the root of the loss inside xi, at the cost of -o slack.",
+           MAIN),
     Option("transition_order", ("--t", "--transitions"), integer(0, 3),
            "How many tags before it a tag depends on: 0 to 3, default 1. Time and memory grow K-fold with each.",
            "Model"),

@@ -3,12 +3,12 @@
 
     slack rescaling   H_n = max_y Delta(y_n, y) (1 + score_s(y) - score_s(y_n))       Delta = wrong tags
     zero/one loss     H_n = max_(y != y_n) 1 + score_s(y) - score_s(y_n), and at least 0
-    squared slack     H_n^2 in place of H_n: H_n(s')^2 >= 2 H_n(s) H_n(s') - H_n(s)^2
+    squared slack     H_n^2 in place of H_n, with the root of Delta inside: H_n(s')^2 >= 2 H_n(s) H_n(s') - H_n(s)^2
 
-With Delta = 1 for every mistake margin and slack rescaling are the same. The first two are maxima over the number k of
+With Delta = 1 for every mistake margin and slack rescaling are the same. All are maxima over the number k of
 wrong tags of losses[k] + prices[k] (score - right score), the zero/one loss counting no further than 1; for every k
 csrc/chain_counts.cc finds the best labelling. At transition order 1 that is O(T^2 K^2) time and T^2 K numbers for a
-sequence of T tokens with slack rescaling, and twice Viterbi's recursion with the zero/one loss.
+sequence of T tokens, and twice Viterbi's recursion with the zero/one loss. The root makes H_n^2 a bound of Delta.
 
 References
 ----------
@@ -55,6 +55,13 @@ def slack_rescaled(chains: chain.Chains, longest: int, threads: int = 1) -> Coun
     """Slack rescaling of the number of wrong tags; longest: tokens of the longest sequence."""
     wrong = np.arange(longest + 1.0)
     return CountedRisk(chains, wrong, wrong, threads)
+
+
+def squared(chains: chain.Chains, longest: int, rescaling: str, threads: int = 1) -> SquaredSequences:
+    """Squared slack of the number of wrong tags, rescaling "margin" or "slack"; longest: tokens of the longest sequence."""
+    root = np.sqrt(np.arange(longest + 1.0))
+    prices = root if rescaling == "slack" else np.ones_like(root)
+    return SquaredSequences(CountedRisk(chains, root, prices, threads))
 
 
 def zero_one(chains: chain.Chains, threads: int = 1) -> CountedRisk:

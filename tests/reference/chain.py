@@ -77,6 +77,9 @@ RULES = {
     "margin": lambda wrong, above: wrong + above,
     "slack": lambda wrong, above: wrong * (1 + above),
     "zero-one": lambda wrong, above: np.where(wrong > 0, 1 + above, 0.0),
+    "margin, squared": lambda wrong, above: np.sqrt(wrong) + above,
+    "slack, squared": lambda wrong, above: np.sqrt(wrong) * (1 + above),
+    "zero-one, squared": lambda wrong, above: np.where(wrong > 0, 1 + above, 0.0),
 }
 
 
@@ -90,13 +93,13 @@ def slack(x, w, shape, gold, rule):
     return best, tags[values >= best - 1e-9]
 
 
-def optimum(sequences, shape, C, rule="margin", squared=False):
+def optimum(sequences, shape, C, rule="margin"):
     """min over w of 1/2 |w|^2 + C sum_n H_n(w), or H_n(w)^2: its dual over all labellings, by a general solver.
 
     Every labelling says H_n >= b - a.w: the dual is b.q - 1/2 |A'q|^2 with q >= 0 and sum q_n = C, the right labelling
     among them; squared it is b.q - 1/2 |A'q|^2 - sum_n (sum q_n)^2 / (4 C) with q >= 0.
     """
-    normals, losses = [], []
+    normals, losses, squared = [], [], rule.endswith("squared")
     for n in range(len(sequences)):
         gold = sequences.tags[sequences.indptr[n] : sequences.indptr[n + 1]]
         tags, features = labellings(dense_rows(sequences, n), shape)

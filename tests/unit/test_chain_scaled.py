@@ -9,7 +9,7 @@ from reference.chain import dense_rows, random_sequences
 from svmcut._native import chain
 from svmcut.models import ChainShape
 from svmcut.risks.chain import ChainRisk
-from svmcut.risks.chain_scaled import CountedRisk, SquaredSequences, slack_rescaled, zero_one
+from svmcut.risks.chain_scaled import CountedRisk, SquaredSequences, slack_rescaled, squared, zero_one
 from svmcut.spaces.chain import ChainSpace
 from svmcut.structured.chain import ChainSequences
 
@@ -18,6 +18,9 @@ RISKS = {
     "margin": lambda chains: ChainRisk(chains),
     "slack": lambda chains: slack_rescaled(chains, 5),
     "zero-one": lambda chains: zero_one(chains),
+    "margin, squared": lambda chains: squared(chains, 5, "margin"),
+    "slack, squared": lambda chains: squared(chains, 5, "slack"),
+    "zero-one, squared": lambda chains: SquaredSequences(zero_one(chains)),
 }
 
 
@@ -98,21 +101,18 @@ def test_counts_stay_at_the_most_that_is_counted(rng, most):
             assert values[same] == pytest.approx(values.max(), abs=1e-9)
 
 
-@pytest.mark.parametrize("squared", [False, True])
 @pytest.mark.parametrize("rule", RISKS)
 @pytest.mark.parametrize("t, e", [(0, 0), (1, 0), (1, 1), (2, 0)])
-def test_cuts_lie_below_the_risk_and_touch_it(rng, rule, squared, t, e):
+def test_cuts_lie_below_the_risk_and_touch_it(rng, rule, t, e):
     sequences, shape, chains, space = made(rng, 3, [1, 2, 4, 5], t, e)
     risk = RISKS[rule](chains)
-    if squared:
-        risk = SquaredSequences(risk)
 
     def value(w):
         parts = []
         for n in range(len(sequences)):
             gold = sequences.tags[sequences.indptr[n] : sequences.indptr[n + 1]]
             parts.append(truth.slack(dense_rows(sequences, n), w, shape, gold, rule)[0])
-        return sum(part**2 if squared else part for part in parts)
+        return sum(part**2 if rule.endswith("squared") else part for part in parts)
 
     points = rng.normal(size=(3, shape.dim)) * np.array([[0.1], [0.5], [1.0]])
     values = [value(w) for w in points]
@@ -125,13 +125,10 @@ def test_cuts_lie_below_the_risk_and_touch_it(rng, rule, squared, t, e):
             assert there >= cut.offset + a @ other - 1e-9
 
 
-@pytest.mark.parametrize("squared", [False, True])
 @pytest.mark.parametrize("rule", RISKS)
-def test_values_and_slopes_along_a_line(rng, rule, squared):
+def test_values_and_slopes_along_a_line(rng, rule):
     _, shape, chains, space = made(rng, 3, [1, 2, 5, 5])
     risk = RISKS[rule](chains)
-    if squared:
-        risk = SquaredSequences(risk)
     w, d = rng.normal(size=(2, shape.dim))
     s, rates = space.scores(w), space.scores(d)
     for step in (0.0, 0.3, 2.0):
