@@ -209,9 +209,21 @@ class MultilabelModel:
     columns: NDArray[np.int32] | None = None
 
     def pair_weights(self) -> NDArray[np.float64] | None:
-        """(K, K) symmetric with a diagonal of 0; None without pairs."""
+        """(K, K) symmetric with a diagonal of 0; None without pairs.
+
+        Raises
+        ------
+        MemoryLimitError
+        """
         if not len(self.v):
             return None
+        need = 8e-6 * len(self.names) ** 2
+        available = available_memory() if need > 100 else None
+        if available is not None and need > available:
+            raise MemoryLimitError(
+                f"weights of the pairs of {len(self.names)} labels take {need:,.0f} MB and {available:,.0f} MB are "
+                "available; train with --pairs none"
+            )
         pairs = np.zeros((len(self.names), len(self.names)))
         pairs[self.first, self.second] = pairs[self.second, self.first] = self.v
         return pairs

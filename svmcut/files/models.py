@@ -14,9 +14,10 @@ import numpy as np
 
 from svmcut._native.text import ExpansionFault, format_pairs, parse_expansion
 from svmcut.data import Csr
-from svmcut.errors import ModelError
+from svmcut.errors import MemoryLimitError, ModelError
 from svmcut.files.output import write_atomically
 from svmcut.kernels import KERNELS, Kernel
+from svmcut.machine import available_memory
 from svmcut.models import ChainModel, KernelModel, LinearModel, Model, MultilabelModel
 
 if TYPE_CHECKING:
@@ -138,6 +139,19 @@ def parse_lines(path: str, text: bytes, count: int, highest: int, line: int):
         before = text[: fault.where]
         place = line + before.count(b"\n"), fault.where - before.rfind(b"\n")
         raise ModelError(path, _FAULTS[fault.kind], *place) from None
+
+
+def check_fits(path: str, numbers: int) -> None:
+    """Refuses weights that do not fit: so many float64 of a model's own, whatever its file holds of them.
+
+    Raises
+    ------
+    MemoryLimitError
+    """
+    need = 8e-6 * numbers
+    available = available_memory() if need > 100 else None
+    if available is not None and need > available:
+        raise MemoryLimitError(f"{path}: its weights take {need:,.0f} MB, and {available:,.0f} MB are available")
 
 
 def write_weights(output: Output, columns: NDArray[np.int32], weights: NDArray[np.float32]) -> None:

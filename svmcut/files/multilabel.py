@@ -160,13 +160,13 @@ class _Start:
 
     def __init__(self, text: _Text):
         self._text, self._head = text, bytearray()
-        while b"\n" not in self._head and len(self._head) < 256:
+        whole = False
+        while not whole and len(self._head) < 256:
             piece = bytearray(256)
             count = text.readinto(memoryview(piece))
-            if count == 0:
-                break
             self._head += piece[:count]
-        found = _HEADER.match(self._head)
+            whole = count == 0 or b"\n" in self._head
+        found = _HEADER.match(self._head) if whole else None
         self.header = tuple(map(int, found.groups())) if found else None
         if found:
             self._head[: found.start(1) + 1] = b"#" * (found.start(1) + 1)
