@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,7 +27,10 @@ from svmcut._native import dual_cd, sparse
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.fractional import FractionalCuts, check_needs
 from svmcut.solvers.newton import DENSE_DIM, Newton
-from svmcut.solvers.protocol import Problem, Progress, Stall, Start
+from svmcut.solvers.protocol import Interrupted, Problem, Progress, Stall, Start
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class DualCd:
@@ -145,21 +148,31 @@ class DualCd:
                 "numbers": (ratio, epochs, gap), "stall": stall.state(),
             }  # fmt: skip
 
+        def look() -> NDArray[np.float64]:
+            """Takes alpha in as a cut and as a point; the scores of its w."""
+            nonlocal looks
+            self.fractions = np.minimum(alpha / C, 1.0)
+            coef = self.fractions * signs
+            np.negative(coef, out=coef)
+            a = space.adjoint(coef)
+            np.multiply(a, -C, out=w)
+            s = space.scores(w)
+            looks += 2
+            run.passes = looks + descent.entries / max(1, space.X.nnz)
+            run.search(w, s)
+            run.cut(a, float(np.sum(self.fractions)), run.risk, coef)
+            return s
+
         self._descent, self._stage = snapshot, "descent"
         while True:
             if saved is None:
                 epochs, gap = descent.epochs, run.gap
-                descent.run(C, max(block, epochs // 5), run.target / ratio)
-                self.fractions = np.minimum(alpha / C, 1.0)
-                coef = self.fractions * signs
-                np.negative(coef, out=coef)
-                a = space.adjoint(coef)
-                np.multiply(a, -C, out=w)
-                s = space.scores(w)
-                looks += 2
-                run.passes = looks + descent.entries / max(1, space.X.nnz)
-                run.search(w, s)
-                run.cut(a, float(np.sum(self.fractions)), run.risk, coef)
+                try:
+                    descent.run(C, max(block, epochs // 5), run.target / ratio)
+                except KeyboardInterrupt:
+                    look()
+                    raise Interrupted(run.progress()) from None
+                s = look()
             else:
                 s = space.scores(w)
             met = run.met()
