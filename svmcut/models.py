@@ -281,7 +281,8 @@ class LabelDecoder:
         return y.astype(bool), scores, halves
 
 
-Model = LinearModel | KernelModel | ChainModel | MultilabelModel
+ScoringModel = LinearModel | KernelModel
+Model = ScoringModel | ChainModel | MultilabelModel
 
 
 def renumber(X: Csr, columns: NDArray[np.int32] | None) -> Csr:

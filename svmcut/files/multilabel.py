@@ -167,8 +167,9 @@ class _Start:
             self._head += piece[:count]
             whole = count == 0 or b"\n" in self._head
         found = _HEADER.match(self._head) if whole else None
-        self.header = tuple(map(int, found.groups())) if found else None
+        self.header: tuple[int, int, int] | None = None
         if found:
+            self.header = int(found[1]), int(found[2]), int(found[3])
             self._head[: found.start(1) + 1] = b"#" * (found.start(1) + 1)
 
     @property

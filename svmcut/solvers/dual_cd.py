@@ -18,7 +18,7 @@ cutting planes do.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -72,7 +72,8 @@ class DualCd:
         self._run = run = FractionalCuts.restored(problem, state["run"]) if state else FractionalCuts(problem, start)
         self._stage = state["stage"] if state else "start"
         self.fractions = state["fractions"] if state else None if start is None else start.fractions
-        self._descent = self._next = None
+        self._descent: Callable[[], dict[str, Any]] | None = None
+        self._next: Newton | CuttingPlane | None = None
         if self._stage == "start":
             met = run.met()
             yield run.progress(again=state is not None)
