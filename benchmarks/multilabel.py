@@ -31,7 +31,7 @@ def row(solver: str, pairs: bool, train, test, given) -> str:
     began = time.process_time()
     outcome = trainer.fit(None, given.example_cost)
     seconds = time.process_time() - began
-    measures = tally(outcome.model, test)[0].measures()
+    measures = tally(outcome.model, test).measures()
     progress = outcome.progress
     numbers = " | ".join(
         f"{measures[key]:.2f}" for key in ("hamming_loss", "subset_accuracy", "micro_f1", "macro_f1", "precision@1")

@@ -67,7 +67,8 @@ class BudgetTrainer(SpanTrainer):
         """As Trainer.fit; training ends after the epochs that were asked for, and the polish by Trainer's rule."""
         objective = self.objective(cost, example_cost)
         began = time.perf_counter()
-        self._found = self._polisher = None
+        self._found: dict[str, Any] | None = None
+        self._polisher: SpanTrainer | None = None
         if state is None or state["found"] is None:
             outcome = self._fit_budget(objective, observe, state)
         else:

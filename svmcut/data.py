@@ -219,13 +219,13 @@ class MultilabelExamples:
 
     def gold(self, start: int = 0, stop: int | None = None) -> NDArray[np.bool_]:
         """(rows, K) bool, whether row i has label k, of rows start to stop."""
-        bounds = self.indptr[start : None if stop is None else stop + 1]
-        gold = np.zeros((len(bounds) - 1, len(self.names)), bool)
-        gold[np.repeat(np.arange(len(gold)), np.diff(bounds)), self.labels[bounds[0] : bounds[-1]]] = True
+        row, labels = self.entries(start, stop)
+        n = (len(self) if stop is None else stop) - start
+        gold = np.zeros((n, len(self.names)), bool)
+        gold[row, labels] = True
         return gold
 
-    def named(self, names: NDArray[np.int64]) -> MultilabelExamples:
-        """The same rows with labels counted among the given increasing names and those of the file."""
-        union = np.union1d(names, self.names)
-        places = np.searchsorted(union, self.names).astype(np.int32)
-        return MultilabelExamples(self.X, union, self.indptr, places[self.labels], self.source)
+    def entries(self, start: int = 0, stop: int | None = None) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Rows, counted from start, and places in ``names`` of all labels of rows start to stop."""
+        bounds = self.indptr[start : None if stop is None else stop + 1]
+        return np.repeat(np.arange(len(bounds) - 1), np.diff(bounds)), self.labels[bounds[0] : bounds[-1]]

@@ -51,7 +51,7 @@ class KernelCutTrainer(SpanTrainer):
         """As Trainer.fit."""
         objective = self.objective(cost, example_cost)
         began = time.perf_counter()
-        self._sampled = None
+        self._sampled: dict[str, Any] | None = None
         if self.space is not None:
             outcome = self._fit_exactly(objective, observe, self.space, state)
         else:
@@ -96,8 +96,8 @@ class KernelCutTrainer(SpanTrainer):
             s = self._rows.accumulate(w.points, w.coef)
             cuts["primal"] = 0.5 * float(w.coef @ s[w.points]) + objective.C * self.risk.linearize(s).value
         if reduced.polish and stopped_by is None and len(w.points):
-            self._sampled = {"points": w.points, "coef": w.coef, "cuts": cuts, "full": full}
-            return self._polished(self._sampled, objective, observe)
+            sampled = {"points": w.points, "coef": w.coef, "cuts": cuts, "full": full}
+            return self._polished(sampled, objective, observe)
         outcome = self._bare(w, objective, progress, solver)
         outcome.converged = stopped_by is None and not full
         outcome.stopped_by = None if outcome.converged else stopped_by or "limit"

@@ -61,15 +61,15 @@ class KernelTrainer:
         ------
         UsageError
         """
-        if (cost is None) == (example_cost is None):
-            raise UsageError("exactly one of -c (the original's C) and --example-cost is required")
         n, epsilon = len(self.examples), self.config.epsilon
         epsilon = KKT_TOLERANCE if epsilon is None else epsilon
-        if example_cost is None:
-            example_cost = units.example_cost_from_perf(cost, n)
-        else:
-            cost = units.perf_cost_from_example(example_cost, n)
-        return Objective(None, example_cost, cost, units.PERCENT / n, epsilon)
+        if cost is not None and example_cost is None:
+            return Objective(None, units.example_cost_from_perf(cost, n), cost, units.PERCENT / n, epsilon)
+        if example_cost is not None and cost is None:
+            return Objective(
+                None, example_cost, units.perf_cost_from_example(example_cost, n), units.PERCENT / n, epsilon
+            )
+        raise UsageError("exactly one of -c (the original's C) and --example-cost is required")
 
     def fit(
         self,
@@ -95,7 +95,7 @@ class KernelTrainer:
                 progress = solver.settle()
         except MemoryError as error:
             raise MemoryLimitError(f"{path}: {error}") from None
-        if not np.isfinite(progress.primal):
+        if progress is None or not np.isfinite(progress.primal):
             raise TrainingError(f"{path}: kernel values are not finite; scale the features")
         if config.gap is not None:
             converged = progress.gap <= config.gap * progress.primal

@@ -184,6 +184,11 @@ def sequence_measures(wrong: NDArray, lengths: NDArray) -> SequenceMeasures:
 class LabelTally:
     """Counts of predicted label sets, block by block.
 
+    Parameters
+    ----------
+    names : (K,) int64
+        The labels that can be predicted, increasing. Rows may have others as well.
+
     Attributes
     ----------
     rows : int
@@ -191,17 +196,37 @@ class LabelTally:
 
     CUTOFFS = (1, 3, 5)
 
-    def __init__(self, n_labels: int):
-        self.rows, self._exact, self._top = 0, 0, dict.fromkeys(self.CUTOFFS, 0)
-        self._both, self._right, self._predicted = (np.zeros(n_labels, np.int64) for _ in range(3))
+    def __init__(self, names: NDArray):
+        self._names, self.rows, self._exact, self._top = names, 0, 0, dict.fromkeys(self.CUTOFFS, 0)
+        self._both, self._right, self._predicted = (np.zeros(len(names), np.int64) for _ in range(3))
+        self._others: dict[int, int] = {}
+        self._with_others: dict[int, int] = {}
 
-    def add(self, gold: NDArray, predicted: NDArray, scores: NDArray) -> None:
-        """Takes in rows: gold and predicted (rows, K) bool, scores (rows, K) that rank the labels of a row."""
+    @property
+    def others(self) -> int:
+        """Different labels met in rows that cannot be predicted."""
+        return len(self._others)
+
+    def add(self, gold: NDArray, predicted: NDArray, scores: NDArray, others: NDArray, row: NDArray) -> None:
+        """Takes in rows.
+
+        Parameters
+        ----------
+        gold, predicted : (rows, K) bool
+        scores : (rows, K)
+            They rank the labels of a row.
+        others, row : (m,) int64
+            Right labels that are not among the K, and the row of each.
+        """
+        beyond = np.bincount(row, minlength=len(gold))
         self.rows += len(gold)
-        self._exact += int((gold == predicted).all(axis=1).sum())
+        self._exact += int(((gold == predicted).all(axis=1) & (beyond == 0)).sum())
         self._both += (gold & predicted).sum(axis=0)
         self._right += gold.sum(axis=0)
         self._predicted += predicted.sum(axis=0)
+        for counted, values in ((self._others, others), (self._with_others, beyond[beyond > 0])):
+            for value, count in zip(*(part.tolist() for part in np.unique(values, return_counts=True)), strict=True):
+                counted[value] = counted.get(value, 0) + count
         # ties are pessimistic: among equal scores the wrong label comes first
         best = np.lexsort((gold, -scores), axis=1)[:, : max(self.CUTOFFS)]
         hits = np.take_along_axis(gold, best, axis=1)
@@ -215,18 +240,28 @@ class LabelTally:
         -----
         With K labels: the Hamming loss is the share of wrong label decisions, the subset accuracy that of rows whose
         set is right. Micro F1 counts over all labels; macro F1 is the mean over labels that some row has or is given.
-        Precision at k is the share of right labels among the k that rank first, also where a row has fewer.
+        Precision at k is the share of right labels among the k that rank first, also where a row has fewer. K counts
+        the labels of rows that cannot be predicted too; they rank behind all others, a row's own last.
         """
-        wrong = self._right + self._predicted - 2 * self._both
-        counts = self._right + self._predicted
+        known, others = len(self._names), np.array(sorted(self._others), np.int64)
+        place = np.searchsorted(self._names, others)
+        both, predicted = (np.insert(part, place, 0) for part in (self._both, self._predicted))
+        right = np.insert(self._right, place, [self._others[name] for name in others.tolist()])
+        last, own = known + len(others), self._with_others.items()
+        top = {
+            k: hits + sum(rows * max(0, min(k, last) - max(known, last - count)) for count, rows in own)
+            for k, hits in self._top.items()
+        }
+        counts = right + predicted
+        wrong = counts - 2 * both
         met = counts > 0
-        macro = float(np.mean(2 * self._both[met] / counts[met])) if met.any() else 0.0
+        macro = float(np.mean(2 * both[met] / counts[met])) if met.any() else 0.0
         measures = {
             "hamming_loss": _ratio(float(wrong.sum()), self.rows * len(wrong)),
             "subset_accuracy": _ratio(self._exact, self.rows),
-            "micro_f1": _ratio(2.0 * float(self._both.sum()), float(counts.sum())),
+            "micro_f1": _ratio(2.0 * float(both.sum()), float(counts.sum())),
             "macro_f1": macro,
-        } | {f"precision@{k}": _ratio(self._top[k], k * self.rows) for k in self.CUTOFFS}
+        } | {f"precision@{k}": _ratio(top[k], k * self.rows) for k in self.CUTOFFS}
         return {name: 100.0 * value for name, value in measures.items()}
 
 

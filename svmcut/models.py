@@ -212,28 +212,64 @@ class MultilabelModel:
     columns: NDArray[np.int32] | None = None
 
     def pair_weights(self) -> NDArray[np.float64] | None:
-        """(K, K) symmetric with a diagonal of 0; None without pairs."""
+        """(K, K) symmetric with a diagonal of 0; None without pairs.
+
+        Raises
+        ------
+        MemoryLimitError
+        """
         if not len(self.v):
             return None
+        need = 8e-6 * len(self.names) ** 2
+        available = available_memory() if need > 100 else None
+        if available is not None and need > available:
+            raise MemoryLimitError(
+                f"weights of the pairs of {len(self.names)} labels take {need:,.0f} MB and {available:,.0f} MB are "
+                "available; train with --pairs none"
+            )
         pairs = np.zeros((len(self.names), len(self.names)))
         pairs[self.first, self.second] = pairs[self.second, self.first] = self.v
         return pairs
 
     def label_scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n, K) float64 scores of every label alone."""
-        from svmcut._native import multilabel
-
-        W = np.vstack([self.W, self.constant])
-        return multilabel.scores(sparse.Rows(renumber(X, self.columns)), multilabel.Weights(W, None, 1.0), threads)
+        return LabelDecoder(self).label_scores(X, threads)
 
     def decode(self, X: Csr, method: str = "lp", threads: int = 1) -> tuple[NDArray, NDArray, NDArray]:
-        """Predicted sets, label scores, and how many labels the relaxation left at one half.
+        """Predicted sets of rows; see LabelDecoder."""
+        return LabelDecoder(self, method).decode(X, threads)
 
-        Parameters
-        ----------
-        method : {"lp", "icm", "greedy"}
-            The local-polytope relaxation (exact where no label is at one half, always so where all v >= 0) with
-            coordinate ascent from its rounding; coordinate ascent from the labels' own signs; greedy addition.
+
+class LabelDecoder:
+    """Predicts with one model, block after block.
+
+    Parameters
+    ----------
+    model : MultilabelModel
+    method : {"lp", "icm", "greedy"}
+        The local-polytope relaxation (exact where no label is at one half, always so where all v >= 0) with coordinate
+        ascent from its rounding; coordinate ascent from the labels' own signs; greedy addition.
+
+    Notes
+    -----
+    Memory: a copy of W, and (K, K) float64 where there are pairs.
+    """
+
+    def __init__(self, model: MultilabelModel, method: str = "lp"):
+        from svmcut._native import multilabel
+
+        self._columns, self._method, self.pairs = model.columns, method, model.pair_weights()
+        self._features = multilabel.Weights(np.vstack([model.W, model.constant]), None, 1.0)
+        self._pairs = multilabel.Weights(np.zeros((0, len(model.names))), self.pairs, 0.0)
+
+    def label_scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
+        """(n, K) float64 scores of every label alone."""
+        from svmcut._native import multilabel
+
+        return multilabel.scores(sparse.Rows(renumber(X, self._columns)), self._features, threads)
+
+    def decode(self, X: Csr, threads: int = 1) -> tuple[NDArray, NDArray, NDArray]:
+        """Predicted sets, label scores, and how many labels the relaxation left at one half.
 
         Returns
         -------
@@ -244,12 +280,12 @@ class MultilabelModel:
         from svmcut._native import multilabel
 
         scores = self.label_scores(X, threads)
-        weights = multilabel.Weights(np.zeros((0, len(self.names))), self.pair_weights(), 0.0)
-        y, halves = multilabel.decode(scores, weights, method, threads)
+        y, halves = multilabel.decode(scores, self._pairs, self._method, threads)
         return y.astype(bool), scores, halves
 
 
-Model = LinearModel | KernelModel | ChainModel | MultilabelModel
+ScoringModel = LinearModel | KernelModel
+Model = ScoringModel | ChainModel | MultilabelModel
 
 
 def renumber(X: Csr, columns: NDArray[np.int32] | None) -> Csr:

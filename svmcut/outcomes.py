@@ -47,11 +47,11 @@ def objective_of_sum(cost: float | None, example_cost: float | None, n: int, eps
     UsageError
         For both or none.
     """
-    if (cost is None) == (example_cost is None):
-        raise UsageError("exactly one of -c (times the mean loss) and --example-cost is required")
-    if example_cost is None:
+    if cost is not None and example_cost is None:
         return Objective(None, units.sum_cost_from_mean(cost, n), cost, 1.0 / n, epsilon, n)
-    return Objective(None, example_cost, units.mean_cost_from_sum(example_cost, n), 1.0 / n, epsilon, n)
+    if example_cost is not None and cost is None:
+        return Objective(None, example_cost, units.mean_cost_from_sum(example_cost, n), 1.0 / n, epsilon, n)
+    raise UsageError("exactly one of -c (times the mean loss) and --example-cost is required")
 
 
 @dataclass(slots=True)

@@ -21,8 +21,8 @@ from svmcut.files.sequences import stream_sequences
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from svmcut.data import Examples
-    from svmcut.models import ChainModel, Model
+    from svmcut.data import Source
+    from svmcut.models import ChainModel, ScoringModel
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,13 +50,19 @@ class Predictions:
 
 
 def predict(
-    model: Model, examples: str, predictions: str, *, threads: int = 1, labels: bool = False, grouped: bool = True
+    model: ScoringModel,
+    examples: str,
+    predictions: str,
+    *,
+    threads: int = 1,
+    labels: bool = False,
+    grouped: bool = True,
 ) -> Predictions:
     """Score every row of a file and write one line for each.
 
     Parameters
     ----------
-    model : Model
+    model : LinearModel or KernelModel
     examples : str
         Example file, ``-`` for standard input.
     predictions : str
@@ -88,7 +94,7 @@ def predict(
             if block is None:
                 break
             if grouped and block.qid is not None:
-                last_query = _check_queries(block, last_query)
+                last_query = _check_queries(block.qid, last_query, block.source)
             cpu = time.process_time()
             y.append(block.y)
             queries.append(block.qid)
@@ -170,11 +176,11 @@ def predict_tags(
     return TagPredictions(np.concatenate(wrong), np.concatenate(lengths), features, largest, seconds, cpu_seconds)
 
 
-def _check_queries(block: Examples, last: int) -> int:
-    previous = np.concatenate([[last], block.qid[:-1]])
-    wrong = np.flatnonzero(block.qid < previous)
+def _check_queries(qid: NDArray[np.int64], last: int, source: Source) -> int:
+    previous = np.concatenate([[last], qid[:-1]])
+    wrong = np.flatnonzero(qid < previous)
     if len(wrong):
         row = int(wrong[0])
-        message = f"qid {block.qid[row]} follows {previous[row]}; query ids start at 0 and must not decrease"
-        raise DataError(block.source.path, message, block.source.line_of(row))
-    return int(block.qid[-1])
+        message = f"qid {qid[row]} follows {previous[row]}; query ids start at 0 and must not decrease"
+        raise DataError(source.path, message, source.line_of(row))
+    return int(qid[-1])

@@ -74,7 +74,8 @@ class StochasticTrainer(SpanTrainer):
         """
         objective = self.objective(cost, example_cost)
         began = time.perf_counter()
-        self._basis, self._extra_evaluations, self._found = None, 0, None
+        self._basis, self._extra_evaluations = None, 0
+        self._found: dict[str, Any] | None = None
         if state is None or state["found"] is None:
             outcome = self._fit_steps(objective, observe, state)
         else:

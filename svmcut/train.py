@@ -28,7 +28,7 @@ from svmcut.models import LinearModel
 from svmcut.outcomes import Objective, Outcome
 from svmcut.risks import make_risk
 from svmcut.risks.squared import SquaredRisk
-from svmcut.solvers.protocol import Problem, Progress, Start, StoppingRule
+from svmcut.solvers.protocol import Interrupted, Problem, Progress, Start, StoppingRule
 from svmcut.spaces.linear import LinearSpace
 
 # name -> module and class; a solver is imported when it is chosen
@@ -277,7 +277,9 @@ def follow(steps, config: Config, began: float, objective: Objective, observe) -
                 if late or (config.max_iterations is not None and progress.iteration >= config.max_iterations):
                     stopped_by = "limit"
                     break
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as signal:
+        if isinstance(signal, Interrupted):
+            progress = signal.progress
         if progress is None:
             raise
         stopped_by = "interrupt"

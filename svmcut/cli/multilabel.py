@@ -70,8 +70,7 @@ class MultilabelTraining(Training):
         return {"labels": len(self.examples.names)}
 
     def _measure(self, model: MultilabelModel, examples: MultilabelExamples) -> dict[str, Any]:
-        counted, _ = tally(model, examples, threads=self.options.threads)
-        return counted.measures()
+        return tally(model, examples, threads=self.options.threads).measures()
 
 
 def run_labelling(job: Scoring, model: MultilabelModel, say, began: float) -> list[str]:
@@ -93,8 +92,9 @@ def run_labelling(job: Scoring, model: MultilabelModel, say, began: float) -> li
     for key, text in _LINES.items():
         print(f"{text}: {measures[key]:6.2f}")
     warnings = []
-    if predicted.unknown:
-        warnings.append(f"{predicted.unknown} labels of {job.examples} are not in the model and are never predicted")
+    others = predicted.tally.others
+    if others:
+        warnings.append(f"{others} labels of {job.examples} are not in the model and are never predicted")
     if job.report is not None:
         seconds = dict(predicted.seconds, total=time.perf_counter() - began)
         head = {"command": job.command, "version": __version__, "examples": n, "halves": predicted.halves}

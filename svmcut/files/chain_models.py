@@ -16,7 +16,16 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from svmcut.errors import ModelError
-from svmcut.files.models import CHAIN_VERSION, HeaderLines, finite32, kernel_text, parse_lines, write_weights
+from svmcut.files.models import (
+    CHAIN_VERSION,
+    HeaderLines,
+    check_fits,
+    finite32,
+    kernel_text,
+    parse_lines,
+    write_weights,
+)
+from svmcut.files.sequences import MOST_TAGS
 from svmcut.models import ChainModel, ChainShape
 
 if TYPE_CHECKING:
@@ -32,6 +41,8 @@ def read_chain(path: str, first: bytes, file: BinaryIO) -> ChainModel:
     ------
     ModelError
         With line and column, as `svmcut.files.models.read_model`.
+    MemoryLimitError
+        When the weights take more memory than there is.
     """
     lines = HeaderLines(path, first, file, 15)
     kernel = lines.kernel()
@@ -39,7 +50,7 @@ def read_chain(path: str, first: bytes, file: BinaryIO) -> ChainModel:
         raise ModelError(path, f"chains with the {kernel.name} kernel are not read; expected kernel type 0", 2, 1)
     highest = lines.integer(8, "the highest feature index", 0)
     features = lines.integer(9, "the number of emission features", 0)
-    tags = lines.integer(10, "the number of classes", 1)
+    tags = lines.integer(10, "the number of classes", 1, MOST_TAGS)
     transition = lines.integer(11, "the order of transitions", 0, 3)
     emission = lines.integer(12, "the order of emissions", 0, min(1, transition))
     loss = lines.integer(13, "the loss function", 0)
@@ -50,20 +61,20 @@ def read_chain(path: str, first: bytes, file: BinaryIO) -> ChainModel:
     weights = values.astype(np.float64)
     with np.errstate(over="ignore"):
         weights *= np.repeat(alpha, np.diff(indptr))
+    whole, described = ChainShape(tags, features, transition, emission), 64 * (lines.size + len(text) + 2**20)
+    if whole.transitions > described:
+        raise ModelError(path, f"{tags} tags at order {transition} are more than a file of this size describes", 10, 1)
     numbers = indices.astype(np.int64) + 1
     columns = None
-    whole = ChainShape(tags, features, transition, emission)
-    base = _emission_base(whole)
-    used = numbers[numbers > base + features]
-    present = (used - base - 1) % features if features else used
-    if features > 2 * (lines.size + len(text)):
-        columns = np.unique(present).astype(np.int32)
+    if features > 2 * (lines.size + len(text)) or features * whole.node_size > described:
+        base = _emission_base(whole)
+        columns = np.unique((numbers[numbers > base + features] - base - 1) % features).astype(np.int32)
     shape = ChainShape(tags, features if columns is None else len(columns), transition, emission)
-    if shape.transitions > 64 * (len(text) + 2**20):
-        raise ModelError(path, f"{tags} tags at order {transition} are more than a file of this size describes", 10, 1)
+    check_fits(path, shape.dim)
     places = _places(path, numbers, whole, shape, columns)
-    w = np.bincount(places, weights=weights, minlength=shape.dim)
-    if not np.isfinite(w).all():
+    w = np.zeros(shape.dim)
+    np.add.at(w, places, weights)
+    if not np.isfinite(w[places]).all():
         raise ModelError(path, "the support vectors add up to weights that are not finite")
     return ChainModel(w, shape, kernel, columns, features, loss)
 

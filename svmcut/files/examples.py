@@ -12,6 +12,7 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 from svmcut._native.scan import Scanner
 from svmcut.data import Csr, Examples, Source
@@ -123,7 +124,7 @@ def _take(scanner: Scanner) -> Examples:
     return Examples(X, rows["y"], rows["qid"], rows["cost"], Source(scanner.path, rows["skips"]))
 
 
-def _feed(scanner: Scanner, text: _Text, block_bytes: int) -> Iterator[None]:
+def _feed(scanner: Scanner, text: _Bytes, block_bytes: int) -> Iterator[None]:
     """Scans block after block, and yields after each: signals are served between them."""
     buffer = bytearray(block_bytes)
     kept = 0
@@ -186,6 +187,18 @@ def _opened(path: str) -> Iterator[_Text]:
         raise DataError(path, error.strerror or str(error)) from None
     except ValueError as error:  # a NUL in the name, a closed stream
         raise DataError(path, str(error)) from None
+
+
+class _Bytes(Protocol):
+    """What blocks are filled from."""
+
+    def bytes_left(self) -> int:
+        """About how many follow, -1 if unknown."""
+        ...
+
+    def readinto(self, view: memoryview) -> int:
+        """Fills the front of the view; 0 at the end."""
+        ...
 
 
 class _Text:

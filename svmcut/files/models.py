@@ -14,10 +14,11 @@ import numpy as np
 
 from svmcut._native.text import ExpansionFault, format_pairs, parse_expansion
 from svmcut.data import Csr
-from svmcut.errors import ModelError
+from svmcut.errors import MemoryLimitError, ModelError
 from svmcut.files.output import write_atomically
 from svmcut.kernels import KERNELS, Kernel
-from svmcut.models import ChainModel, KernelModel, LinearModel, Model, MultilabelModel
+from svmcut.machine import available_memory
+from svmcut.models import ChainModel, KernelModel, LinearModel, Model, MultilabelModel, ScoringModel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -113,7 +114,7 @@ class _Header(NamedTuple):
     kernel: Kernel
     highest: int
     documents: int
-    count: int
+    lines: int
     b: float
 
 
@@ -140,6 +141,19 @@ def parse_lines(path: str, text: bytes, count: int, highest: int, line: int):
         raise ModelError(path, _FAULTS[fault.kind], *place) from None
 
 
+def check_fits(path: str, numbers: int) -> None:
+    """Refuses weights that do not fit: so many float64 of a model's own, whatever its file holds of them.
+
+    Raises
+    ------
+    MemoryLimitError
+    """
+    need = 8e-6 * numbers
+    available = available_memory() if need > 100 else None
+    if available is not None and need > available:
+        raise MemoryLimitError(f"{path}: its weights take {need:,.0f} MB, and {available:,.0f} MB are available")
+
+
 def write_weights(output: Output, columns: NDArray[np.int32], weights: NDArray[np.float32]) -> None:
     """The line of a linear model: alpha 1 and its weights; columns from 0."""
     output.write(b"1 ")
@@ -152,23 +166,22 @@ def write_weights(output: Output, columns: NDArray[np.int32], weights: NDArray[n
 def _read_svm_light(path: str, first: bytes, file: BinaryIO) -> Model:
     header, start = _read_header(path, first, file)
     text = file.read()
-    alpha, indptr, indices, values = parse_lines(path, text, header.count, header.highest, 12)
+    alpha, indptr, indices, values = parse_lines(path, text, header.lines, header.highest, 12)
     columns, d = None, int(indices.max()) + 1 if len(indices) else 0
     if d > 2 * (start + len(text)):
         columns, indices = np.unique(indices, return_inverse=True)
         indices, d = indices.astype(np.int32), len(columns)
-    known = {"columns": columns, "highest_index": header.highest, "n_documents": header.documents}
     if not header.kernel.is_linear:
         support = Csr(values, indices, indptr, d)
-        return KernelModel(header.kernel, support, alpha, header.b, **known)
+        return KernelModel(header.kernel, support, alpha, header.b, columns, header.highest, header.documents)
     weights = values.astype(np.float64)
-    if header.count != 1 or alpha[0] != 1.0:
+    if header.lines != 1 or alpha[0] != 1.0:
         with np.errstate(over="ignore"):
             weights *= np.repeat(alpha, np.diff(indptr))
-    w = np.bincount(indices, weights=weights, minlength=d)
+    w = np.bincount(indices, weights=weights, minlength=d).astype(np.float64)  # of nothing it counts in int64
     if not np.isfinite(w).all():
         raise ModelError(path, "the support vectors add up to weights that are not finite")
-    return LinearModel(w, header.b, kernel=header.kernel, **known)
+    return LinearModel(w, header.b, columns, header.kernel, header.highest, header.documents)
 
 
 class HeaderLines:
@@ -266,7 +279,7 @@ def kernel_text(kernel: Kernel) -> str:
     )
 
 
-def _header_text(path: str, model: Model, highest: int, count: int) -> bytes:
+def _header_text(path: str, model: ScoringModel, highest: int, count: int) -> bytes:
     if not np.isfinite(model.b):
         raise ModelError(path, f"the threshold b is {model.b}; the model is not written")
     if model.highest_index is not None:

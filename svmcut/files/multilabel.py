@@ -8,6 +8,7 @@ line of three whole numbers, ``EXAMPLES FEATURES LABELS``, and count features an
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -59,19 +60,67 @@ def read_multilabel(path: str, *, threads: int = 1, max_memory: float | None = N
         try:
             for _ in _feed(scanner, start, block_bytes):
                 _check_memory(scanner, text.position, text.bytes_left(), max_memory)
-            rows = scanner.take()
+            examples = _take(scanner, start.header)
         except MemoryError:
             raise _too_little(f"{path}: reading it", max(scanner.nbytes, block_bytes)) from None
+    _check_count(path, len(examples), start.header)
+    return examples
+
+
+def stream_multilabel(path: str, *, threads: int = 1, block_bytes: int = 1 << 20) -> Iterator[MultilabelExamples]:
+    """The examples of a multilabel file in blocks of whole rows, in constant memory.
+
+    Parameters
+    ----------
+    path, threads
+        As in `read_multilabel`.
+    block_bytes : int
+        About how much text makes a block; a longer line makes a block of its own.
+
+    Yields
+    ------
+    MultilabelExamples
+        At least one row. ``names`` are the labels of the block; n_features is what a header announces, else the largest
+        index of the block; line numbers are those of the file.
+
+    Raises
+    ------
+    DataError, MemoryLimitError
+        As in `read_multilabel`, when their place is reached; another number of examples than a header announces after
+        the last block.
+    """
+    with _opened(path) as text:
+        start, count = _Start(text), 0
+        scanner = Scanner(path, threads=threads, multilabel=True, zero_based=start.header is not None)
+        try:
+            for _ in _feed(scanner, start, block_bytes):
+                examples = _take(scanner, start.header)
+                if len(examples):
+                    count += len(examples)
+                    yield examples
+        except MemoryError:
+            raise _too_little(f"{path}: reading it", max(scanner.nbytes, block_bytes)) from None
+        _check_count(path, count, start.header)
+
+
+def _take(scanner: Scanner, header: tuple[int, int, int] | None) -> MultilabelExamples:
+    """The rows scanned since the last time."""
+    rows = scanner.take()
     X = Csr(rows["values"], rows["indices"], rows["indptr"], rows["n_features"])
-    source = Source(path, rows["skips"])
-    if not X.n_rows:
-        raise DataError(path, "no examples")
+    source = Source(scanner.path, rows["skips"])
     indptr = np.concatenate([[0], np.cumsum(rows["y"])]).astype(np.int64)
     ids = _sorted_rows(rows["label_ids"], indptr, source)
-    if start.header is not None:
-        X = _as_announced(X, ids, indptr, start.header, source)
+    if header is not None:
+        X = _as_announced(X, ids, indptr, header, source)
     names, places = np.unique(ids, return_inverse=True)
     return MultilabelExamples(X, names.astype(np.int64), indptr, places.astype(np.int32), source)
+
+
+def _check_count(path: str, n: int, header: tuple[int, int, int] | None) -> None:
+    if not n:
+        raise DataError(path, "no examples")
+    if header is not None and n != header[0]:
+        raise DataError(path, f"the header announces {header[0]} examples, and the file holds {n}", 1)
 
 
 def _sorted_rows(ids, indptr, source: Source):
@@ -86,10 +135,8 @@ def _sorted_rows(ids, indptr, source: Source):
 
 
 def _as_announced(X: Csr, ids, indptr, header: tuple[int, int, int], source: Source) -> Csr:
-    """X with the number of features the header announces; refuses counts that differ."""
-    n, d, K = header
-    if X.n_rows != n:
-        raise DataError(source.path, f"the header announces {n} examples, and the file holds {X.n_rows}", 1)
+    """X with the number of features the header announces; refuses features and labels beyond it."""
+    _, d, K = header
     if X.n_features > d:
         row = int(np.searchsorted(X.indptr, int(np.argmax(X.indices >= d)), side="right")) - 1
         message = f"feature index of {d} or more; the header announces {d} features, counted from 0"
@@ -113,15 +160,16 @@ class _Start:
 
     def __init__(self, text: _Text):
         self._text, self._head = text, bytearray()
-        while b"\n" not in self._head and len(self._head) < 256:
+        whole = False
+        while not whole and len(self._head) < 256:
             piece = bytearray(256)
             count = text.readinto(memoryview(piece))
-            if count == 0:
-                break
             self._head += piece[:count]
-        found = _HEADER.match(self._head)
-        self.header = tuple(map(int, found.groups())) if found else None
+            whole = count == 0 or b"\n" in self._head
+        found = _HEADER.match(self._head) if whole else None
+        self.header: tuple[int, int, int] | None = None
         if found:
+            self.header = int(found[1]), int(found[2]), int(found[3])
             self._head[: found.start(1) + 1] = b"#" * (found.start(1) + 1)
 
     @property

@@ -20,7 +20,7 @@ import numpy as np
 
 from svmcut._native.text import format_pairs
 from svmcut.errors import ModelError
-from svmcut.files.models import MULTILABEL_VERSION, parse_lines
+from svmcut.files.models import MULTILABEL_VERSION, check_fits, parse_lines
 from svmcut.models import MultilabelModel
 
 if TYPE_CHECKING:
@@ -70,6 +70,8 @@ def read_multilabel_model(path: str, file: BinaryIO) -> MultilabelModel:
     ModelError
         With line and column: a header line that is not as it should be, a file cut short or with more lines than it
         announces, indices that do not increase, numbers that are not finite.
+    MemoryLimitError
+        When the weights take more memory than there is.
     """
     text = file.read()
     head = text.split(b"\n", _HEADER_LINES - 1)
@@ -91,9 +93,10 @@ def read_multilabel_model(path: str, file: BinaryIO) -> MultilabelModel:
         line = _HEADER_LINES + 1 + K + int(first[np.argmax(places <= first)])
         raise ModelError(path, "pairs name the place of a later label", line)
     columns = None
-    if d > 2 * (len(text) + 100):
+    if d > 2 * (len(text) + 100) or d * K > 4 * (len(text) + 2**18):
         columns, indices = np.unique(indices, return_inverse=True)
         d = len(columns)
+    check_fits(path, d * K)
     W = np.zeros((d, K))
     W[indices, np.repeat(np.arange(K), np.diff(indptr))] = values
     return MultilabelModel(W, constant, first, places, v.astype(np.float64), names, columns)
@@ -101,7 +104,7 @@ def read_multilabel_model(path: str, file: BinaryIO) -> MultilabelModel:
 
 def _count(path: str, head: list[bytes], line: int, what: str, most: int) -> int:
     words = head[line - 2].split(b"#")[0].split()
-    if len(words) != 1 or not words[0].isdigit() or int(words[0]) > most:
+    if len(words) != 1 or not words[0].isdigit() or len(words[0]) > 20 or int(words[0]) > most:
         raise ModelError(path, f"expected the number of {what}, at most {most}", line, 1)
     return int(words[0])
 

@@ -18,8 +18,8 @@ cutting planes do.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,7 +27,10 @@ from svmcut._native import dual_cd, sparse
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.fractional import FractionalCuts, check_needs
 from svmcut.solvers.newton import DENSE_DIM, Newton
-from svmcut.solvers.protocol import Problem, Progress, Stall, Start
+from svmcut.solvers.protocol import Interrupted, Problem, Progress, Stall, Start
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class DualCd:
@@ -69,7 +72,8 @@ class DualCd:
         self._run = run = FractionalCuts.restored(problem, state["run"]) if state else FractionalCuts(problem, start)
         self._stage = state["stage"] if state else "start"
         self.fractions = state["fractions"] if state else None if start is None else start.fractions
-        self._descent = self._next = None
+        self._descent: Callable[[], dict[str, Any]] | None = None
+        self._next: Newton | CuttingPlane | None = None
         if self._stage == "start":
             met = run.met()
             yield run.progress(again=state is not None)
@@ -145,21 +149,31 @@ class DualCd:
                 "numbers": (ratio, epochs, gap), "stall": stall.state(),
             }  # fmt: skip
 
+        def look() -> NDArray[np.float64]:
+            """Takes alpha in as a cut and as a point; the scores of its w."""
+            nonlocal looks
+            self.fractions = np.minimum(alpha / C, 1.0)
+            coef = self.fractions * signs
+            np.negative(coef, out=coef)
+            a = space.adjoint(coef)
+            np.multiply(a, -C, out=w)
+            s = space.scores(w)
+            looks += 2
+            run.passes = looks + descent.entries / max(1, space.X.nnz)
+            run.search(w, s)
+            run.cut(a, float(np.sum(self.fractions)), run.risk, coef)
+            return s
+
         self._descent, self._stage = snapshot, "descent"
         while True:
             if saved is None:
                 epochs, gap = descent.epochs, run.gap
-                descent.run(C, max(block, epochs // 5), run.target / ratio)
-                self.fractions = np.minimum(alpha / C, 1.0)
-                coef = self.fractions * signs
-                np.negative(coef, out=coef)
-                a = space.adjoint(coef)
-                np.multiply(a, -C, out=w)
-                s = space.scores(w)
-                looks += 2
-                run.passes = looks + descent.entries / max(1, space.X.nnz)
-                run.search(w, s)
-                run.cut(a, float(np.sum(self.fractions)), run.risk, coef)
+                try:
+                    descent.run(C, max(block, epochs // 5), run.target / ratio)
+                except KeyboardInterrupt:
+                    look()
+                    raise Interrupted(run.progress()) from None
+                s = look()
             else:
                 s = space.scores(w)
             met = run.met()

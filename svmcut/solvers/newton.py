@@ -240,7 +240,9 @@ class Newton:
         self._run = run = FractionalCuts.restored(problem, state["run"]) if state else FractionalCuts(problem, start)
         self._stage = state["stage"] if state else "start"
         self._warm = state["warm"] if state else start is not None and bool(start.points)
-        self._descent, self._stall, self._next = None, Stall(30), None
+        self._descent: Descent | None = None
+        self._next: CuttingPlane | None = None
+        self._stall = Stall(30)
         if self._stage == "start":
             met = run.met()
             yield run.progress(again=state is not None)

@@ -54,6 +54,21 @@ class Progress(NamedTuple):
     report: bool = True
 
 
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C within an iteration that a solver need not throw away.
+
+    Parameters
+    ----------
+    progress : Progress
+        The best point at that moment, certified. No run can go on from there to the same bytes: it is not to be
+        observed, and `Solver.state` is not to be asked for.
+    """
+
+    def __init__(self, progress: Progress):
+        super().__init__()
+        self.progress = progress
+
+
 @dataclass(frozen=True, slots=True)
 class StoppingRule:
     """gap <= absolute (the original's C epsilon), or gap <= relative * primal where that is given instead."""

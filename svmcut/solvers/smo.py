@@ -128,7 +128,7 @@ class Smo:
 
     def state(self) -> dict[str, Any]:
         """Where the run stands, as of the last yield."""
-        integers, reals = self._run.save()
+        integers, reals = self._present()[0].save()
         return {
             "integers": integers, "reals": reals, "first": self._first, "primal": self._primal,
             "tolerance": self._tolerance,
@@ -136,16 +136,22 @@ class Smo:
 
     def settle(self) -> Progress:
         """The exact state of a run that was stopped: every point counts, primal and dual belong to the solution."""
-        self._run.make_whole()
+        self._present()[0].make_whole()
         self._primal = np.inf
         return self._progress()
 
     def violation(self) -> float:
         """How far the KKT conditions are from holding; exact where every point is active."""
-        return max(0.0, self._run.highest - self._run.lowest) / (1 if self.free_bias else 2)
+        run, _ = self._present()
+        return max(0.0, run.highest - run.lowest) / (1 if self.free_bias else 2)
+
+    def _present(self) -> tuple[NativeSmo, KernelProblem]:
+        if self._run is None or self._problem is None:
+            raise RuntimeError("nothing has been solved yet; steps comes first")
+        return self._run, self._problem
 
     def _progress(self) -> Progress:
-        run, problem = self._run, self._problem
+        run, problem = self._present()
         risk = 0.0
         if run.active == len(problem.y):
             beta, v = run.solution()
@@ -160,15 +166,16 @@ class Smo:
 
     def expansion(self) -> Expansion:
         """The present solution."""
-        beta, v = self._run.solution()
+        beta, v = self._present()[0].solution()
         return Expansion(beta, self._bias(beta, v))
 
     def _bias(self, beta, v) -> float:
         if not self.free_bias:
             return 0.0
+        run, problem = self._present()
         size = np.abs(beta)
-        between = (size > 0) & (size < self._problem.C)
+        between = (size > 0) & (size < problem.C)
         if between.any():
             return float(v[between].mean())
-        ends = [end for end in (self._run.highest, self._run.lowest) if np.isfinite(end)]
+        ends = [end for end in (run.highest, run.lowest) if np.isfinite(end)]
         return float(sum(ends) / len(ends))

@@ -102,7 +102,8 @@ def independent(gram: NDArray, tol: float = PIVOT) -> tuple[NDArray[np.int64], N
     """
     m = len(gram)
     least = tol * float(np.max(np.diagonal(gram), initial=0.0))
-    inverse, kept = np.zeros((m, m)), []
+    inverse = np.zeros((m, m))
+    kept: list[int] = []
     for i in range(m):
         k = len(kept)
         row = inverse[:k, :k] @ gram[i, kept]

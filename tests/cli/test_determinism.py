@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Models and predictions have the same bytes for 1, 2, 3 and 8 threads and in a second run, for every solver.
 
-The sets are large enough for the threads to take part. Going on from a checkpoint: tests/contract/test_resume.py.
+The sets are large enough for the threads to take part: pieces of work are 256 tokens, or 64 rows with sets of labels.
+Going on from a checkpoint: tests/contract/test_resume.py.
 """
 
 import numpy as np
@@ -30,6 +31,8 @@ RUNS = {
     "bsgd": ("learn", "small", *RBF, "--solver", "bsgd", "--budget", "50", "--epochs", "1"),
     "constant-cuts": ("learn", "small", *RBF, "--solver", "constant-cuts", "--k", "100", "--sample-size", "100"),
 }
+STRUCTURED = ("auto", "bcfw", "ssg", "cutting-plane", "gdmm", "soft-bcfw")
+SHORT = ("--gap", "0.1", "--max-iterations", "20", "--example-cost", "0.1")
 
 
 @pytest.fixture(scope="module")
@@ -45,15 +48,56 @@ def folder(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="module")
+def structured(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("structured")
+    rng = np.random.default_rng(12)
+    X = rng.integers(-500, 500, size=(3000, 6)) / 500
+    scores = X @ rng.normal(size=(6, 5)) + 0.3 * rng.normal(size=(3000, 5))
+    rows = [" ".join(f"{j + 1}:{value:g}" for j, value in enumerate(row)) for row in X]
+    tags, starts = scores.argmax(axis=1) + 1, np.cumsum(rng.random(3000) < 0.12)
+    lines = [f"{tag} qid:{start} {row}\n" for tag, start, row in zip(tags, starts, rows, strict=True)]
+    (folder / "sequence").write_text("".join(lines))
+    sets = [",".join(map(str, np.flatnonzero(row))) for row in scores[:1000] > 0.8]
+    (folder / "multilabel").write_text("".join(f"{labels} {row}\n" for labels, row in zip(sets, rows)))
+    return folder
+
+
+def check(tmp_path, examples, command, *options):
+    """One model and one file of predictions, whatever the threads; the exit statuses of training."""
+    found, statuses = [], set()
+    for threads in (1, 2, 3, 8, 2):
+        words = ("-v", 0, "--threads", threads)
+        statuses.add(call(f"svmcut {command}", *words, *options, examples, "model"))
+        assert call("svmcut classify", *words, examples, "model", "scores") == 0
+        found.append(((tmp_path / "model").read_bytes(), (tmp_path / "scores").read_bytes()))
+    assert len(found[0][0]) > 500
+    assert all(other == found[0] for other in found)
+    return statuses
+
+
 @pytest.mark.parametrize("name", RUNS)
 def test_same_bytes_for_any_number_of_threads(folder, monkeypatch, tmp_path, name):
     monkeypatch.chdir(tmp_path)
     command, examples, *options = RUNS[name]
-    found = []
-    for threads in (1, 2, 3, 8, 2):
-        words = ("-v", 0, "--threads", threads)
-        assert call(f"svmcut {command}", *words, *options, folder / examples, "model") == 0
-        assert call("svmcut classify", *words, folder / examples, "model", "scores") == 0
-        found.append(((tmp_path / "model").read_bytes(), (tmp_path / "scores").read_bytes()))
-    assert len(found[0][0]) > 500
-    assert all(other == found[0] for other in found)
+    assert check(tmp_path, folder / examples, command, *options) == {0}
+
+
+@pytest.mark.parametrize("solver", STRUCTURED)
+@pytest.mark.parametrize("task", ["sequence", "multilabel"])
+def test_same_bytes_of_structured_models(structured, monkeypatch, tmp_path, task, solver):
+    monkeypatch.chdir(tmp_path)
+    statuses = check(tmp_path, structured / task, "learn", "--task", task, *SHORT, "--solver", solver)
+    assert statuses in ({0}, {3})
+
+
+def test_same_bytes_of_the_other_choice_of_auto(structured, monkeypatch, tmp_path):
+    """Labels without pairs are trained factor by factor."""
+    monkeypatch.chdir(tmp_path)
+    assert check(tmp_path, structured / "multilabel", "learn", "--task", "multilabel", *SHORT, "--pairs", "none") == {0}
+
+
+@pytest.mark.parametrize("words", [("--t", 2), ("--t", 1, "--e", 1), ("--solver", "cutting-plane", "--b", 3)])
+def test_same_bytes_of_chains_of_other_orders(structured, monkeypatch, tmp_path, words):
+    monkeypatch.chdir(tmp_path)
+    assert len(check(tmp_path, structured / "sequence", "learn", "--task", "sequence", *SHORT, *words)) == 1

@@ -205,14 +205,25 @@ def test_row22_a_run_ended_by_a_limit_goes_on_with_a_larger_one():
     assert content("m") == content("whole")
 
 
-@pytest.mark.parametrize("solver", ["cutting-plane", "dual-cd", "smo"])
-def test_row23_killed_at_random_moments(solver):
+KILLED = {
+    "cutting-plane": (*SOLVERS["cutting-plane"], "train"),
+    "dual-cd": (*SOLVERS["dual-cd"], "train"),
+    "smo": (*SOLVERS["smo"], "train"),
+    "sequence, bcfw": ("--task", *STRUCTURED["sequence, bcfw"], "train.sequence"),
+    "sequence, gdmm": ("--task", *STRUCTURED["sequence, gdmm"], "train.sequence"),
+    "multilabel, gdmm": ("--task", "multilabel", "--solver", "gdmm", "--example-cost", "1", "--gap", "1e-3",
+                         "train.multilabel"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", KILLED)
+def test_row23_killed_at_random_moments(rng, name):
     """Each child goes on from what the last one left; models are whole, and the last is that of one quiet run."""
-    options, choose = SOLVERS[solver], random.Random(7)
-    assert call("svmcut learn", "-v", 0, *options, "train", "model") == 0
+    options, choose = KILLED[name], random.Random(7)
+    structured(rng)
+    assert call("svmcut learn", "-v", 0, *options, "model") == 0
     whole = contents()["model"]
-    words = ("-v", 0, "--threads", 1, *options, "--checkpoint", "state", "--checkpoint-every", 0, "--resume", "train",
-             "model")  # fmt: skip
+    words = ("-v", 0, "--threads", 1, *options, "--checkpoint", "state", "--checkpoint-every", 0, "--resume", "model")
     began = time.perf_counter()
     assert call("svmcut learn", *words) == 0
     longest = time.perf_counter() - began

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """learn --task multilabel and classify of its models."""
 
+import gzip
 import json
+import re
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from programs import run
 from sklearn.metrics import f1_score, hamming_loss
 
 from svmcut.cli.main import main, svmcut
@@ -135,3 +138,24 @@ def test_an_example_set_without_labels_trains_a_model_that_predicts_none(folder)
     assert call(*LEARN, "-c", 1, "none", "model")[0] == 0
     assert call("classify", "test", "model", "sets")[0] == 0
     assert set((folder / "sets").read_text()) == {"\n"}
+
+
+@pytest.mark.parametrize("how", ["file", "gzip", "stdin", "pipe"])
+def test_the_header_form_from_anywhere_and_its_count_checked_at_the_end(folder, how):
+    lines = [line for line in (folder / "test").read_text().splitlines() if line[0] != " "]
+    (folder / "plain").write_text("\n".join(lines) + "\n")
+    rows, n = "".join(re.sub(r" (\d+):", lambda j: f" {int(j[1]) - 1}:", line) + "\n" for line in lines), len(lines)
+    call(*LEARN, "--example-cost", 1, "train", "model")
+    call("classify", "plain", "model", "expected")
+    for announced in (n, n + 1):
+        text = f"{announced} 6 13\n{rows}".encode()
+        (folder / "in").write_bytes(gzip.compress(text) if how == "gzip" else text)
+        name = {"stdin": "-", "pipe": "/dev/stdin"}.get(how, "in")
+        done = run("svmcut classify", name, "model", "sets", input=text, text=False)
+        if announced == n:
+            assert (done.returncode, (folder / "sets").read_bytes()) == (0, (folder / "expected").read_bytes())
+            (folder / "sets").unlink()
+        else:
+            says = f"{name}:1: the header announces {n + 1} examples, and the file holds {n}".encode()
+            assert (done.returncode, says in done.stderr) == (1, True)
+            assert not (folder / "sets").exists()

@@ -43,3 +43,9 @@ def ndcg(y, scores, k):
 
     ideal = dcg(sorted(y, reverse=True))
     return dcg(ranked_labels(y, scores)) / ideal if ideal else 0.0
+
+
+def label_precision(gold, scores, k):
+    """Right labels among the k that rank first, over rows; among equal scores the wrong label comes first."""
+    hits = [sum(ranked_labels([bool(g) for g in row], s)[:k]) for row, s in zip(gold, scores)]
+    return sum(hits) / (k * len(hits))

@@ -4,6 +4,9 @@
 import numpy as np
 import pytest
 
+from svmcut.data import Csr
+from svmcut.errors import MemoryLimitError, ModelError
+from svmcut.files import models as model_files
 from svmcut.files import sequences as sequence_files
 from svmcut.files.models import read_model, write_model
 from svmcut.files.sequences import read_sequences, stream_sequences
@@ -35,6 +38,75 @@ def test_models_of_the_original_go_round(shared, tmp_path, case):
     path = shared / "golden" / "cases" / case / "model"
     write_model(str(tmp_path / "model"), read_model(str(path)))
     assert (tmp_path / "model").read_bytes() == path.read_bytes()
+
+
+HEADER = """SVM-HMM Version V3.10
+0 # kernel type
+3 # kernel parameter -d
+1 # kernel parameter -g
+1 # kernel parameter -s
+1 # kernel parameter -r
+empty# kernel parameter -u
+2147483647 # highest feature index
+{features} # number of emission features
+{tags} # number of classes
+{t} # HMM order of transitions
+{e} # HMM order of emissions
+1 # loss function
+2 # number of support vectors plus 1
+0 # threshold b, each following line is a SV (starting with alpha*y)
+1 {weights}#
+"""
+
+
+def put_model(tmp_path, tags, features=5, t=1, e=0, weights=""):
+    path = tmp_path / "model"
+    path.write_text(HEADER.format(tags=tags, features=features, t=t, e=e, weights=weights))
+    return str(path)
+
+
+@pytest.mark.parametrize("t, e", [(0, 0), (1, 1), (3, 0)])
+def test_a_model_without_weights_gives_every_token_the_first_tag(tmp_path, t, e):
+    model = read_model(put_model(tmp_path, 3, t=t, e=e))
+    X = Csr.from_dense(np.eye(4, dtype=np.float32))
+    assert model.tags(X, np.array([0, 1, 4])).tolist() == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("tags", "t", "says"),
+    [
+        (2_147_483_647, 0, ":10:1: "),
+        (1_000_001, 0, ":10:1: "),
+        (1_000_000, 3, ":10:1: 1000000 tags at order 3 are more than a file of this size describes"),
+        (100_000, 3, ":10:1: "),
+        (1_000_000, 1, ":10:1: "),
+    ],
+)
+@pytest.mark.parametrize("features", [0, 5, 2_147_483_647])
+def test_more_tags_than_a_file_describes_are_refused(tmp_path, tags, features, t, says):
+    with pytest.raises(ModelError) as error:
+        read_model(put_model(tmp_path, tags, features, t))
+    assert says in str(error.value)
+
+
+def test_features_that_no_weight_names_take_no_memory(tmp_path):
+    """At emission order 1 each would take the square of the tags: 32 GB."""
+    number = 1000**2 + 1000 + 1 + 4000 + 7  # tag 1, feature 7
+    model = read_model(put_model(tmp_path, 1000, 4000, t=1, e=1, weights=f"{number}:2.5 "))
+    assert len(model.w) < 5_000_000
+    assert model.columns.tolist() == [6]
+    X = Csr.from_dense(np.eye(9, dtype=np.float32)[6:8])
+    assert model.tags(X, np.array([0, 2])).tolist() == [0, 0]
+    write_model(str(tmp_path / "again"), model)
+    again = (tmp_path / "again").read_text().splitlines()
+    assert (again[8].split()[0], again[15]) == ("4000", f"1 {number}:2.5 #")
+
+
+def test_weights_that_do_not_fit_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(model_files, "available_memory", lambda: 150.0)
+    places = "".join(f"{1_000_000 + 1000 + 2 + k + 20}:1 " for k in range(20))
+    with pytest.raises(MemoryLimitError, match="its weights take 170 MB, and 150 MB are available"):
+        read_model(put_model(tmp_path, 1000, 20, t=1, e=1, weights=places))
 
 
 @pytest.mark.parametrize("block_bytes", [1, 40, 64, 100, 1 << 20])

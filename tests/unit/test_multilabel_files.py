@@ -6,7 +6,10 @@ import gzip
 import numpy as np
 import pytest
 
-from svmcut.errors import DataError, ModelError
+from svmcut import models
+from svmcut.data import Csr
+from svmcut.errors import DataError, MemoryLimitError, ModelError
+from svmcut.files import models as model_files
 from svmcut.files.models import read_model, write_model
 from svmcut.files.multilabel import read_multilabel
 from svmcut.models import MultilabelModel
@@ -65,6 +68,7 @@ def test_line_ends_marks_and_compression_change_nothing(tmp_path):
         ("1 2 9\n8 2:1\n", ":2: feature index of 2 or more"),
         ("1 2 8\n8 1:1\n", ":2: label 8; the header announces 8 labels"),
         ("1 2 9\n8 0:1 0:1\n", ":2:7: feature index 0 repeats 0"),
+        ("1 2 9" + " " * 400 + "3:1\n1 1:1\n", ":1:3: "),
     ],
 )
 def test_what_is_refused(tmp_path, text, says):
@@ -136,6 +140,8 @@ def test_a_model_cut_short_anywhere_is_refused(tmp_path, rng):
         (b"\n5 3:-0.25 #", b"\n5 1:-0.25 #", ":10: pairs name the place of a later label"),
         (b"3:-0.25", b"4:-0.25", ":10:3: feature index outside"),
         (b"3:-0.25", b"3:nan", "no finite number"),
+        (b"3 # number of labels", b"9" * 5000 + b" # number of labels", ":2:1: expected the number of labels, at most"),
+        (b"4 # number of features", b"9" * 5000 + b" # n", ":3:1: expected the number of features, at most"),
     ],
 )
 def test_faults_of_a_model_name_their_line(tmp_path, rng, old, new, says):
@@ -147,3 +153,30 @@ def test_faults_of_a_model_name_their_line(tmp_path, rng, old, new, says):
     with pytest.raises(ModelError) as error:
         read_model(str(path))
     assert says in str(error.value)
+
+
+def test_features_that_no_label_has_take_no_memory(tmp_path):
+    """Twenty thousand labels by three hundred thousand features: 48 GB."""
+    K, d = 20_000, 300_000
+    names = [str(k) for k in range(K)]
+    rows = ["0.5 300000:1 #", *["-1 #"] * (K - 1), *(f"{name} #" for name in names)]
+    head = f"svmcut multilabel model 1\n{K}\n{d}\n1\n{' '.join(names)}\n"
+    (tmp_path / "model").write_text(head + "\n".join(rows) + "\n")
+    model = read_model(str(tmp_path / "model"))
+    assert (model.W.shape, model.columns.tolist()) == ((1, K), [d - 1])
+    X = Csr(np.ones(2, np.float32), np.array([4, d - 1], np.int32), np.array([0, 1, 2]), d)
+    y, scores, _ = model.decode(X)
+    assert (y.sum(axis=1).tolist(), scores[:, 0].tolist(), y[:, 0].tolist()) == ([1, 1], [0.5, 1.5], [True, True])
+
+
+def test_what_does_not_fit_is_refused_before_it_is_asked_for(tmp_path, rng, monkeypatch):
+    write_model(str(tmp_path / "model"), model_of(rng))
+    monkeypatch.setattr(model_files, "available_memory", lambda: 1.0)
+    assert read_model(str(tmp_path / "model")).W.shape == (4, 3)
+    with pytest.raises(MemoryLimitError, match="model: its weights take 160 MB, and 1 MB are available"):
+        model_files.check_fits("model", 20_000_000)
+    monkeypatch.setattr(models, "available_memory", lambda: 1.0)
+    pair = np.array([0], np.int32), np.array([2], np.int32)
+    large = MultilabelModel(np.zeros((1, 5000)), np.zeros(5000), *pair, np.ones(1), np.arange(5000))
+    with pytest.raises(MemoryLimitError, match="pairs of 5000 labels take 200 MB"):
+        large.pair_weights()
