@@ -200,7 +200,6 @@ class LabelTally:
         self._names, self.rows, self._exact, self._top = names, 0, 0, dict.fromkeys(self.CUTOFFS, 0)
         self._both, self._right, self._predicted = (np.zeros(len(names), np.int64) for _ in range(3))
         self._others: dict[int, int] = {}
-        self._with_others: dict[int, int] = {}
 
     @property
     def others(self) -> int:
@@ -224,9 +223,8 @@ class LabelTally:
         self._both += (gold & predicted).sum(axis=0)
         self._right += gold.sum(axis=0)
         self._predicted += predicted.sum(axis=0)
-        for counted, values in ((self._others, others), (self._with_others, beyond[beyond > 0])):
-            for value, count in zip(*(part.tolist() for part in np.unique(values, return_counts=True)), strict=True):
-                counted[value] = counted.get(value, 0) + count
+        for name, count in zip(*(part.tolist() for part in np.unique(others, return_counts=True)), strict=True):
+            self._others[name] = self._others.get(name, 0) + count
         # ties are pessimistic: among equal scores the wrong label comes first
         best = np.lexsort((gold, -scores), axis=1)[:, : max(self.CUTOFFS)]
         hits = np.take_along_axis(gold, best, axis=1)
@@ -241,17 +239,12 @@ class LabelTally:
         With K labels: the Hamming loss is the share of wrong label decisions, the subset accuracy that of rows whose
         set is right. Micro F1 counts over all labels; macro F1 is the mean over labels that some row has or is given.
         Precision at k is the share of right labels among the k that rank first, also where a row has fewer. K counts
-        the labels of rows that cannot be predicted too; they rank behind all others, a row's own last.
+        the labels of rows that cannot be predicted too; they rank nowhere.
         """
-        known, others = len(self._names), np.array(sorted(self._others), np.int64)
+        others = np.array(sorted(self._others), np.int64)
         place = np.searchsorted(self._names, others)
         both, predicted = (np.insert(part, place, 0) for part in (self._both, self._predicted))
         right = np.insert(self._right, place, [self._others[name] for name in others.tolist()])
-        last, own = known + len(others), self._with_others.items()
-        top = {
-            k: hits + sum(rows * max(0, min(k, last) - max(known, last - count)) for count, rows in own)
-            for k, hits in self._top.items()
-        }
         counts = right + predicted
         wrong = counts - 2 * both
         met = counts > 0
@@ -261,7 +254,7 @@ class LabelTally:
             "subset_accuracy": _ratio(self._exact, self.rows),
             "micro_f1": _ratio(2.0 * float(both.sum()), float(counts.sum())),
             "macro_f1": macro,
-        } | {f"precision@{k}": _ratio(top[k], k * self.rows) for k in self.CUTOFFS}
+        } | {f"precision@{k}": _ratio(self._top[k], k * self.rows) for k in self.CUTOFFS}
         return {name: 100.0 * value for name, value in measures.items()}
 
 

@@ -86,7 +86,7 @@ def test_refusals_name_the_line_of_the_file(tmp_path, rng, text, line, says, blo
 @pytest.mark.parametrize("labels", [[2, 3, 7], [0, 3, 9], [0, 2, 3, 4, 7, 9, 30], [9]])
 @pytest.mark.parametrize("block_bytes", [1, 300, 1 << 20])
 def test_measures_and_lines_of_a_file_in_blocks(tmp_path, rng, monkeypatch, labels, block_bytes):
-    """Labels the model has not count, and rank behind all others, a row's own last."""
+    """Labels the model has not count, and rank nowhere."""
     model, path = model_of(rng), put(tmp_path, text_of(rng, np.array(labels), first=1))
     monkeypatch.setattr(module, "BLOCK_NUMBERS", 21)
     monkeypatch.setattr(
@@ -103,6 +103,7 @@ def test_measures_and_lines_of_a_file_in_blocks(tmp_path, rng, monkeypatch, labe
     gold, predicted, ranked = (np.full((60, len(union)), fill) for fill in (False, False, -np.inf))
     gold[:, np.searchsorted(union, whole.names)] = whole.gold()
     predicted[:, place], ranked[:, place] = y, scores + y @ model.pair_weights()
+    can_be = np.isin(union, NAMES)
     measures = found.tally.measures()
     assert found.tally.others == len(set(labels) - set(NAMES.tolist()))
     assert measures == module.tally(model, whole).measures()
@@ -112,10 +113,10 @@ def test_measures_and_lines_of_a_file_in_blocks(tmp_path, rng, monkeypatch, labe
     used = (gold | predicted).any(axis=0)
     assert measures["macro_f1"] == pytest.approx(100 * f1_score(gold[:, used], predicted[:, used], average="macro"))
     for k in (1, 3, 5):
-        assert measures[f"precision@{k}"] == pytest.approx(100 * label_precision(gold, ranked, k))
+        assert measures[f"precision@{k}"] == pytest.approx(100 * label_precision(gold & can_be, ranked, k))
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="ru_maxrss is in other units")
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peaks are read from /proc")
 @pytest.mark.parametrize("header", ["", "{} 20 8\n"])
 def test_memory_does_not_grow_with_the_file(tmp_path, rng, header):
     """Read as a whole the large file takes 100 MB more than the small one."""
@@ -124,10 +125,10 @@ def test_memory_does_not_grow_with_the_file(tmp_path, rng, header):
         (tmp_path / name).write_text(header.format(n) + row * n)
     write_model(str(tmp_path / "model"), model_of(rng))
     code = """
-        import resource
+        import re
         from svmcut.files.models import read_model
         from svmcut.predict_labels import predict_labels
-        peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+        peak = lambda: int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) >> 10
         model = read_model("model")
         predict_labels(model, "small", "sets")
         before = peak()
