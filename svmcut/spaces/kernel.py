@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _CHUNK = 256
+#: Scores summed at once, so that the sums stay in the cache.
+_PIECE = 1 << 14
 
 
 class Expansion:
@@ -115,7 +117,11 @@ class KernelSpace:
         coef, scores = np.zeros(self.dim), np.zeros(self.dim)
         for weight, element in zip(weights, elements, strict=True):
             coef[element.points] += weight * element.coef
-            scores += weight * element.scores
+        for start in range(0, self.dim, _PIECE):
+            sums = scores[start : start + _PIECE]
+            scaled = np.empty(len(sums))
+            for weight, element in zip(weights, elements, strict=True):
+                sums += np.multiply(element.scores[start : start + _PIECE], weight, out=scaled, dtype=np.float64)
         points = np.flatnonzero(coef)
         return Expansion(points, coef[points], scores)
 
@@ -124,7 +130,7 @@ class KernelSpace:
         return self.combine((p, q), (a, b))
 
     def _fill(self) -> None:
-        n = self.dim
+        n = self.rows.n
         self.gram = np.empty((n, n), self._stored)
         for start in range(0, n, _CHUNK):
             stop = min(start + _CHUNK, n)
