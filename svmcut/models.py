@@ -21,6 +21,9 @@ from svmcut.machine import available_memory
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+#: Kernel values held at once while tokens are scored.
+_VALUES = 1 << 20
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearModel:
@@ -184,6 +187,66 @@ class ChainModel:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class KernelChainModel:
+    """Tags of a sequence: argmax over y of sum_t f_{y_t}(x_t) + the transitions,  f_k = sum_u alpha[u, k] K(z_u, .).
+
+    Attributes
+    ----------
+    kernel : Kernel
+    support : Csr
+        (m, d) support tokens z.
+    alpha : (m, K) float64
+        Their weights, one a tag.
+    transitions : (shape.transitions,) float64
+        As behind the emissions of a ChainModel.
+    shape : ChainShape
+        Emission order 0.
+    columns, highest_feature
+        As in ChainModel.
+    """
+
+    kernel: Kernel
+    support: Csr
+    alpha: NDArray[np.float64]
+    transitions: NDArray[np.float64]
+    shape: ChainShape
+    columns: NDArray[np.int32] | None = None
+    highest_feature: int | None = None
+
+    def node_scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
+        """(n, stride) f_k(x_i) of every row, 0 behind the last tag; kernel values are float32, sums float64."""
+        from svmcut._native.kernels import KernelRows
+
+        scores = np.zeros((X.n_rows, self.shape.stride))
+        if self.support.n_rows:
+            rows = KernelRows(self.support, self.kernel, threads)
+            X = renumber(X, self.columns)
+            step = max(16, _VALUES // self.support.n_rows)
+            for start in range(0, X.n_rows, step):
+                values = rows.against(X.rows(start, min(start + step, X.n_rows)))
+                scores[start : start + step, : self.shape.n_tags] = values.astype(np.float64) @ self.alpha
+        return scores
+
+    def tags(self, X: Csr, sequences: NDArray[np.int64], threads: int = 1, beam: int = 0) -> NDArray[np.int32]:
+        """As ChainModel.tags; memory for a fixed number of kernel values beside scores of all tokens."""
+        from svmcut._native import chain
+
+        shape = self.shape
+        check_lattice(shape, sequences)
+        bare = Csr(np.zeros(0, np.float32), np.zeros(0, np.int32), np.zeros(X.n_rows + 1, np.int64), 0)
+        chains = chain.Chains(
+            sparse.Rows(bare), sequences, np.zeros(X.n_rows, np.int32), 0, shape.n_tags, shape.stride,
+            shape.transition_order, 0,
+        )  # fmt: skip
+        nodes = self.node_scores(X, threads).ravel()
+        labels, values = np.empty(X.n_rows, np.int32), np.empty(len(sequences) - 1)
+        chain.argmax(
+            chains, self.transitions, nodes, chain.DECODE, beam, labels, values, np.empty_like(values), threads
+        )
+        return labels
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class MultilabelModel:
     """score(x, y) = sum_k y_k (W[k].x + constant[k]) + sum of the weights of the pairs with both labels on.
 
@@ -285,7 +348,7 @@ class LabelDecoder:
 
 
 ScoringModel = LinearModel | KernelModel
-Model = ScoringModel | ChainModel | MultilabelModel
+Model = ScoringModel | ChainModel | KernelChainModel | MultilabelModel
 
 
 def renumber(X: Csr, columns: NDArray[np.int32] | None) -> Csr:

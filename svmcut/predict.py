@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from svmcut.data import Source
-    from svmcut.models import ChainModel, ScoringModel
+    from svmcut.models import ChainModel, KernelChainModel, ScoringModel
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,13 +133,13 @@ class TagPredictions:
 
 
 def predict_tags(
-    model: ChainModel, examples: str, predictions: str, *, threads: int = 1, beam: int = 0
+    model: ChainModel | KernelChainModel, examples: str, predictions: str, *, threads: int = 1, beam: int = 0
 ) -> TagPredictions:
     """Decode every sequence of a file and write one tag a token.
 
     Parameters
     ----------
-    model : ChainModel
+    model : ChainModel or KernelChainModel
     examples, predictions, threads
         As in `predict`.
     beam : int

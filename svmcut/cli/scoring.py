@@ -16,7 +16,7 @@ from svmcut.errors import ModelError, UsageError
 from svmcut.files.models import read_model
 from svmcut.files.output import check_writable
 from svmcut.measures import classification_measures, ranking_measures, sequence_measures
-from svmcut.models import ChainModel, MultilabelModel
+from svmcut.models import ChainModel, KernelChainModel, MultilabelModel
 from svmcut.predict import predict, predict_tags
 
 if TYPE_CHECKING:
@@ -75,14 +75,17 @@ def run_scoring(job: Scoring) -> list[str]:
         say("Reading model...")
         model = read_model(job.model)
         say("done.\nReading test examples...")
-        if isinstance(model, ChainModel):
+        if isinstance(model, ChainModel | KernelChainModel):
             return _run_tagging(job, model, say, began)
         if isinstance(model, MultilabelModel):
             from svmcut.cli.multilabel import run_labelling
 
             return run_labelling(job, model, say, began)
         if job.measures == "sequence":
-            message = "no model of sequences; expected one that starts with 'SVM-HMM Version V3.10'"
+            message = (
+                "no model of sequences; expected one that starts with 'SVM-HMM Version V3.10' or 'svmcut kernel chain "
+                "model 1'"
+            )
             raise ModelError(job.model, message, 1, 1)
         predicted = predict(
             model,
@@ -109,7 +112,7 @@ def run_scoring(job: Scoring) -> list[str]:
     return warnings
 
 
-def _run_tagging(job: Scoring, model: ChainModel, say: _Narrator, began: float) -> list[str]:
+def _run_tagging(job: Scoring, model: ChainModel | KernelChainModel, say: _Narrator, began: float) -> list[str]:
     """The rest of `run_scoring` for a model of sequences."""
     if job.measures not in (None, "sequence"):
         raise ModelError(job.model, "a model of sequences; score with svm_hmm_classify or svmcut classify", 1, 1)

@@ -18,7 +18,15 @@ from svmcut.errors import MemoryLimitError, ModelError
 from svmcut.files.output import write_atomically
 from svmcut.kernels import KERNELS, Kernel
 from svmcut.machine import available_memory
-from svmcut.models import ChainModel, KernelModel, LinearModel, Model, MultilabelModel, ScoringModel
+from svmcut.models import (
+    ChainModel,
+    KernelChainModel,
+    KernelModel,
+    LinearModel,
+    Model,
+    MultilabelModel,
+    ScoringModel,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,6 +35,7 @@ if TYPE_CHECKING:
 
 VERSION = "SVM-light Version V6.20"
 CHAIN_VERSION = b"SVM-HMM Version V3.10"
+KERNEL_CHAIN_VERSION = b"svmcut kernel chain model 1"
 MULTILABEL_VERSION = b"svmcut multilabel model 1"
 _INDEX_LIMIT = 2**31 - 1
 _LINE_LIMIT = 1 << 16
@@ -55,7 +64,7 @@ def read_model(path: str) -> Model:
 
     Returns
     -------
-    LinearModel, KernelModel, ChainModel or MultilabelModel
+    LinearModel, KernelModel, ChainModel, KernelChainModel or MultilabelModel
         Values are rounded to float32, alpha is float64; the support vectors of a linear model are summed to weights.
 
     Raises
@@ -75,6 +84,10 @@ def read_model(path: str) -> Model:
                 from svmcut.files.chain_models import read_chain
 
                 return read_chain(path, first, file)
+            if first.rstrip() == KERNEL_CHAIN_VERSION:
+                from svmcut.files.kernel_chain_models import read_kernel_chain
+
+                return read_kernel_chain(path, first, file)
             if first.rstrip() == MULTILABEL_VERSION:
                 from svmcut.files.multilabel_models import read_multilabel_model
 
@@ -102,6 +115,10 @@ def write_model(path: str, model: Model) -> None:
             from svmcut.files.chain_models import write_chain
 
             write_chain(path, output, model)
+        elif isinstance(model, KernelChainModel):
+            from svmcut.files.kernel_chain_models import write_kernel_chain
+
+            write_kernel_chain(path, output, model)
         elif isinstance(model, MultilabelModel):
             from svmcut.files.multilabel_models import write_multilabel
 

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Model files of chains with a kernel, a plain-text format of our own; docs/formats.md shows one.
+
+Twelve header lines, a line of transitions, and a line for every support token:
+
+    svmcut kernel chain model 1
+    (kernel type and its parameters as in lines 2 to 7 of every model)
+    highest # highest index
+    F # number of emission features
+    m # number of support tokens plus 1
+    K # number of classes
+    order # order of transitions
+    1 index:value ... #                 transitions, numbered as in SVM-HMM's models
+    1 index:value ... #                 m - 1 lines: indices 1 to K are weights of the tags, K + f is feature f
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+
+from svmcut._native.text import format_pairs
+from svmcut.data import Csr
+from svmcut.errors import ModelError
+from svmcut.files.models import (
+    KERNEL_CHAIN_VERSION,
+    HeaderLines,
+    check_fits,
+    finite32,
+    kernel_text,
+    parse_lines,
+    write_weights,
+)
+from svmcut.files.sequences import MOST_TAGS
+from svmcut.models import ChainShape, KernelChainModel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.files.output import Output
+
+_FIRST_LINE = 13
+
+
+def read_kernel_chain(path: str, first: bytes, file: BinaryIO) -> KernelChainModel:
+    """The model behind line 1 of the file.
+
+    Raises
+    ------
+    ModelError
+        With line and column, as `svmcut.files.models.read_model`.
+    MemoryLimitError
+        When the weights take more memory than there is.
+    """
+    lines = HeaderLines(path, first, file, _FIRST_LINE - 1)
+    kernel = lines.kernel()
+    highest = lines.integer(8, "the highest index", 0)
+    features = lines.integer(9, "the number of emission features", 0)
+    count = lines.integer(10, "the number of support tokens plus 1", 1)
+    K = lines.integer(11, "the number of classes", 1, MOST_TAGS)
+    order = lines.integer(12, "the order of transitions", 0, 3)
+    text = file.read()
+    room = 64 * (len(text) + 2**20)
+    shape = ChainShape(K, features, order)
+    if shape.transitions > room or (count - 1) * K > room:
+        raise ModelError(path, f"{K} tags are more than a file of this size describes", 11, 1)
+    check_fits(path, shape.transitions + (count - 1) * K)
+    factor, indptr, indices, values = parse_lines(path, text, count, highest, _FIRST_LINE)
+    weights = values.astype(np.float64)
+    with np.errstate(over="ignore"):
+        weights *= np.repeat(factor, np.diff(indptr))
+    line_of = np.repeat(np.arange(count), np.diff(indptr))
+    own = slice(int(indptr[1]), None)
+    transitions = _transitions(path, shape, indices[: indptr[1]], weights[: indptr[1]])
+    tokens, indices, values, weights = line_of[own] - 1, indices[own], values[own], weights[own]
+    beyond = np.flatnonzero(indices >= K + features)
+    if len(beyond):
+        message = f"index {indices[beyond[0]] + 1} is neither a tag nor a feature of such a model"
+        raise ModelError(path, message, _FIRST_LINE + 1 + int(tokens[beyond[0]]), 1)
+    is_tag = indices < K
+    alpha = np.zeros((count - 1, K))
+    alpha[tokens[is_tag], indices[is_tag]] = weights[is_tag]
+    if not (np.isfinite(alpha).all() and np.isfinite(transitions).all()):
+        raise ModelError(path, "a line's factor makes weights that are not finite")
+    columns, found, d = None, indices[~is_tag] - K, features
+    if features > 2 * (lines.size + len(text)):
+        columns, found = np.unique(found, return_inverse=True)
+        d, shape = len(columns), ChainShape(K, len(columns), order)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(tokens[~is_tag], minlength=count - 1))]).astype(np.int64)
+    support = Csr(values[~is_tag], found.astype(np.int32), starts, d)
+    return KernelChainModel(kernel, support, alpha, transitions, shape, columns, features)
+
+
+def write_kernel_chain(path: str, output: Output, model: KernelChainModel) -> None:
+    """The whole file; weights and features are rounded to float32.
+
+    Raises
+    ------
+    ModelError
+        When a weight is not finite in float32.
+    """
+    shape, support, K = model.shape, model.support, model.shape.n_tags
+    features = max(shape.n_features, model.highest_feature or 0)
+    columns = support.indices if model.columns is None else model.columns[support.indices]
+    stored = slice(int(support.indptr[0]), int(support.indptr[-1]))
+    if len(columns[stored]):
+        features = max(features, int(columns[stored].max()) + 1)
+    V, alpha, values = (finite32(path, part) for part in (model.transitions, model.alpha, support.data))
+    numbers, kept = _numbers(shape, V)
+    highest = max(K + features, int(numbers[-1]) if len(numbers) else 0)
+    text = (
+        f"{KERNEL_CHAIN_VERSION.decode()}\n"
+        f"{kernel_text(model.kernel)}"
+        f"{highest} # highest index\n"
+        f"{features} # number of emission features\n"
+        f"{support.n_rows + 1} # number of support tokens plus 1\n"
+        f"{K} # number of classes\n"
+        f"{shape.transition_order} # order of transitions; they follow, then the support tokens\n"
+    )
+    output.write(text.encode("utf-8", "surrogateescape"))
+    write_weights(output, (numbers - 1).astype(np.int32), kept)
+    bounds = support.indptr.tolist()
+    for u in range(support.n_rows):
+        row, tags = slice(bounds[u], bounds[u + 1]), np.flatnonzero(alpha[u])
+        places = np.concatenate([tags, K + columns[row]]).astype(np.int32)
+        output.write(b"1 " + format_pairs(places, np.concatenate([alpha[u, tags], values[row]])) + b"#\n")
+
+
+def _numbers(shape: ChainShape, V: NDArray[np.float32]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Indices in the file, from 1, of the transitions that are not 0, and their values."""
+    K, S = shape.n_tags, shape.stride
+    numbers, start = [], 0
+    for order in range(1, shape.transition_order + 1):
+        history, tag = np.divmod(np.flatnonzero(V[start : start + K**order * S]), S)
+        numbers.append(tag + K * history + sum(K**j for j in range(order + 1)))
+        start += K**order * S
+    return np.concatenate([np.zeros(0, np.int64), *numbers]), V[V != 0]
+
+
+def _transitions(path: str, shape: ChainShape, indices: NDArray, values: NDArray) -> NDArray[np.float64]:
+    """The transitions of a model, from the indices of their line, from 0."""
+    K, S = shape.n_tags, shape.stride
+    V, known, start = np.zeros(shape.transitions), np.zeros(len(indices), bool), 0
+    for order in range(1, shape.transition_order + 1):
+        least = sum(K**j for j in range(order + 1)) - 1
+        inside = (indices >= least) & (indices < least + K ** (order + 1))
+        history, tag = np.divmod(indices[inside].astype(np.int64) - least, K)
+        V[start + history * S + tag] = values[inside]
+        known |= inside
+        start += K**order * S
+    if not known.all():
+        message = f"index {indices[int(np.argmin(known))] + 1} is no transition of such a model"
+        raise ModelError(path, message, _FIRST_LINE, 1)
+    return V
