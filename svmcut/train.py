@@ -299,7 +299,7 @@ def state_classes() -> tuple[type, ...]:
     """What the states of trainers are made of beside plain values and arrays."""
     from svmcut.cutting.bundle import Cut
     from svmcut.data import Csr, Labelling
-    from svmcut.models import ChainModel, ChainShape, KernelModel, MultilabelModel
+    from svmcut.models import ChainModel, ChainShape, KernelChainModel, KernelModel, MultilabelModel
     from svmcut.risks.protocol import Linearization
     from svmcut.risks.sampling import Draw
     from svmcut.solvers.constant_cuts import Points
@@ -310,7 +310,8 @@ def state_classes() -> tuple[type, ...]:
     from svmcut.spaces.linear import RowNormal
     from svmcut.spaces.subspace import Traced
 
-    own = (Outcome, Objective, Progress, LinearModel, KernelModel, ChainModel, ChainShape, MultilabelModel, Kernel, Csr)
+    chains = (ChainModel, KernelChainModel, ChainShape)
+    own = (Outcome, Objective, Progress, LinearModel, KernelModel, *chains, MultilabelModel, Kernel, Csr)
     cuts = (Cut, Linearization, Labelling, Draw, Points, SampledElement, Iterate)
     return (*own, *cuts, Expansion, Traced, RowNormal, Smoothed)
 

@@ -104,6 +104,7 @@ Examples:
   svmcut learn --task sequence -c 1000 train.hmm model          svm_hmm's unit of C
   svmcut learn --task sequence --example-cost 0.1 train.hmm model
   svmcut learn --task sequence -c 1000 --t 2 --e 1 train.hmm model
+  svmcut learn --task sequence --example-cost 1 --gap 0.01 -t 2 -g 0.05 train.hmm model
   svmcut classify test.hmm model tags.txt
 """
 

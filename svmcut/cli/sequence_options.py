@@ -3,19 +3,23 @@
 
 from __future__ import annotations
 
+from svmcut.cli.kinds import Kind
 from svmcut.cli.option_checks import check_path
 from svmcut.cli.options import LEARN, MAIN, RESCALINGS, LearnOptions, Option, integer, one_of
 from svmcut.errors import UsageError
 
-SOLVERS = ("auto", "cutting-plane", "bcfw", "ssg", "soft-bcfw", "gdmm")
+SOLVERS = ("auto", "cutting-plane", "bcfw", "ssg", "soft-bcfw", "gdmm", "sampled-cuts")
+#: Solvers that train with a kernel, and those that do for vectors alone.
+KERNEL_SOLVERS = ("auto", "cutting-plane", "sampled-cuts")
+VECTORS_ONLY = ("subspace", "constant-cuts")
 LOSSES = {"hamming": 1, "zero-one": 0}
 ORIGINAL_LOSSES = {"hamming": 1}
 MEASURES = {"token_error": False, "sequence_error": False}
-DEFAULTS = {"task": "sequence", "loss": "hamming"}
+DEFAULTS = {"task": "sequence", "loss": "hamming", "sample_size": 100}
 
 _NOT_HERE = {
     "p", "bias", "basis_method", "preimage", "basis_size", "recompute", "shrink", "basis_file", "rescaling",
-    "slack_norm",
+    "slack_norm", "patience", "budget", "maintenance", "sampling", "nu", "average", "epochs", "hold_out",
 }  # fmt: skip
 _TEXTS = {
     "cost": "C in svm_hmm's unit: 1/2 w'w + C * wrong tags averaged over the sequences. This or --example-cost is "
@@ -23,15 +27,27 @@ _TEXTS = {
     "example_cost": "C as the weight of one sequence's wrong tags. Several values as with -c.",
     "loss": "hamming (1), the default: the number of wrong tags; zero-one (0): 1 for a sequence with any.",
     "solver": "auto, cutting-plane, bcfw, ssg; with --t 1 and --e 0 also gdmm, no pass of which costs the square of "
-    "the tags, and soft-bcfw. -l zero-one, -o slack and -p 2 train by cutting-plane alone, which auto takes then.",
+    "the tags, and soft-bcfw. -l zero-one, -o slack and -p 2 train by cutting-plane alone, which auto takes then. "
+    "With a kernel cutting-plane, while a number for every two tokens fits in 2 GB, and sampled-cuts.",
     "algorithm": "svm_hmm's algorithm number 0-4; all lead to the same optimum, by cutting planes.",
     "epsilon": "Stop when primal - dual <= C * epsilon (wrong tags a sequence; with -p 2 the mean of xi^2). "
     "Default 0.1.",
-    "kernel": "linear (0).",
+    "kernel": "Emissions linear (0) in the features, or functions of a kernel: polynomial (1) (s x.z + r)^d, rbf (2), "
+    "sigmoid (3) tanh(s x.z + r). The model file is one of svmcut then.",
+    "sample_size": "Sequences drawn for a cut of sampled-cuts. Default 100.",
+    "cache_size": "Kernel rows that sampled-cuts keeps, in MB.",
 }
+
+
+def _solver(text: str) -> str:
+    if text in VECTORS_ONLY:
+        raise ValueError(f"{text!r} does not train sequences; with a kernel use cutting-plane or sampled-cuts")
+    return one_of(SOLVERS).parse(text)
+
+
 _KINDS = {
     "loss": one_of(LOSSES),
-    "solver": one_of(SOLVERS),
+    "solver": Kind("NAME", _solver),
     "algorithm": integer(0, 4),
     "select": one_of(tuple(MEASURES)),
 }
@@ -92,8 +108,8 @@ def check_sequence(options: LearnOptions) -> None:
         raise UsageError("-f must be at least 1 with -w 4")
     if options.qp_new > options.qp_size:
         raise UsageError(f"-n {options.qp_new} exceeds -q {options.qp_size}")
-    if options.kernel != "linear":
-        raise UsageError(f"sequences with the {options.kernel} kernel are not in this version; use -t 0")
+    if options.has_kernel:
+        _check_emissions(options)
     if options.solver in ("gdmm", "soft-bcfw") and (options.transition_order, options.emission_order) != (1, 0):
         raise UsageError(f"{options.solver} trains chains of --t 1 and --e 0; leave those out or use --solver bcfw")
     check_scaled(options, options.beam)
@@ -104,3 +120,20 @@ def check_sequence(options: LearnOptions) -> None:
         raise UsageError(f"--b {options.beam} trains with cutting planes alone; add --solver cutting-plane")
     if options.alphas and not by_cuts:
         raise UsageError("-a writes the multipliers of cuts; add --solver cutting-plane")
+
+
+def _check_emissions(options: LearnOptions) -> None:
+    from svmcut.train_sequences import scaled_by
+
+    what = f"the {options.kernel} kernel" if options.kernel != "linear" else f"--solver {options.solver}"
+    if options.solver not in KERNEL_SOLVERS:
+        raise UsageError(
+            f"{options.solver} trains linear chains; with {what} use --solver cutting-plane or sampled-cuts"
+        )
+    if scaled_by(options):
+        raise UsageError(f"{scaled_by(options)} does not go with {what} in this version; leave one of them out")
+    if options.emission_order:
+        raise UsageError(f"--e {options.emission_order} does not go with {what}; use --e 0, or -t 0 without it")
+    for given, flag in ((options.polish, "--polish"), (options.free_bias, "--free-bias")):
+        if given:
+            raise UsageError(f"{flag} is for machines of vectors; leave it out for sequences")

@@ -40,6 +40,10 @@ class SequenceTraining(Training):
         self._config = configure(options)
         orders = ChainOrders(options.transition_order, options.emission_order, options.beam)
         self._sequences = [sequences]
+        if options.has_kernel:
+            from svmcut.train_emissions import EmissionTrainer
+
+            return examples, EmissionTrainer(examples, sequences, self._config, orders.transition, orders.beam)
         return examples, SequenceTrainer(examples, sequences, self._config, orders)
 
     def _read_validation(self, path: str) -> list[Sequences]:

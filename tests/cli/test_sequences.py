@@ -107,7 +107,7 @@ def test_refused_training_files(tmp_path, capsys, program, text, message):
 USAGE = [
     (("--t", "4"), "--t"),
     (("--t", "0", "--e", "1"), "--e 1 exceeds --t 0"),
-    (("-t", "2"), "rbf kernel"),
+    (("-t", "2", "--e", "1"), "--e 1 does not go with the rbf kernel"),
     (("-o", "1", "--b", "3"), "--b 3 keeps a part of the states, but -o slack needs them all"),
     (("-p", "2", "-w", "3"), "-p 2 (squared slack) goes with -w 0 or 1"),
     (("-w", "5"), "0 to 4"),

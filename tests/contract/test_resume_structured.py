@@ -6,7 +6,10 @@ import pytest
 
 from svmcut.data import Csr, Examples, MultilabelExamples, Sequences, Source
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
+from svmcut.kernel_options import KernelOptions
+from svmcut.kernels import Kernel
 from svmcut.train import Config, state_classes
+from svmcut.train_emissions import EmissionTrainer
 from svmcut.train_multilabel import MultilabelTrainer
 from svmcut.train_sequences import ChainOrders, SequenceTrainer
 
@@ -66,7 +69,7 @@ def label_sets(rng, n=80, d=8, K=6):
 def essence(outcome):
     """What must be the same to the last bit."""
     model, p = outcome.model, outcome.progress
-    arrays = [value for value in (getattr(model, name, None) for name in ("w", "W", "v")) if value is not None]
+    arrays = [value for value in (getattr(model, name, None) for name in ("w", "W", "v", "alpha")) if value is not None]
     numbers = (p.iteration, p.passes, p.primal, p.dual, p.cuts, p.support, p.slack, p.risk, outcome.longest_cut)
     return [array.tobytes() for array in arrays], repr(numbers), outcome.stopped_by
 
@@ -99,6 +102,14 @@ def test_chains_go_on_from_a_state(rng, tmp_path, name, costs):
 def test_chains_of_other_risks_go_on_from_a_state(rng, tmp_path, name, costs):
     data, config = sequences(rng, 5), Config(gap=5e-2, bias=0.0, **SCALED[name])
     check_going_on(lambda: SequenceTrainer(*data, config, ChainOrders()), costs, tmp_path)
+
+
+@pytest.mark.parametrize("costs", [(0.3,), (0.02, 0.3)], ids=["one C", "second of a path"])
+@pytest.mark.parametrize("solver", ["cutting-plane", "sampled-cuts"])
+def test_chains_with_a_kernel_go_on_from_a_state(rng, tmp_path, solver, costs):
+    data, reduced = sequences(rng, 5), KernelOptions(sample_size=10)
+    config = Config(solver=solver, gap=2e-2, kernel=Kernel("rbf", gamma=0.3), cache_mb=0.01, reduced=reduced)
+    check_going_on(lambda: EmissionTrainer(*data, config), costs, tmp_path)
 
 
 @pytest.mark.parametrize("costs", [(0.3,), (0.02, 0.3)], ids=["one C", "second of a path"])

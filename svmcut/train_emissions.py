@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Training of chains whose emissions are functions of a kernel. No algorithm inside.
+
+    min  1/2 sum_k |f_k|^2 + 1/2 |V|^2 + C sum_n H_n
+
+over one function of the kernel a tag and the transitions V; H_n as in svmcut.risks.chain. The cutting planes are those
+of every other trainer: exact ones on a stored kernel matrix, or sampled ones (Yu and Joachims, KDD 2008) on rows as
+they are needed. The exact cuts behind the sampled ones give those a lower bound.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from svmcut._native.kernels import KernelRows
+from svmcut.data import Examples, Sequences
+from svmcut.errors import MemoryLimitError, UsageError
+from svmcut.labellings import Labellings
+from svmcut.machine import available_memory
+from svmcut.models import ChainShape, KernelChainModel, check_lattice
+from svmcut.outcomes import objective_of_sum
+from svmcut.risks.chain import ChainRisk
+from svmcut.risks.chain_sampling import ChainSampler
+from svmcut.solvers.cutting_plane import CuttingPlane
+from svmcut.solvers.protocol import Problem, Progress, Start, StoppingRule
+from svmcut.solvers.sampled_cuts import SampledCuts
+from svmcut.spaces.kernel_chain import CachedRows, KernelChainSpace
+from svmcut.train import Config, Objective, Outcome, Trainer
+from svmcut.train_sequences import scaled_by
+
+LARGEST_INDEX = 2**31 - 2
+#: Tokens up to which a dual bound of sampled cuts is computed unless the options say otherwise.
+CERTIFIED_TOKENS = 50_000
+#: Megabytes that "auto" lets the kernel matrix and the exact cuts take.
+BUDGET = 4000.0
+#: Cuts whose scores are planned for, and vectors of scores beside them.
+_CUTS, _VECTORS = 200, 12
+
+
+class EmissionTrainer(Trainer):
+    """Trains chains with a kernel, for one C after the other.
+
+    Parameters
+    ----------
+    examples : Examples
+        The tokens as rows.
+    sequences : Sequences
+        The same tokens.
+    config : Config
+        solver is "auto", "cutting-plane" or "sampled-cuts"; of reduced, sample_size and certify are read.
+    transition_order, beam : int
+        As in train_sequences.ChainOrders. The emission order is 0.
+
+    Raises
+    ------
+    UsageError
+        When a model file could not number its weights, or for another loss, rescaling or slack norm.
+    MemoryLimitError
+        When what the solver stores does not fit.
+    """
+
+    def __init__(
+        self, examples: Examples, sequences: Sequences, config: Config, transition_order: int = 1, beam: int = 0
+    ):
+        self.examples, self.config, self._beam = examples, config, beam
+        if scaled_by(config):
+            raise UsageError(f"{scaled_by(config)} does not go with a kernel in this version; leave one of them out")
+        path, K = examples.source.path, int(sequences.tags.max()) + 1
+        if max(K + examples.X.n_features, 2 * K ** (transition_order + 1)) > LARGEST_INDEX:
+            raise UsageError(
+                f"{path}: {K} tags and {examples.X.n_features} features at this order give weights above number "
+                f"{LARGEST_INDEX} of a model file; lower --t, or number features and tags without gaps"
+            )
+        self.X, self._columns = examples.X.compact()
+        self.shape = ChainShape(K, self.X.n_features, transition_order)
+        self._n_sequences = len(sequences)
+        self.solver = self._affordable(len(examples))
+        check_lattice(self.shape, sequences.indptr)
+        self._labellings = Labellings(sequences, K, self.shape.stride, transition_order)
+        self.warnings: list[str] = []
+        if config.kernel.name == "sigmoid":
+            self.warnings.append(
+                "the sigmoid kernel need not be positive semidefinite; where it is not, primal, dual and gap bound "
+                "nothing"
+            )
+        rows = KernelRows(self.X, config.kernel, config.threads)
+        if self.solver == "cutting-plane":
+            self.space = KernelChainSpace(rows, self._labellings, stored=True)
+        else:
+            self.space = KernelChainSpace(CachedRows(rows, config.cache_mb), self._labellings)
+        self._began = time.perf_counter()
+        self._start: Start | None = None
+        self._last_C = 0.0
+
+    def objective(self, cost: float | None, example_cost: float | None) -> Objective:
+        """As SequenceTrainer.objective."""
+        epsilon = 0.1 if self.config.epsilon is None else self.config.epsilon
+        return objective_of_sum(cost, example_cost, self._n_sequences, epsilon)
+
+    def fit(
+        self,
+        cost: float | None,
+        example_cost: float | None,
+        observe: Callable[[Progress, Objective], None] | None = None,
+        state: dict[str, Any] | None = None,
+    ) -> Outcome:
+        """As Trainer.fit."""
+        objective = self.objective(cost, example_cost)
+        rule = StoppingRule(objective.c * objective.epsilon, self.config.gap)
+        began = time.perf_counter()
+        train = self._fit_exactly if self.solver == "cutting-plane" else self._fit_sampled
+        outcome = train(objective, rule, observe, state)
+        outcome.seconds = time.perf_counter() - began
+        outcome.kernel_evaluations = self.space.rows.evaluations
+        return outcome
+
+    def _fit_exactly(self, objective: Objective, rule: StoppingRule, observe, state) -> Outcome:
+        solver = CuttingPlane()
+        risk = ChainRisk(self._labellings.chains, self._beam, self.config.threads)
+        start = None if state else self._scaled_start(objective.C)
+        problem = Problem(risk, self.space, objective.C, rule)
+        progress, stopped_by = self._run(solver, problem, objective, observe, start, state)
+        w = progress.solution()
+        self._start, self._last_C = Start(solver.bundle, (w,)), objective.C
+        outcome = self._outcome(w, objective, progress, solver)
+        outcome.converged = rule.met(progress.primal, progress.dual)
+        outcome.stopped_by = None if outcome.converged else stopped_by or "rounding"
+        return outcome
+
+    def _fit_sampled(self, objective: Objective, rule: StoppingRule, observe, state) -> Outcome:
+        config = self.config
+        certify = config.reduced.certify
+        certify = len(self.examples) < CERTIFIED_TOKENS if certify is None else certify
+        solver = SampledCuts(
+            ChainSampler(self._labellings, config.threads), config.reduced.sample_size, config.seed,
+            memory=self._memory() / 2, trace=certify,
+        )  # fmt: skip
+        problem = Problem(None, self.space, objective.C, rule)
+        progress, stopped_by = self._run(solver, problem, objective, observe, None, state)
+        outcome = self._outcome(progress.solution(), objective, progress, solver)
+        outcome.converged = stopped_by is None and not solver.full
+        outcome.stopped_by = None if outcome.converged else stopped_by or "limit"
+        if certify:
+            outcome.certificate = (progress.primal, self._dual(*solver.dual_point(objective.C, self.space.dim)))
+        if solver.full:
+            outcome.warnings.append("the cuts filled their memory; raise --max-memory or --sample-size")
+        return outcome
+
+    def _dual(self, offset: float, coef) -> float:
+        """A lower bound from a combination of exact cuts: the most that theta times it gives, theta in [0, 1].
+
+        C R(s) >= theta (offset - coef.s) for every s; see span_train.SpanTrainer.
+        """
+        points = np.flatnonzero(coef)
+        if offset <= 0 or not len(points):
+            return 0.0
+        element = self.space.expansion(points, coef[points])
+        squared = max(0.0, self.space.dot(element, element))
+        theta = min(1.0, offset / squared) if squared > 0 else 1.0
+        return theta * offset - 0.5 * theta * theta * squared
+
+    def _outcome(self, w, objective: Objective, progress: Progress, solver) -> Outcome:
+        model = self._support(w)
+        return Outcome(
+            model=model,
+            objective=objective,
+            progress=progress,
+            solver=self.solver,
+            converged=False,
+            stopped_by=None,
+            seconds=0.0,
+            longest_cut=solver.bundle.largest_norm,
+            norm=math.sqrt(max(0.0, self.space.dot(w, w))),
+            multipliers=objective.c * solver.bundle.beta[1:],
+        )
+
+    def _support(self, w) -> KernelChainModel:
+        """The tokens whose weights are not all 0, each once."""
+        n, stride = len(self.examples), self.shape.stride
+        coef = w.coefficients()
+        alpha = coef[: n * stride].reshape(n, stride)[:, : self.shape.n_tags]
+        used = np.flatnonzero(alpha.any(axis=1))
+        transitions = coef[n * stride :].copy()
+        return KernelChainModel(
+            self.config.kernel, self.X.take(used), alpha[used], transitions, self.shape, self._columns,
+            self.examples.X.n_features,
+        )  # fmt: skip
+
+    def _scaled_start(self, C: float) -> Start | None:
+        if self._start is None:
+            return None
+        (w,) = self._start.points
+        return self._start._replace(points=(w, self.space.blend(C / self._last_C, w, 0.0, w)))
+
+    def _affordable(self, n: int) -> str:
+        """The solver, once it is known that what it stores fits."""
+        config, path, memory = self.config, self.examples.source.path, self._memory()
+        size = 1e-6 * (n * self.shape.stride + self.shape.transitions)
+        exact = 4e-6 * n * n + 4 * _CUTS * size + 8 * _VECTORS * size
+        sampled = 8 * _VECTORS * size + min(config.cache_mb, 4e-6 * n * n)
+        name = config.solver
+        if name == "auto":
+            name = "cutting-plane" if exact <= min(BUDGET, memory) else "sampled-cuts"
+        need = exact if name == "cutting-plane" else sampled
+        if need > memory:
+            remedy = (
+                "lower -m, or use fewer tokens" if sampled > memory else "use --solver sampled-cuts or fewer tokens"
+            )
+            raise MemoryLimitError(
+                f"{path}: {name} with the {config.kernel.name} kernel on {n} tokens of {self.shape.n_tags} tags needs "
+                f"about {need:,.0f} MB and {memory:,.0f} MB are available; {remedy}"
+            )
+        return name
+
+    def _memory(self) -> float:
+        """Megabytes there are, or may be used."""
+        available = available_memory()
+        return min(self.config.max_memory or math.inf, 0.8 * available if available is not None else BUDGET)
