@@ -15,7 +15,7 @@ VECTORS_ONLY = ("subspace", "constant-cuts")
 LOSSES = {"hamming": 1, "zero-one": 0}
 ORIGINAL_LOSSES = {"hamming": 1}
 MEASURES = {"token_error": False, "sequence_error": False}
-DEFAULTS = {"task": "sequence", "loss": "hamming", "sample_size": 100}
+DEFAULTS = {"task": "sequence", "loss": "hamming"}
 
 _NOT_HERE = {
     "p", "bias", "basis_method", "preimage", "basis_size", "recompute", "shrink", "basis_file", "rescaling",
@@ -28,13 +28,14 @@ _TEXTS = {
     "loss": "hamming (1), the default: the number of wrong tags; zero-one (0): 1 for a sequence with any.",
     "solver": "auto, cutting-plane, bcfw, ssg; with --t 1 and --e 0 also gdmm, no pass of which costs the square of "
     "the tags, and soft-bcfw. -l zero-one, -o slack and -p 2 train by cutting-plane alone, which auto takes then. "
-    "With a kernel cutting-plane, while a number for every two tokens fits in 2 GB, and sampled-cuts.",
+    "With a kernel cutting-plane and sampled-cuts, which auto takes where four bytes for every pair of tokens, and the "
+    "cuts, would not fit in 4 GB.",
     "algorithm": "svm_hmm's algorithm number 0-4; all lead to the same optimum, by cutting planes.",
     "epsilon": "Stop when primal - dual <= C * epsilon (wrong tags a sequence; with -p 2 the mean of xi^2). "
     "Default 0.1.",
     "kernel": "Emissions linear (0) in the features, or functions of a kernel: polynomial (1) (s x.z + r)^d, rbf (2), "
     "sigmoid (3) tanh(s x.z + r). The model file is one of svmcut then.",
-    "sample_size": "Sequences drawn for a cut of sampled-cuts. Default 100.",
+    "sample_size": "Sequences drawn for a cut of sampled-cuts. Default 400.",
     "cache_size": "Kernel rows that sampled-cuts keeps, in MB.",
 }
 
