@@ -58,7 +58,7 @@ def slack_rescaled(chains: chain.Chains, longest: int, threads: int = 1) -> Coun
 
 
 def squared(chains: chain.Chains, longest: int, rescaling: str, threads: int = 1) -> SquaredSequences:
-    """Squared slack of the number of wrong tags, rescaling "margin" or "slack"; longest: tokens of the longest sequence."""
+    """Squared slack of the number of wrong tags, rescaling "margin" or "slack"; longest as in `slack_rescaled`."""
     root = np.sqrt(np.arange(longest + 1.0))
     prices = root if rescaling == "slack" else np.ones_like(root)
     return SquaredSequences(CountedRisk(chains, root, prices, threads))

@@ -161,12 +161,12 @@ def test_row06_largest_index_in_little_memory(program, folder):
     assert read_model("model").columns.tolist() == [0, 1, 2147483645]
     # a program's peak is at least that of whoever starts it, so something small does
     starter = (
-        "import os, sys; pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ); _, status, usage = os.wait4(pid, 0)\n"
-        "print(); print(os.waitstatus_to_exitcode(status), usage.ru_maxrss)"
+        "import os, sys; pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)\n"
+        "_, status, usage = os.wait4(pid, 0); print(); print(os.waitstatus_to_exitcode(status), usage.ru_maxrss)"
     )
     run = command(program, *words(program, "huge.dat", "out"))
-    printed = subprocess.run([sys.executable, "-SE", "-c", starter, *run], stdout=subprocess.PIPE, text=True, check=True)
-    code, peak = map(int, printed.stdout.splitlines()[-1].split())
+    printed = subprocess.check_output([sys.executable, "-SE", "-c", starter, *run], text=True)
+    code, peak = map(int, printed.splitlines()[-1].split())
     assert code == 0
     assert peak < (400 << 10) * (1024 if sys.platform == "darwin" else 1)
     if program in LEARNERS:
