@@ -33,7 +33,26 @@ struct Job {
     const double* transitions = nullptr;
     const double* transition_rates = nullptr;
     double* rates = nullptr;
+    const svmcut_chain_point* below = nullptr;
+    const svmcut_chain_point* above = nullptr;
+    const double* turned = nullptr;
 };
+
+// The labelling of a sequence where two points of the line have the same one; whether they have.
+inline bool between(const Job& job, int64_t n, int64_t begin, int64_t T) {
+    if (!job.above || !std::equal(job.below->labels + begin, job.below->labels + begin + T, job.above->labels + begin))
+        return false;
+    std::copy_n(job.above->labels + begin, T, job.labels + begin);
+    job.rates[n] = job.above->rates[n];
+    job.values[n] = std::max(0.0, job.above->values[n] + (job.t - job.above->t) * job.rates[n]);
+    return true;
+}
+
+inline double wrong_tags(const int32_t* gold, const int32_t* labels, int64_t T) {
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < T; ++i) wrong += gold[i] != labels[i];
+    return static_cast<double>(wrong);
+}
 
 SVMCUT_INLINE void score_sequence(const Job& job, int64_t begin, int64_t T, double* nodes) {
     const ChainLayout& at = job.at;
@@ -64,16 +83,19 @@ SVMCUT_INLINE void argmax_body(const Job& job, int64_t first, int64_t last, Chai
     const double* transitions = job.transitions ? job.transitions : job.w + at.emissions();
     for (int64_t n = first; n < last; ++n) {
         const int64_t begin = job.chain->sequences[n], T = job.chain->sequences[n + 1] - begin;
+        const int32_t* gold = job.chain->tags + begin;
+        if (between(job, n, begin, T)) {
+            job.losses[n] = wrong_tags(gold, job.labels + begin, T);
+            continue;
+        }
         if (static_cast<int64_t>(room.nodes.size()) < T * at.blocks * at.S) room.nodes.resize(T * at.blocks * at.S);
         score_sequence(job, begin, T, room.nodes.data());
-        const Lattice<double> lattice(at, room.nodes.data(), transitions, job.beam);
+        Lattice<double> lattice(at, room.nodes.data(), transitions, job.beam);
+        lattice.turned = job.turned;
         double value = svmcut::viterbi(lattice, T, room, job.labels + begin);
         if (job.loss == SVMCUT_CHAIN_HAMMING) {
-            const int32_t* gold = job.chain->tags + begin;
-            int64_t wrong = 0;
-            for (int64_t i = 0; i < T; ++i) wrong += gold[i] != job.labels[begin + i];
             value = std::max(0.0, value - svmcut::score_of(lattice, T, gold));
-            if (job.losses) job.losses[n] = static_cast<double>(wrong);
+            if (job.losses) job.losses[n] = wrong_tags(gold, job.labels + begin, T);
             if (job.rates) {
                 const Lattice<double> rates(at, job.node_rates + begin * at.blocks * at.S, job.transition_rates, 0);
                 job.rates[n] = svmcut::score_of(rates, T, job.labels + begin) - svmcut::score_of(rates, T, gold);
@@ -114,6 +136,17 @@ int run(const Job& job, Work work, int threads, const volatile int* cancel) {
     });
 }
 
+int for_argmax(Job& job, const double* transitions, int threads, const volatile int* cancel) {
+    std::vector<double> turned;
+    try {
+        turned = svmcut::turn(job.at, transitions);
+    } catch (...) {
+        return SVMCUT_NO_MEMORY;
+    }
+    job.turned = turned.empty() ? nullptr : turned.data();
+    return run(job, SVMCUT_PICK(argmax), threads, cancel);
+}
+
 template <class Emission, class Transition>
 int for_differences(const svmcut_chain* chain, const ChainLayout& at, const int32_t* labels, const double* weights,
                     Emission&& emission, Transition&& transition) {
@@ -144,8 +177,8 @@ int svmcut_chain_nodes(const svmcut_chain* chain, const double* w, double* nodes
 
 int svmcut_chain_argmax(const svmcut_chain* chain, const double* w, const double* nodes, int loss, int64_t beam,
                         int32_t* labels, double* values, double* losses, int threads, const volatile int* cancel) {
-    const Job job{chain, ChainLayout(chain), w, nodes, loss, beam, labels, values, losses, nullptr};
-    return run(job, SVMCUT_PICK(argmax), threads, cancel);
+    Job job{chain, ChainLayout(chain), w, nodes, loss, beam, labels, values, losses, nullptr};
+    return for_argmax(job, w + job.at.emissions(), threads, cancel);
 }
 
 int svmcut_chain_joint(const svmcut_chain* chain, const int32_t* labels, const double* weights, double* out) {
@@ -161,8 +194,9 @@ int svmcut_chain_joint(const svmcut_chain* chain, const int32_t* labels, const d
 }
 
 int svmcut_chain_line(const svmcut_chain* chain, const double* nodes, const double* transitions,
-                      const double* node_rates, const double* transition_rates, double t, int64_t beam, int32_t* labels,
-                      double* values, double* rates, int threads) {
+                      const double* node_rates, const double* transition_rates, double t, int64_t beam,
+                      const svmcut_chain_point* below, const svmcut_chain_point* above, int32_t* labels, double* values,
+                      double* losses, double* rates, int threads) {
     std::vector<double> here;
     const ChainLayout at(chain);
     const int64_t count = at.transitions(at.order + 1);
@@ -172,9 +206,9 @@ int svmcut_chain_line(const svmcut_chain* chain, const double* nodes, const doub
         return SVMCUT_NO_MEMORY;
     }
     for (int64_t k = 0; k < count; ++k) here[k] = transitions[k] + t * transition_rates[k];
-    const Job job{chain, at, nullptr, nodes, SVMCUT_CHAIN_HAMMING, beam, labels, values, nullptr, nullptr,
-                  node_rates, t, here.data(), transition_rates, rates};
-    return run(job, SVMCUT_PICK(argmax), threads, nullptr);
+    Job job{chain, at, nullptr, nodes, SVMCUT_CHAIN_HAMMING, beam, labels, values, losses, nullptr,
+                  node_rates, t, here.data(), transition_rates, rates, below, above};
+    return for_argmax(job, here.data(), threads, nullptr);
 }
 
 void svmcut_chain_rates(const svmcut_chain* chain, const int32_t* labels, const double* node_rates,

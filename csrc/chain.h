@@ -80,6 +80,16 @@ struct ChainRoom {
     std::vector<int32_t> tags;
 };
 
+/* V_1 with its rows as columns where states are single tags and transitions all that joins them; empty elsewhere. */
+template <class Real>
+inline std::vector<Real> turn(const ChainLayout& at, const Real* V) {
+    if (at.order != 1 || at.blocks > 1) return {};
+    std::vector<Real> out(at.K * at.S);
+    for (int64_t p = 0; p < at.K; ++p)
+        for (int64_t c = 0; c < at.K; ++c) out[c * at.S + p] = V[p * at.S + c];
+    return out;
+}
+
 /* One sequence's states, position after position. */
 template <class Real>
 struct Lattice {
@@ -87,6 +97,7 @@ struct Lattice {
     const Real* nodes; /* (tokens, blocks, S) */
     const Real* V[kMostOrder + 1];
     int64_t beam;
+    const Real* turned = nullptr; /* V_1 with its rows as columns, or null: the way back reads columns */
 
     Lattice(const ChainLayout& layout, const Real* nodes_, const Real* transitions, int64_t beam_)
         : at(layout), nodes(nodes_), beam(beam_) {
@@ -148,6 +159,12 @@ struct Lattice {
         return best;
     }
 
+    /* The same where V_1 is turned. */
+    SVMCUT_INLINE int32_t oldest(const Real* old, int64_t c, std::vector<Real>& room) const {
+        if (static_cast<int64_t>(room.size()) < at.S) room.resize(at.S);
+        return first_largest(old, turned + c * at.S, at.S, room.data());
+    }
+
     /* How many numbers the states of the first i positions are. */
     int64_t total(int64_t i) const {
         int64_t sum = 0;
@@ -195,7 +212,8 @@ SVMCUT_INLINE Real viterbi(const Lattice<Real>& lattice, int64_t T, ChainRoom<Re
     const Real value = lattice.unpack(T - 1, old, labels);
     for (int64_t i = T - 1; i >= m; --i) {
         const Real* before = old - lattice.size(i - 1);
-        labels[i - m] = lattice.oldest(i, before, lattice.history(i, labels), labels[i]);
+        labels[i - m] = lattice.turned ? lattice.oldest(before, labels[i], room.sorted)
+                                       : lattice.oldest(i, before, lattice.history(i, labels), labels[i]);
         old = before;
     }
     return value;

@@ -95,6 +95,35 @@ SVMCUT_INLINE void advance_columns(const Real* from, int64_t apart, int64_t K, c
     for (int k = 0; k < M; ++k) best[k].store(out + k * N);
 }
 
+/* The first of the largest a[p] + b[p] over S numbers, a multiple of 16 or 4 or 8; sums: room for S. */
+template <class Real>
+SVMCUT_INLINE int32_t first_largest(const Real* a, const Real* b, int64_t S, Real* sums) {
+    constexpr int N = 64 / sizeof(Real) < 8 ? 64 / sizeof(Real) : 8;
+    Real best = -std::numeric_limits<Real>::infinity();
+    if (S % N == 0) {
+        Lanes<Real, N> most, x, y;
+        most.fill(best);
+        for (int64_t p = 0; p < S; p += N) {
+            x.load(a + p);
+            y.load(b + p);
+            x.add(y);
+            x.store(sums + p);
+            most.raise(x);
+        }
+        Real lanes[N];
+        most.store(lanes);
+        for (int k = 0; k < N; ++k) best = lanes[k] > best ? lanes[k] : best;
+    } else {
+        for (int64_t p = 0; p < S; ++p) {
+            sums[p] = a[p] + b[p];
+            best = sums[p] > best ? sums[p] : best;
+        }
+    }
+    for (int64_t p = 0; p < S; ++p)
+        if (sums[p] == best) return static_cast<int32_t>(p);
+    return 0;
+}
+
 /* The whole rows of S columns, in groups of up to four vectors. */
 template <class Real>
 SVMCUT_INLINE void emit(const float* x, const int32_t* f, int64_t count, int64_t d, const Real* W, int64_t row,

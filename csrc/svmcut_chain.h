@@ -41,11 +41,21 @@ int svmcut_chain_nodes(const svmcut_chain* chain, const double* w, double* nodes
 int svmcut_chain_argmax(const svmcut_chain* chain, const double* w, const double* nodes, int loss, int64_t beam,
                         int32_t* labels, double* values, double* losses, int threads, const volatile int* cancel);
 
+/* What svmcut_chain_line found at t. */
+typedef struct {
+    double t;
+    const int32_t* labels;
+    const double *values, *rates;
+} svmcut_chain_point;
+
 /* As svmcut_chain_argmax with SVMCUT_CHAIN_HAMMING at the nodes and transitions of a point plus t times those of a
- * direction; rates[n] is what a larger t adds to values[n] while the labelling stays the same. */
+ * direction; rates[n] is what a larger t adds to values[n] while the labelling stays the same. below and above, of smaller
+ * and larger t, or both null: where they name one labelling it is the best between them too, values being convex in t,
+ * and is not searched. Of below the labels alone are read. */
 int svmcut_chain_line(const svmcut_chain* chain, const double* nodes, const double* transitions,
-                      const double* node_rates, const double* transition_rates, double t, int64_t beam, int32_t* labels,
-                      double* values, double* rates, int threads);
+                      const double* node_rates, const double* transition_rates, double t, int64_t beam,
+                      const svmcut_chain_point* below, const svmcut_chain_point* above, int32_t* labels, double* values,
+                      double* losses, double* rates, int threads);
 
 /* Those rates for given labels. */
 void svmcut_chain_rates(const svmcut_chain* chain, const int32_t* labels, const double* node_rates,

@@ -12,13 +12,19 @@ cdef extern from "svmcut_chain.h" nogil:
     int SVMCUT_CANCELLED
     int SVMCUT_CHAIN_DECODE
     int SVMCUT_CHAIN_HAMMING
+    ctypedef struct svmcut_chain_point:
+        double t
+        const int32_t* labels
+        const double* values
+        const double* rates
     int svmcut_chain_nodes(const svmcut_chain* chain, const double* w, double* nodes, int threads)
     int svmcut_chain_argmax(const svmcut_chain* chain, const double* w, const double* nodes, int loss, int64_t beam,
                             int32_t* labels, double* values, double* losses, int threads, const int* cancel)
     int svmcut_chain_joint(const svmcut_chain* chain, const int32_t* labels, const double* weights, double* out)
     int svmcut_chain_line(const svmcut_chain* chain, const double* nodes, const double* transitions,
                           const double* node_rates, const double* transition_rates, double t, int64_t beam,
-                          int32_t* labels, double* values, double* rates, int threads)
+                          const svmcut_chain_point* below, const svmcut_chain_point* above, int32_t* labels,
+                          double* values, double* losses, double* rates, int threads)
     void svmcut_chain_rates(const svmcut_chain* chain, const int32_t* labels, const double* node_rates,
                             const double* transition_rates, double* rates)
     int svmcut_chain_counted(const svmcut_chain* chain, const double* nodes, const double* transitions, int64_t most,
@@ -141,21 +147,40 @@ def joint(Chains chains, const int32_t[::1] labels, const double[::1] weights, d
         _check(status)
 
 
+cdef svmcut_chain_point _point(Chains chains, double t, const int32_t[::1] labels, const double[::1] values,
+                               const double[::1] rates) except *:
+    cdef int64_t n = chains.n_sequences
+    if labels.shape[0] != chains.n_tokens or values.shape[0] != n or rates.shape[0] != n:
+        raise ValueError("an array of a point has the wrong length")
+    cdef svmcut_chain_point point
+    point.t, point.labels, point.values, point.rates = t, &labels[0], &values[0], &rates[0]
+    return point
+
+
 def line(Chains chains, const double[::1] s, const double[::1] e, double t, int64_t beam, int32_t[::1] labels,
-         double[::1] values, double[::1] rates, int threads):
-    """Labels, slacks and their rates at the scores s + t e: nodes, and the transitions behind them."""
+         double[::1] values, double[::1] losses, double[::1] rates, int threads, below=None, above=None):
+    """Labels, slacks, losses and the slacks' rates at the scores s + t e: nodes, and the transitions behind them.
+
+    below: labels at a smaller t, and above: (t, labels, slacks, rates) at a larger one, spare the search between them.
+    """
     cdef int64_t nodes = chains.n_tokens * chains.node_size, n = chains.n_sequences
     cdef int64_t size = nodes + chains.dim - chains.emissions
     if s.shape[0] != size or e.shape[0] != size or labels.shape[0] != chains.n_tokens:
         raise ValueError("an array has the wrong length")
-    if values.shape[0] != n or rates.shape[0] != n or beam < 0:
+    if values.shape[0] != n or losses.shape[0] != n or rates.shape[0] != n or beam < 0:
         raise ValueError("an array has the wrong length")
     if n == 0:
         return
     cdef int status
+    cdef svmcut_chain_point first, last
+    cdef bint known = above is not None
+    if known:
+        last = _point(chains, above[0], above[1], above[2], above[3])
+        first = _point(chains, 0.0, below, above[2], above[3])  # of which the labels alone are read
     with nogil:
-        status = svmcut_chain_line(&chains.chain, &s[0], &s[0] + nodes, &e[0], &e[0] + nodes, t, beam, &labels[0],
-                                   &values[0], &rates[0], threads)
+        status = svmcut_chain_line(&chains.chain, &s[0], &s[0] + nodes, &e[0], &e[0] + nodes, t, beam,
+                                   &first if known else NULL, &last if known else NULL, &labels[0], &values[0],
+                                   &losses[0], &rates[0], threads)
     _check(status)
 
 

@@ -15,40 +15,46 @@ from svmcut._native.sparse import dot
 
 
 class LinePoint(NamedTuple):
-    """Step, phi(step), a certified lower bound of phi on the whole half line t >= 0, and R at the step.
-
-    Attributes
-    ----------
-    scores, cut : (n,) float64, Linearization
-        s + t e and the linearization there: nobody needs to form them again. None from a risk that forms none.
-    """
+    """Step, phi(step), a certified lower bound of phi on the whole half line t >= 0, and what the line knows there."""
 
     t: float
     value: float
     lower: float
     evaluations: int
-    scores: Any
-    cut: Any
+    known: Any
+
+
+class ScoreLine:
+    """A risk on the line s + t e of scores; its linearization at s may be known.
+
+    Any object with such an `at` is a line.
+    """
+
+    def __init__(self, risk, s, e, known=None):
+        self._risk, self._s, self._e, self._known = risk, s, e, known
+
+    def at(self, t: float) -> tuple[float, float, tuple]:
+        """R, its slope in t, and (scores, linearization): nobody needs to form them again."""
+        here = self._s + t * self._e if t else self._s
+        cut = (None if t else self._known) or self._risk.linearize(here)
+        return cut.value, dot(cut.coef, self._e), (here, cut)
 
 
 def line_minimum(
-    risk, s, e, ww: float, wd: float, dd: float, C: float, tol: float, max_evaluations: int = 30, known=None
-):
+    line, ww: float, wd: float, dd: float, C: float, tol: float, max_evaluations: int = 30, first: float = 1.0
+) -> LinePoint:
     """Cutting planes in one dimension: between two tangents of R the model is a parabola, minimised in closed form.
 
     Parameters
     ----------
-    risk : BoundRisk
-        One whose coefficients are no vector has ``along(s, e, t, known)``: R, its slope, the scores s + t e and the
-        linearization there, the last two None where it does without.
-    s, e : (n,) float64
-        Scores at t = 0 and their rate.
+    line : ScoreLine
+        Or another with its `at`.
     ww, wd, dd : float
         w.w, w.d, d.d
     tol : float
         Stop when phi is within tol of its minimum.
-    known : Linearization or None
-        That of R at s, where the caller has it.
+    first : float
+        The step tried first.
 
     Returns
     -------
@@ -58,25 +64,18 @@ def line_minimum(
     def quadratic(t):
         return 0.5 * (ww + 2 * t * wd + t * t * dd)
 
-    def evaluate(t):
-        if hasattr(risk, "along"):
-            return risk.along(s, e, t, None if t else known)
-        here = s + t * e if t else s
-        cut = (None if t else known) or risk.linearize(here)
-        return cut.value, dot(cut.coef, e), here, cut
-
-    value, slope, best_s, best_cut = evaluate(0.0)
+    value, slope, known = line.at(0.0)
     best_t, best = 0.0, quadratic(0.0) + C * value
     if wd + C * slope >= 0 or dd <= 0:
-        return LinePoint(best_t, best, best, 1, best_s, best_cut)
-    lo, hi, t, lower = (0.0, value, slope), None, 1.0, -math.inf
+        return LinePoint(best_t, best, best, 1, known)
+    lo, hi, t, lower = (0.0, value, slope), None, first, -math.inf
     evaluations = 1
     while evaluations < max_evaluations:
-        value, slope, here, cut = evaluate(t)
+        value, slope, here = line.at(t)
         evaluations += 1
         phi = quadratic(t) + C * value
         if phi < best:
-            best_t, best, best_s, best_cut = t, phi, here, cut
+            best_t, best, known = t, phi, here
         if wd + t * dd + C * slope < 0:
             lo = (t, value, slope)
         else:
@@ -95,4 +94,4 @@ def line_minimum(
             lower = quadratic(t) + C * max(v_lo + r_lo * (t - t_lo), v_hi + r_hi * (t - t_hi))
         if best - lower <= tol or not math.isfinite(t):
             break
-    return LinePoint(best_t, best, lower, evaluations, best_s, best_cut)
+    return LinePoint(best_t, best, lower, evaluations, known)

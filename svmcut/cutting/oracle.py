@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from svmcut.cutting.bundle import Cut
+from svmcut.risks.protocol import Linearization
 
 
 class RiskOracle:
@@ -41,8 +42,11 @@ class RiskOracle:
 
     def cut_at(self, s) -> Cut:
         """The cut at scores that are known already; one pass for the normal, over changed rows alone where it pays."""
-        value, coef, offset = self.risk.linearize(s)
-        return Cut(self.normal(coef), offset, value, coef)
+        return self.cut_of(self.risk.linearize(s))
+
+    def cut_of(self, known: Linearization) -> Cut:
+        """The cut of a linearization."""
+        return Cut(self.normal(known.coef), known.offset, known.value, known.coef)
 
     def normal(self, coef):
         """A^T coef; one pass, over changed rows alone where it pays."""

@@ -9,6 +9,7 @@ transition order 1. Other losses and slacks of chains are in svmcut.risks.chain_
 
 from __future__ import annotations
 
+from bisect import bisect
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -63,17 +64,34 @@ class SequenceSum:
         coef = Labelling(found.labels, found.weights)
         return Linearization(float(found.slacks.sum()), coef, float(found.offsets.sum()))
 
-    def along(self, s, e, t: float, known: Linearization | None = None):
-        """R and its slope in t at the scores s + t e, these scores and the linearization there; known: that one."""
-        here = s + t * e if t else s
-        cut = known or self.linearize(here)
-        return cut.value, float(cut.coef.weights @ self.rates(cut.coef.labels, e)), here, cut
+    def along(self, s, e, known: Linearization) -> SequenceLine:
+        """R on the line s + t e, t >= 0; known: its linearization at s."""
+        return SequenceLine(self, s, e, known)
 
     def rates(self, labels, e) -> NDArray:
         """(n,) score(labels_n) - score(y_n) at scores e."""
         rates = np.empty(self.chains.n_sequences)
         chain.rates(self.chains, labels, e, rates)
         return rates
+
+
+class SequenceLine:
+    """R at the scores s + t e."""
+
+    def __init__(self, risk: SequenceSum, s, e, known: Linearization):
+        self._risk, self._s, self._e, self._known = risk, s, e, known
+
+    def at(self, t: float) -> tuple[float, float, Linearization]:
+        """R, its slope in t, and the linearization."""
+        slope, cut = self._linearize(t) if t else (self._slope(self._known), self._known)
+        return cut.value, slope, cut
+
+    def _linearize(self, t: float) -> tuple[float, Linearization]:
+        cut = self._risk.linearize(self._s + t * self._e)
+        return self._slope(cut), cut
+
+    def _slope(self, cut: Linearization) -> float:
+        return float(cut.coef.weights @ self._risk.rates(cut.coef.labels, self._e))
 
 
 class ChainRisk(SequenceSum):
@@ -101,12 +119,43 @@ class ChainRisk(SequenceSum):
         chain.argmax(chains, self._w, s, chain.HAMMING, self._beam, labels, slacks, losses, self._threads)
         return Violations(labels, slacks, np.ones(chains.n_sequences), losses)
 
-    def along(self, s, e, t: float, known: Linearization | None = None):
-        """As told, but where the linearization is not known, None stands for it and for the scores s + t e."""
-        if known is not None:
-            return super().along(s, e, t, known)
-        chains = self.chains
-        labels = np.empty(chains.n_tokens, np.int32)
-        slacks, rates = np.empty(chains.n_sequences), np.empty(chains.n_sequences)
-        chain.line(chains, s, e, t, self._beam, labels, slacks, rates, self._threads)
-        return float(slacks.sum()), float(rates.sum()), None, None
+    def along(self, s, e, known: Linearization) -> ChainLine:
+        return ChainLine(self, s, e, known, self._beam, self._threads)
+
+
+class LineLabels(NamedTuple):
+    """The most violated labellings at a place of a line, their slacks (n,) and what those grow with t."""
+
+    t: float
+    labels: NDArray
+    slacks: NDArray
+    rates: NDArray
+
+
+class ChainLine(SequenceLine):
+    """Of the risk of the module's head; the scores are not formed.
+
+    The slack of a sequence is convex in t and linear for one labelling: between two places where a sequence has the
+    same most violated labelling there is no other, and none is searched. A beam, which may miss a labelling at one
+    place, is taken at its word there too.
+    """
+
+    def __init__(self, risk: ChainRisk, s, e, known: Linearization, beam: int, threads: int):
+        super().__init__(risk, s, e, known)
+        self._beam, self._threads = beam, threads
+        self._places: list[LineLabels] = []  # by t
+
+    def _linearize(self, t: float) -> tuple[float, Linearization]:
+        chains = self._risk.chains
+        k = bisect(self._places, t, key=lambda place: place.t)
+        above = self._places[k] if k < len(self._places) else None
+        below = self._places[k - 1].labels if k else self._known.coef.labels
+        labels, losses = np.empty(chains.n_tokens, np.int32), np.empty(chains.n_sequences)
+        here = LineLabels(t, labels, np.empty(chains.n_sequences), np.empty(chains.n_sequences))
+        chain.line(
+            chains, self._s, self._e, t, self._beam, labels, here.slacks, losses, here.rates, self._threads, below,
+            above,
+        )  # fmt: skip
+        self._places.insert(k, here)
+        coef = Labelling(labels, np.ones(chains.n_sequences))
+        return float(here.rates.sum()), Linearization(float(here.slacks.sum()), coef, float(losses.sum()))

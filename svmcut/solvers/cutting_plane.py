@@ -35,7 +35,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from svmcut.cutting.bundle import CutBundle
-from svmcut.cutting.line_search import line_minimum
+from svmcut.cutting.line_search import ScoreLine, line_minimum
 from svmcut.cutting.oracle import RiskOracle
 from svmcut.qp.checked import CheckedSimplexQp
 from svmcut.risks.protocol import Linearization
@@ -43,6 +43,7 @@ from svmcut.solvers.protocol import Problem, Progress, Stall, Start
 
 TINY = 1e-300
 NULL_STEPS = 8  # iterations without a smaller gap after which the query is that of the model alone, which cannot stall
+FIRST_STEP = 0.3  # of line searches where each evaluation decodes: most minima are nearer than the model's
 REFRESH = 50  # iterations for which scores and cuts are updated before they are formed afresh
 
 
@@ -91,21 +92,58 @@ def _next_mu(mu: float, t: float, promised: float) -> float:
     return 2 * mu if t < 0.1 else mu
 
 
-def _search(problem: Problem, best: Iterate, model, scores, tol: float) -> tuple[Iterate, float]:
-    """The minimum of P on the line from the best point through the model's minimiser, or the best point; the step."""
+def _direction(problem: Problem, best: Iterate, model) -> tuple[float, float]:
+    """w.d and d.d of the direction d from the best point to the model's minimiser."""
+    cross = problem.space.dot(best.w, model.w)
+    return cross - best.squared, model.squared_norm - 2 * cross + best.squared
+
+
+def _search(
+    problem: Problem, best: Iterate, model, scores, gap: float, overshoot: float
+) -> tuple[Iterate, float, Linearization]:
+    """The minimum of P on the line from the best point through the model's minimiser, or the best point; the step; the
+    query point's linearization. scores, those of the minimiser, are used up."""
+    best, t = _line_step(problem, best, model, scores, 0.1 * gap)
+    scores *= overshoot
+    scores += (1 - overshoot) * best.scores
+    return best, t, problem.risk.linearize(scores)
+
+
+def _search_along(
+    problem: Problem, best: Iterate, model, scores, gap: float, overshoot: float
+) -> tuple[Iterate, float, Linearization]:
+    """As _search, where the risk knows its values on a line: of all scores on it, those of the new best point alone are
+    formed, in place; they take more memory than all else. A closer minimum costs little here and saves cuts."""
+    wd, dd = _direction(problem, best, model)
+    scores -= best.scores
+    line = problem.risk.along(best.scores, scores, best.cut)
+    found = line_minimum(line, best.squared, wd, dd, problem.C, 0.03 * gap, first=FIRST_STEP)
+    if found.t <= 0:
+        return best, 0.0, line.at(overshoot)[2]
+    w = problem.space.blend(1 - found.t, best.w, found.t, model.w)
+    moved = _evaluate(problem, w, scores, found.known, best.age + 1)
+    if moved.primal >= best.primal:
+        return best, 0.0, line.at(overshoot)[2]
+    query = line.at(found.t + overshoot * (1 - found.t))[2]
+    scores *= found.t
+    scores += best.scores
+    return moved, found.t, query
+
+
+def _line_step(problem: Problem, best: Iterate, model, scores, tol: float) -> tuple[Iterate, float]:
     risk, space = problem.risk, problem.space
-    cross = space.dot(best.w, model.w)
-    wd, dd = cross - best.squared, model.squared_norm - 2 * cross + best.squared
+    wd, dd = _direction(problem, best, model)
     rates = scores - best.scores
     if hasattr(risk, "line_minimum"):
         t, moved_s, cut = risk.line_minimum(best.scores, rates, wd, dd, problem.C), None, None
     else:
-        found = line_minimum(risk, best.scores, rates, best.squared, wd, dd, problem.C, tol, known=best.cut)
-        t, moved_s, cut = found.t, found.scores, found.cut
+        line = ScoreLine(risk, best.scores, rates, best.cut)
+        found = line_minimum(line, best.squared, wd, dd, problem.C, tol)
+        t, (moved_s, cut) = found.t, found.known
     if t <= 0:
         return best, 0.0
     if moved_s is None:
-        rates *= t  # in place: scores of chains take more memory than all else
+        rates *= t
         rates += best.scores
         moved_s = rates
     moved = _evaluate(problem, space.blend(1 - t, best.w, t, model.w), moved_s, cut, best.age + 1)
@@ -150,7 +188,8 @@ class CuttingPlane:
         """
         space, C, stop = problem.space, problem.C, problem.stop
         started = time.perf_counter()
-        refresh = REFRESH if self.line_search and not hasattr(problem.risk, "along") else 1
+        along = hasattr(problem.risk, "along")
+        search, refresh = _search_along if along else _search, REFRESH if self.line_search and not along else 1
         oracle = RiskOracle(problem.risk, space, refresh=refresh)
         stall = Stall()
         if state is None:
@@ -201,11 +240,9 @@ class CuttingPlane:
             iteration += 1
             if self.line_search:
                 promised = (best.primal - 0.5 * model.squared_norm - C * model.slack) / max(best.primal - lower, TINY)
-                best, t = _search(problem, best, model, scores, 0.1 * (best.primal - lower))
+                best, t, query = search(problem, best, model, scores, best.primal - lower, self.overshoot)
                 mu = mu and _next_mu(mu, t, promised)
-                scores *= self.overshoot
-                scores += (1 - self.overshoot) * best.scores
-                cut = oracle.cut_at(scores)
+                cut = oracle.cut_of(query)
             else:
                 cut = oracle.cut_at(scores)
                 value = 0.5 * model.squared_norm + C * cut.risk

@@ -69,15 +69,20 @@ def test_slacks_and_their_rates_along_a_line(rng, t, e):
     space, risk = ChainSpace(sequences.X, chains), ChainRisk(chains)
     w, d = rng.normal(size=(2, shape.dim))
     s, rates = space.scores(w), space.scores(d)
-    for step in (0.0, 0.3, 2.0):
-        here = risk.linearize(space.scores(w + step * d))
-        value, slope, *_ = risk.along(s, rates, step)
-        assert value == pytest.approx(here.value)
-        a = space.adjoint(here.coef)
-        assert slope == pytest.approx(a @ d) == pytest.approx(risk.along(s, rates, step, here)[1])
-        assert here.value == pytest.approx(here.offset + a @ (w + step * d))
-        value_beyond = risk.linearize(space.scores(w + (step + 1e-6) * d)).value
-        assert value_beyond >= value + 1e-6 * slope - 1e-9
+    for scale in (1.0, 1e-3):  # of the direction: few labellings stay along the first line, most along the other
+        line = risk.along(s, scale * rates, risk.linearize(s))
+        for step in (1.0, 0.3, 0.0, 0.1, 0.7, 0.5, 2.0, 1.5):  # between places known, beyond them and at the start
+            point = w + step * scale * d
+            here = risk.linearize(space.scores(point))
+            value, slope, cut = line.at(step)
+            np.testing.assert_array_equal(cut.coef.labels, here.coef.labels)
+            assert value == cut.value == pytest.approx(here.value)
+            assert cut.offset == here.offset
+            a = space.adjoint(here.coef)
+            assert slope == pytest.approx(a @ d * scale)
+            assert here.value == pytest.approx(here.offset + a @ point)
+            value_beyond = risk.linearize(space.scores(point + 1e-6 * scale * d)).value
+            assert value_beyond >= value + 1e-6 * slope - 1e-9
 
 
 @pytest.mark.parametrize("t, e", ORDERS)

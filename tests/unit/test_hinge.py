@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from reference import hinge
 
-from svmcut.cutting.line_search import line_minimum
+from svmcut.cutting.line_search import ScoreLine, line_minimum
 from svmcut.risks.hinge import HingeRisk
 
 
@@ -51,13 +51,15 @@ def test_both_line_searches_find_the_minimum(trial, ties):
         candidates.append(-(wd - C * (y * e)[active].sum()) / dd)
     best = min(phi(t) for t in candidates if t >= 0)
     assert phi(risk.line_minimum(s, e, wd, dd, C)) == pytest.approx(best, rel=1e-9, abs=1e-9)
-    point = line_minimum(risk, s, e, 0.0, wd, dd, C, tol=1e-10 * (1 + abs(best)), max_evaluations=200)
+    tol = 1e-10 * (1 + abs(best))
+    point = line_minimum(ScoreLine(risk, s, e), 0.0, wd, dd, C, tol, max_evaluations=200)
     assert point.value == pytest.approx(best, rel=1e-8, abs=1e-8)
     assert point.lower <= best + 1e-9 * (1 + abs(best))
-    known = line_minimum(risk, s, e, 0.0, wd, dd, C, 1e-10 * (1 + abs(best)), 200, known=risk.linearize(s))
-    assert (known.t, known.value, known.evaluations) == (point.t, point.value, point.evaluations)
-    np.testing.assert_array_equal(known.scores, s + known.t * e)
-    assert known.cut.value == risk.linearize(known.scores).value
+    other = line_minimum(ScoreLine(risk, s, e, risk.linearize(s)), 0.0, wd, dd, C, tol, 200)
+    assert (other.t, other.value, other.evaluations) == (point.t, point.value, point.evaluations)
+    scores, cut = other.known
+    np.testing.assert_array_equal(scores, s + other.t * e)
+    assert cut.value == risk.linearize(scores).value
 
 
 def test_line_search_of_many_examples_is_the_same_for_any_number_of_threads(rng):
