@@ -3,9 +3,11 @@
 
     python benchmarks/many_tags.py --tags 50,200,800 --passes 20       a pass of each, mean CPU seconds
     python benchmarks/many_tags.py --tags 800 --errors --passes 40     test error after every pass, both trainers
+    python benchmarks/many_tags.py --tags 200,800 --gaps               seconds to certified gaps and to 5 % error
 
 On chains of benchmarks/generate_chains.py, one thread, CPU seconds of the passes alone. GDMM is shown with the
-transitions it holds and with those repaired to agree with the tokens, bcfw with w and with its weighted average.
+transitions it holds and with those repaired to agree with the tokens, bcfw with w and with its weighted average. With
+--gaps whole runs are timed, looks at the gap and all, and the errors are those of the models they would have returned.
 """
 
 from __future__ import annotations
@@ -19,8 +21,11 @@ from svmcut._native.chain_bcfw import Blocks
 
 from svmcut.data import Csr, Sequences
 from svmcut.models import ChainModel, ChainShape
-from svmcut.solvers.gdmm import ChainFactors
+from svmcut.solvers.bcfw import Bcfw
+from svmcut.solvers.gdmm import ChainFactors, Gdmm
+from svmcut.solvers.protocol import StoppingRule
 from svmcut.structured.chain import ChainSequences
+from svmcut.structured.protocol import StructuredProblem
 
 HEAD = "| K | Viterbi pass | GDMM pass | ratio | all pairs read | ratio |\n|---|---|---|---|---|---|"
 
@@ -82,6 +87,34 @@ def errors(n_tags: int, given) -> None:
         print(f"| bcfw | {k} | {seconds:.2f} | {error(w):.2f} | {error(mean):.2f} |", flush=True)
 
 
+GAPS = (0.3, 0.1, 0.03, 0.01)
+
+
+def gaps(n_tags: int, given) -> None:
+    """Lines of the table of certified gaps, both trainers."""
+    train, test = sequences_of(n_tags, given.sequences, 1), sequences_of(n_tags, 200, 2)
+    shape = ChainShape(n_tags, train.X.n_features)
+    problem = StructuredProblem(ChainSequences(train, shape), given.example_cost, StoppingRule(0.0, GAPS[-1]))
+    for trainer in (Gdmm(), Bcfw()):
+        reached: dict[float, float] = {}
+        seconds, learnt, found, began = 0.0, None, 100.0, time.process_time()
+        for progress in trainer.steps(problem):
+            seconds += time.process_time() - began
+            for gap in GAPS:
+                if progress.gap <= gap * progress.primal:
+                    reached.setdefault(gap, seconds)
+            if learnt is None:
+                model = ChainModel(progress.solution(), shape)
+                found = 100 * np.mean(model.tags(test.X, test.indptr) != test.tags)
+                learnt = seconds if found <= 5 else None
+            if seconds > given.limit:
+                break
+            began = time.process_time()
+        cells = [f"{reached[gap]:.1f}" if gap in reached else "-" for gap in GAPS]
+        cells.append("-" if learnt is None else f"{learnt:.1f}")
+        print(f"| {n_tags} | {trainer.name} | {' | '.join(cells)} |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tags", default="50,200,800")
@@ -89,11 +122,20 @@ def main() -> None:
     parser.add_argument("--passes", type=int, default=20)
     parser.add_argument("--example-cost", type=float, default=1.0)
     parser.add_argument("--errors", action="store_true")
+    parser.add_argument("--gaps", action="store_true")
+    parser.add_argument("--limit", type=float, default=60.0, help="CPU seconds of a run of --gaps")
     given = parser.parse_args()
-    if not given.errors:
+    if given.gaps:
+        print("| K | trainer | " + " | ".join(f"gap {gap:g}" for gap in GAPS) + " | 5 % error |\n" + "|---" * 7 + "|")
+    elif not given.errors:
         print(HEAD)
     for n_tags in map(int, given.tags.split(",")):
-        errors(n_tags, given) if given.errors else print(costs(n_tags, given), flush=True)
+        if given.gaps:
+            gaps(n_tags, given)
+        elif given.errors:
+            errors(n_tags, given)
+        else:
+            print(costs(n_tags, given), flush=True)
 
 
 if __name__ == "__main__":
