@@ -115,18 +115,18 @@ def _search_along(
     """As _search, where the risk knows its values on a line: of all scores on it, those of the new best point alone are
     formed, in place; they take more memory than all else. A closer minimum costs little here and saves cuts."""
     wd, dd = _direction(problem, best, model)
-    scores -= best.scores
-    line = problem.risk.along(best.scores, scores, best.cut)
+    rates = scores - best.scores  # a space may know the scores of an element: they are not to be changed
+    line = problem.risk.along(best.scores, rates, best.cut)
     found = line_minimum(line, best.squared, wd, dd, problem.C, 0.03 * gap, first=FIRST_STEP)
     if found.t <= 0:
         return best, 0.0, line.at(overshoot)[2]
     w = problem.space.blend(1 - found.t, best.w, found.t, model.w)
-    moved = _evaluate(problem, w, scores, found.known, best.age + 1)
+    moved = _evaluate(problem, w, rates, found.known, best.age + 1)
     if moved.primal >= best.primal:
         return best, 0.0, line.at(overshoot)[2]
     query = line.at(found.t + overshoot * (1 - found.t))[2]
-    scores *= found.t
-    scores += best.scores
+    rates *= found.t
+    rates += best.scores
     return moved, found.t, query
 
 
