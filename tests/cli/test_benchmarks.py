@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""benchmarks/linear.py runs, and its evaluator agrees with what svmcut reports."""
+"""Benchmarks run and print their tables, and the evaluator of linear.py agrees with what svmcut reports."""
 
 import json
 import subprocess
@@ -55,3 +55,38 @@ def test_budget_benchmark_prints_curves_rates_and_seeds_on_generated_rows(tmp_pa
         done = subprocess.run([*program, *extra], capture_output=True, text=True, cwd=tmp_path, timeout=100)
         assert done.returncode == 0, done.stderr
         assert len(done.stdout.splitlines()) == lines and words in done.stdout
+
+
+LABELS, TAGS = ([str(ROOT / "data" / f"{name}.{part}") for part in ("train", "test")] for name in ("labels", "tags"))
+TABLES = {
+    "sets of labels": (
+        "multilabel.py", [*LABELS, "--example-cost", "0.1", "--gap", "0.05"],
+        ("| gdmm | no |", "| gdmm | yes |", "| bcfw | yes |", "| cutting-plane | yes |", "| ssg | yes |"),
+    ),
+    "sequences": ("sequences.py", [*TAGS, "--example-cost", "0.1", "--no-peers"], ("| svmcut bcfw C=0.1 -e 0.1 |",)),
+    "gaps of sequences": (
+        "sequences.py", [*TAGS, "--objective", "--example-cost", "0.05"], ("| bcfw |", "| cutting-plane |", "| ssg |")
+    ),
+    "svm_hmm's own job": (
+        "sequences.py", [TAGS[0], "--own-job", "-e", "0.5", "--rounds", "1"],
+        ("| svm_hmm_learn -c 150 -e 0.5 |",),
+    ),
+    "passes": ("many_tags.py", ["--tags", "5,70", "--sequences", "20", "--passes", "2"], ("| 5 |", "| 70 |")),
+    "errors": (
+        "many_tags.py", ["--tags", "5", "--sequences", "20", "--passes", "4", "--errors"], ("| gdmm | 4 |", "| bcfw | 2 |")
+    ),
+    "gaps": (
+        "many_tags.py", ["--tags", "5", "--sequences", "20", "--limit", "0.5", "--gaps"], ("| 5 | gdmm |", "| 5 | bcfw |")
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_of_structured_trainers(tmp_path, name):
+    program, arguments, rows = TABLES[name]
+    run = [sys.executable, str(ROOT / "benchmarks" / program), *arguments]
+    done = subprocess.run(run, capture_output=True, text=True, cwd=tmp_path, timeout=100)
+    assert done.returncode == 0, done.stderr
+    table = [line for line in done.stdout.splitlines() if line.startswith("|")]
+    assert all(any(line.startswith(row) for line in table) for row in rows), done.stdout
+    assert len({line.count("|") for line in table}) == 1
