@@ -32,7 +32,7 @@ from svmcut.files.models import read_model, write_model
 from svmcut.files.multilabel import read_multilabel, stream_multilabel
 from svmcut.files.sequences import read_sequences, stream_sequences
 from svmcut.kernels import Kernel
-from svmcut.models import ChainModel, ChainShape, KernelModel, LinearModel, MultilabelModel
+from svmcut.models import ChainModel, ChainShape, KernelChainModel, KernelModel, LinearModel, MultilabelModel
 from svmcut.train import state_classes
 
 SECONDS, MEGABYTES = 10, 2000
@@ -82,6 +82,11 @@ def models(folder):
         KernelModel(Kernel("polynomial", degree=2), rows, rng.normal(size=3), 0.1, None, 3, 3),
         *(ChainModel(weights_of(rng, shape), shape, columns=columns and np.array(columns, np.int32))
           for shape, columns in chains),
+        *(KernelChainModel(kernel, rows, rng.normal(size=(3, 2)), transitions_of(rng, ChainShape(2, 3, order)),
+                           ChainShape(2, 3, order), columns and np.array(columns, np.int32), 3)
+          for kernel, order, columns in (
+              (Kernel("rbf", gamma=0.5), 1, None), (Kernel("polynomial", degree=2), 0, [0, 4, 9_000_000]),
+              (Kernel("rbf", gamma=2.0), 3, None))),
         MultilabelModel(rng.normal(size=(3, 3)), rng.normal(size=3), *pairs, rng.normal(size=3), names),
         MultilabelModel(rng.normal(size=(2, 3)), rng.normal(size=3), pairs[0][:0], pairs[1][:0], np.zeros(0), names,
                         np.array([0, 2_000_000_000], np.int32)),
@@ -99,6 +104,11 @@ def weights_of(rng, shape):
     return w
 
 
+def transitions_of(rng, shape):
+    """The last of the weights of a chain."""
+    return weights_of(rng, shape)[shape.dim - shape.transitions :]
+
+
 SEQUENCES = (b"# head\n1 qid:1 1:0.5 3:1\n2 qid:1 2:1 # end\n1 qid:2\n\n3 qid:9 1:1\n3 qid:9 2:-1e3\n",
              b"1 1:1\n2 2:1\n", b"1 qid:1 1:1\n" * 9)  # fmt: skip
 LABEL_SETS = (
@@ -114,6 +124,10 @@ def use_model(path):
     X = Csr.from_dense(np.eye(4, 6, dtype=np.float32))
     if isinstance(model, ChainModel):
         if model.shape.transitions + model.shape.node_size > 1_000_000:  # right, and slow
+            return
+        assert model.tags(X, np.array([0, 1, 4])).min() >= 0
+    elif isinstance(model, KernelChainModel):
+        if model.shape.transitions > 1_000_000:
             return
         assert model.tags(X, np.array([0, 1, 4])).min() >= 0
     elif isinstance(model, MultilabelModel):
