@@ -26,7 +26,14 @@ from svmcut.structured.protocol import StructuredProblem
 
 
 class _Run:
-    """What both trainers keep: weights in two arrays, the best point, the bound, and when to look next or to end."""
+    """What both trainers keep: what their passes change, the best point, the bound, and when to look next or to end.
+
+    Attributes
+    ----------
+    arrays : list of float64 arrays
+        One for features and one for pairs, and both again; 0 at first.
+    total : float
+    """
 
     def __init__(self, problem: StructuredProblem, seed: int):
         self.model, self.C, self.stop = problem.model, problem.C, problem.stop
@@ -34,40 +41,39 @@ class _Run:
         self.began, self.passes, self.looks = time.perf_counter(), 0, 0
         self.best, self.primal = np.zeros(model.dim), problem.C * len(model.gold)  # at 0 every label is wrong
         self.lower, self.stall, self.ends = 0.0, Stall(40), False
+        shapes = (model.n_rows, model.n_labels), (model.n_labels, model.n_labels)
+        self.arrays, self.total = [np.zeros(shape) for shape in 2 * shapes], 0.0
         self.blocks = None
         if model.n_labels:
             self.blocks = multilabel.Blocks(
                 model.rows, model.sets, model.n_labels, model.bias, model.pairs, problem.C, seed
             )
 
-    def zeros(self):
-        model = self.model
-        return np.zeros((model.n_rows, model.n_labels)), np.zeros((model.n_labels, model.n_labels))
+    def look(self, linear: float, w, mean) -> None:
+        """Bound and primal value of w, whose dual has this linear part, and primal value of its mean; each (W, v)."""
+        W, v = w
+        self.lower = max(self.lower, linear - 0.5 * float(np.vdot(W, W)) - 0.25 * float(np.vdot(v, v)))
+        for W, v in (w, mean):
+            value = self.model.primal(W, v if self.model.pairs else None, self.C)
+            self.looks += 1
+            if value < self.primal:
+                self.primal, self.best = value, self.model.join(W, v)
 
-    def consider(self, W, v) -> None:
-        value = self.model.primal(W, v if self.model.pairs else None, self.C)
-        self.looks += 1
-        if value < self.primal:
-            self.primal, self.best = value, self.model.join(W, v)
-
-    def state(self, arrays, **numbers) -> dict[str, Any]:
-        """What `restore` goes on from: this, the weights that the passes change, and numbers of the trainer."""
+    def state(self) -> dict[str, Any]:
         return {
-            "blocks": self.blocks and self.blocks.saved(), "arrays": [array.copy() for array in arrays],
-            "best": self.best, "stall": self.stall.state(), "own": numbers,
-            "numbers": (self.passes, self.looks, self.primal, self.lower, self.ends),
+            "blocks": self.blocks and self.blocks.saved(), "arrays": [array.copy() for array in self.arrays],
+            "best": self.best, "stall": self.stall.state(),
+            "numbers": (self.passes, self.looks, self.primal, self.lower, self.ends, self.total),
         }  # fmt: skip
 
-    def restore(self, state: dict[str, Any], arrays) -> dict[str, Any]:
-        """Puts a state back; gives the numbers of the trainer."""
+    def restore(self, state: dict[str, Any]) -> None:
         if self.blocks:
             self.blocks.restore(state["blocks"])
-        for array, saved in zip(arrays, state["arrays"], strict=True):
+        for array, saved in zip(self.arrays, state["arrays"], strict=True):
             array[:] = saved
         self.best = state["best"]
         self.stall.restore(state["stall"])
-        self.passes, self.looks, self.primal, self.lower, self.ends = state["numbers"]
-        return state["own"]
+        self.passes, self.looks, self.primal, self.lower, self.ends, self.total = state["numbers"]
 
     def judge(self) -> None:
         """Sets `ends`."""
@@ -83,27 +89,24 @@ class _Run:
         return max(self.passes + 1, int(1.2 * self.passes))
 
 
-class LabelBcfw:
-    """Block-coordinate Frank-Wolfe on label sets.
+class _Visits:
+    """A trainer of passes: `_visit` makes one and gives the linear part of the dual, `_points` gives w and its mean.
 
     Parameters
     ----------
     seed : int
         Of the order of the visits.
     """
-
-    name = "bcfw"
 
     def __init__(self, seed: int = 0):
         self.seed = seed
 
     def steps(self, problem: StructuredProblem, start=None, state: dict[str, Any] | None = None) -> Iterator[Progress]:
         """Yields after every exact look at the gap; iteration counts the passes."""
-        run, weight = _Run(problem, self.seed), 0.0
-        W, v, mean_W, mean_v = arrays = (*run.zeros(), *run.zeros())
+        run = _Run(problem, self.seed)
         if state is not None:
-            weight = run.restore(state, arrays)["weight"]
-        self.state = lambda: run.state(arrays, weight=weight)
+            run.restore(state)
+        self.state = run.state
         while True:
             if state is None:
                 run.judge()
@@ -113,52 +116,41 @@ class LabelBcfw:
                 return
             due = run.due()
             while run.passes < due:
-                linear = run.blocks.bcfw(W, v)
                 run.passes += 1
-                weight += run.passes
-                for mean, now in ((mean_W, W), (mean_v, v)):
-                    mean += run.passes / weight * (now - mean)
-            run.lower = max(run.lower, linear - 0.5 * float(np.vdot(W, W)) - 0.25 * float(np.vdot(v, v)))
-            run.consider(W, v)
-            run.consider(mean_W, mean_v)
+                linear = self._visit(run)
+            run.look(linear, *self._points(run))
 
 
-class LabelSsg:
-    """Stochastic subgradients on label sets; the gap falls like one over the passes.
+class LabelBcfw(_Visits):
+    """Block-coordinate Frank-Wolfe on label sets; a seed draws the order of the visits."""
 
-    Parameters
-    ----------
-    seed : int
-        Of the order of the visits.
-    """
+    name = "bcfw"
+
+    def _visit(self, run: _Run) -> float:
+        W, v, mean_W, mean_v = run.arrays
+        linear = run.blocks.bcfw(W, v)
+        run.total += run.passes
+        for mean, now in ((mean_W, W), (mean_v, v)):
+            mean += run.passes / run.total * (now - mean)
+        return linear
+
+    def _points(self, run: _Run):
+        return run.arrays[:2], run.arrays[2:]
+
+
+class LabelSsg(_Visits):
+    """Stochastic subgradients on label sets; the gap falls like one over the passes; a seed draws their order."""
 
     name = "ssg"
 
-    def __init__(self, seed: int = 0):
-        self.seed = seed
+    def _visit(self, run: _Run) -> float:
+        run.total += run.blocks.ssg(*run.arrays)
+        n = run.model.n_samples
+        return run.C * n / float(n * run.passes) * run.total
 
-    def steps(self, problem: StructuredProblem, start=None, state: dict[str, Any] | None = None) -> Iterator[Progress]:
-        """As LabelBcfw.steps."""
-        run, n, loss = _Run(problem, self.seed), problem.model.n_samples, 0.0
-        z, zv, weighted, weighted_v = arrays = (*run.zeros(), *run.zeros())
-        if state is not None:
-            loss = run.restore(state, arrays)["loss"]
-        self.state = lambda: run.state(arrays, loss=loss)
-        while True:
-            if state is None:
-                run.judge()
-            state = None
-            yield run.progress()
-            if run.ends:
-                return
-            due = run.due()
-            while run.passes < due:
-                loss += run.blocks.ssg(z, zv, weighted, weighted_v)
-                run.passes += 1
-            visits = float(n * run.passes)
-            W, v = run.C * n / visits * z, run.C * n / visits * zv
-            dual = run.C * n / visits * loss - 0.5 * float(np.vdot(W, W)) - 0.25 * float(np.vdot(v, v))
-            run.lower = max(run.lower, dual)
-            run.consider(W, v)
-            scale = 2 * run.C * n / (visits * (visits + 1))
-            run.consider(scale * (visits * z - weighted), scale * (visits * zv - weighted_v))
+    def _points(self, run: _Run):
+        z, zv, weighted, weighted_v = run.arrays
+        n = run.model.n_samples
+        visits = float(n * run.passes)
+        now, mean = run.C * n / visits, 2 * run.C * n / (visits * (visits + 1))
+        return (now * z, now * zv), (mean * (visits * z - weighted), mean * (visits * zv - weighted_v))
