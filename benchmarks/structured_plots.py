@@ -92,7 +92,7 @@ def labels(given) -> Task:
     exact = Problem(LabelRisk(train.gold(), model.pairs), space, given.example_cost, RULE)
 
     def error(w):
-        return tally(trainer._label_model(w), test).measures()["hamming_loss"]
+        return tally(trainer._model(w, 0), test).measures()["hamming_loss"]
 
     return Task(model, given.example_cost, error, LABEL_SOLVERS, exact, given.time_limit, given.growth)
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -117,6 +118,8 @@ class Trainer:
     MemoryLimitError
     """
 
+    _solvers = SOLVERS
+
     def __init__(self, examples: Examples, config: Config):
         self.examples, self.config = examples, config
         self.X, self._columns = examples.X.compact()
@@ -194,18 +197,18 @@ class Trainer:
         ------
         UsageError, TrainingError
         """
-        config, space = self.config, self.space
+        config = self.config
         objective = self.objective(cost, example_cost)
-        problem = Problem(objective.risk, space, objective.C, self._rule(objective))
         name = self._choose(objective.C) if config.solver == "auto" else config.solver
-        solver = make_solver(name, config.seed)
+        solver = make_solver(name, config.seed, self._solvers)
+        problem = self._problem(name, objective)
         began = time.perf_counter()
         start = None if state else self._scaled_start(objective.C)
         progress, stopped_by = self._run(solver, problem, objective, observe, start, state)
         converged = problem.stop.met(progress.primal, progress.dual)
         w = progress.solution()
-        self._start = Start(solver.bundle, (w,), getattr(solver, "fractions", None))
-        self._last_C = objective.C
+        self._start, self._last_C = self._next_start(solver, w), objective.C
+        bundle = getattr(solver, "bundle", None)
         return Outcome(
             model=self._model(w, progress.cuts),
             objective=objective,
@@ -214,10 +217,21 @@ class Trainer:
             converged=converged,
             stopped_by=None if converged else stopped_by or "rounding",
             seconds=time.perf_counter() - began,
-            longest_cut=solver.bundle.largest_norm,
-            norm=float(np.sqrt(space.dot(w, w))),
-            multipliers=objective.c * solver.bundle.beta[1:],
+            longest_cut=getattr(solver, "longest_cut", math.nan) if bundle is None else bundle.largest_norm,
+            norm=math.sqrt(max(0.0, self._squared_norm(w))),
+            multipliers=np.zeros(0) if bundle is None else objective.c * bundle.beta[1:],
         )
+
+    def _problem(self, name: str, objective: Objective):
+        """What the solver of that name takes."""
+        return Problem(objective.risk, self.space, objective.C, self._rule(objective))
+
+    def _next_start(self, solver, w) -> Start | None:
+        """What the next C starts from."""
+        return Start(solver.bundle, (w,), getattr(solver, "fractions", None))
+
+    def _squared_norm(self, w) -> float:
+        return self.space.dot(w, w)
 
     def _choose(self, C: float) -> str:
         """The solver of ``auto``: cutting planes, but for the plain hinge the fastest certified trainer."""

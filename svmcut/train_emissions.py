@@ -26,8 +26,7 @@ from svmcut.models import ChainShape, KernelChainModel, check_lattice
 from svmcut.outcomes import objective_of_sum
 from svmcut.risks.chain import ChainRisk
 from svmcut.risks.chain_sampling import ChainSampler
-from svmcut.solvers.cutting_plane import CuttingPlane
-from svmcut.solvers.protocol import Problem, Progress, Start, StoppingRule
+from svmcut.solvers.protocol import Problem, Progress, Start
 from svmcut.solvers.sampled_cuts import SampledCuts
 from svmcut.spaces.kernel_chain import CachedRows, KernelChainSpace
 from svmcut.train import Config, Objective, Outcome, Trainer
@@ -110,29 +109,23 @@ class EmissionTrainer(Trainer):
         state: dict[str, Any] | None = None,
     ) -> Outcome:
         """As Trainer.fit."""
-        objective = self.objective(cost, example_cost)
-        rule = StoppingRule(objective.c * objective.epsilon, self.config.gap)
         began = time.perf_counter()
-        train = self._fit_exactly if self.solver == "cutting-plane" else self._fit_sampled
-        outcome = train(objective, rule, observe, state)
+        if self.solver == "cutting-plane":
+            outcome = super().fit(cost, example_cost, observe, state)
+        else:
+            outcome = self._fit_sampled(self.objective(cost, example_cost), observe, state)
         outcome.seconds = time.perf_counter() - began
         outcome.kernel_evaluations = self.space.rows.evaluations
         return outcome
 
-    def _fit_exactly(self, objective: Objective, rule: StoppingRule, observe, state) -> Outcome:
-        solver = CuttingPlane()
-        risk = ChainRisk(self._labellings.chains, self._beam, self.config.threads)
-        start = None if state else self._scaled_start(objective.C)
-        problem = Problem(risk, self.space, objective.C, rule)
-        progress, stopped_by = self._run(solver, problem, objective, observe, start, state)
-        w = progress.solution()
-        self._start, self._last_C = Start(solver.bundle, (w,)), objective.C
-        outcome = self._outcome(w, objective, progress, solver)
-        outcome.converged = rule.met(progress.primal, progress.dual)
-        outcome.stopped_by = None if outcome.converged else stopped_by or "rounding"
-        return outcome
+    def _choose(self, C: float) -> str:
+        return self.solver
 
-    def _fit_sampled(self, objective: Objective, rule: StoppingRule, observe, state) -> Outcome:
+    def _problem(self, name: str, objective: Objective) -> Problem:
+        risk = ChainRisk(self._labellings.chains, self._beam, self.config.threads)
+        return Problem(risk, self.space, objective.C, self._rule(objective))
+
+    def _fit_sampled(self, objective: Objective, observe, state) -> Outcome:
         config = self.config
         certify = config.reduced.certify
         certify = len(self.examples) < CERTIFIED_TOKENS if certify is None else certify
@@ -140,11 +133,21 @@ class EmissionTrainer(Trainer):
             ChainSampler(self._labellings, config.threads), config.reduced.sample_size, config.seed,
             memory=self._memory() / 2, trace=certify,
         )  # fmt: skip
-        problem = Problem(None, self.space, objective.C, rule)
+        problem = Problem(None, self.space, objective.C, self._rule(objective))
         progress, stopped_by = self._run(solver, problem, objective, observe, None, state)
-        outcome = self._outcome(progress.solution(), objective, progress, solver)
-        outcome.converged = stopped_by is None and not solver.full
-        outcome.stopped_by = None if outcome.converged else stopped_by or "limit"
+        w, converged = progress.solution(), stopped_by is None and not solver.full
+        outcome = Outcome(
+            model=self._model(w, progress.cuts),
+            objective=objective,
+            progress=progress,
+            solver=self.solver,
+            converged=converged,
+            stopped_by=None if converged else stopped_by or "limit",
+            seconds=0.0,
+            longest_cut=solver.bundle.largest_norm,
+            norm=math.sqrt(max(0.0, self._squared_norm(w))),
+            multipliers=objective.c * solver.bundle.beta[1:],
+        )
         if certify:
             outcome.certificate = (progress.primal, self._dual(*solver.dual_point(objective.C, self.space.dim)))
         if solver.full:
@@ -164,22 +167,7 @@ class EmissionTrainer(Trainer):
         theta = min(1.0, offset / squared) if squared > 0 else 1.0
         return theta * offset - 0.5 * theta * theta * squared
 
-    def _outcome(self, w, objective: Objective, progress: Progress, solver) -> Outcome:
-        model = self._support(w)
-        return Outcome(
-            model=model,
-            objective=objective,
-            progress=progress,
-            solver=self.solver,
-            converged=False,
-            stopped_by=None,
-            seconds=0.0,
-            longest_cut=solver.bundle.largest_norm,
-            norm=math.sqrt(max(0.0, self.space.dot(w, w))),
-            multipliers=objective.c * solver.bundle.beta[1:],
-        )
-
-    def _support(self, w) -> KernelChainModel:
+    def _model(self, w, cuts: int) -> KernelChainModel:
         """The tokens whose weights are not all 0, each once."""
         n, stride = len(self.examples), self.shape.stride
         coef = w.coefficients()
@@ -190,12 +178,6 @@ class EmissionTrainer(Trainer):
             self.config.kernel, self.X.take(used), alpha[used], transitions, self.shape, self._columns,
             self.examples.X.n_features,
         )  # fmt: skip
-
-    def _scaled_start(self, C: float) -> Start | None:
-        if self._start is None:
-            return None
-        (w,) = self._start.points
-        return self._start._replace(points=(w, self.space.blend(C / self._last_C, w, 0.0, w)))
 
     def _affordable(self, n: int) -> str:
         """The solver, once it is known that what it stores fits."""

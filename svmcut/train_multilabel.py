@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -14,14 +12,12 @@ from svmcut.data import MultilabelExamples
 from svmcut.errors import MemoryLimitError
 from svmcut.machine import available_memory
 from svmcut.models import MultilabelModel
-from svmcut.outcomes import objective_of_sum
 from svmcut.risks.multilabel import LabelRisk
 from svmcut.solvers.auto import choose_labels
-from svmcut.solvers.protocol import Problem, Progress, StoppingRule
 from svmcut.spaces.multilabel import LabelSpace
 from svmcut.structured.multilabel import LabelSets
-from svmcut.structured.protocol import StructuredProblem
-from svmcut.train import Config, Objective, Outcome, Trainer, make_solver
+from svmcut.train import Config
+from svmcut.train_structured import StructuredTrainer
 
 SOLVERS = {
     "gdmm": ("svmcut.solvers.gdmm", "Gdmm"),
@@ -32,7 +28,7 @@ SOLVERS = {
 }
 
 
-class MultilabelTrainer(Trainer):
+class MultilabelTrainer(StructuredTrainer):
     """Trains weights of labels and of their pairs on one set of examples, for one C after the other.
 
     Parameters
@@ -48,6 +44,8 @@ class MultilabelTrainer(Trainer):
     MemoryLimitError
     """
 
+    _solvers = SOLVERS
+
     def __init__(self, examples: MultilabelExamples, config: Config, pairs: bool = True):
         self.examples, self.config = examples, config
         X, self._columns = examples.X.compact()
@@ -57,54 +55,18 @@ class MultilabelTrainer(Trainer):
         if not len(examples.names):
             self.warnings.append(f"no example of {examples.source.path} has a label; the model will predict none")
         self._began = time.perf_counter()
+        self._start = None
 
-    def objective(self, cost: float | None, example_cost: float | None) -> Objective:
-        """C per example of -c, (c/n) times the sum of wrong labels, or of --example-cost; exactly one is given.
+    def _choose(self, C: float) -> str:
+        return choose_labels(self.model.n_labels, self.model.pairs)
 
-        Raises
-        ------
-        UsageError
-            For both or none.
-        """
-        return objective_of_sum(cost, example_cost, self.model.n_samples, self.config.epsilon)
+    def _cuts(self):
+        model, threads = self.model, self.config.threads
+        n_pairs = model.dim - model.n_rows * model.n_labels
+        space = LabelSpace(model.examples.X, model.n_labels, n_pairs, model.bias, threads)
+        return LabelRisk(self.examples.gold(), model.pairs, threads), space
 
-    def fit(
-        self,
-        cost: float | None,
-        example_cost: float | None,
-        observe: Callable[[Progress, Objective], None] | None = None,
-        state: dict[str, Any] | None = None,
-    ) -> Outcome:
-        """As Trainer.fit."""
-        config, model = self.config, self.model
-        objective = self.objective(cost, example_cost)
-        rule = StoppingRule(objective.c * objective.epsilon, config.gap)
-        name = choose_labels(model.n_labels, model.pairs) if config.solver == "auto" else config.solver
-        solver = make_solver(name, config.seed, SOLVERS)
-        began = time.perf_counter()
-        problem = StructuredProblem(model, objective.C, rule)
-        if name == "cutting-plane":
-            n_pairs = model.dim - model.n_rows * model.n_labels
-            risk = LabelRisk(self.examples.gold(), model.pairs, config.threads)
-            space = LabelSpace(model.examples.X, model.n_labels, n_pairs, model.bias, config.threads)
-            problem = Problem(risk, space, objective.C, rule)
-        progress, stopped_by = self._run(solver, problem, objective, observe, None, state)
-        converged = rule.met(progress.primal, progress.dual)
-        w = progress.solution()
-        return Outcome(
-            model=self._label_model(w),
-            objective=objective,
-            progress=progress,
-            solver=name,
-            converged=converged,
-            stopped_by=None if converged else stopped_by or "rounding",
-            seconds=time.perf_counter() - began,
-            longest_cut=float("nan"),
-            norm=float(np.sqrt(w @ w)),
-            multipliers=np.zeros(0),
-        )
-
-    def _label_model(self, w) -> MultilabelModel:
+    def _model(self, w, cuts: int) -> MultilabelModel:
         W, v = self.model.split(w)
         constant = np.zeros(self.model.n_labels)
         if self.model.bias:

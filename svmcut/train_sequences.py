@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -14,15 +12,14 @@ from svmcut.checks import check_counting, check_memory
 from svmcut.data import Examples, Sequences
 from svmcut.errors import UsageError
 from svmcut.models import ChainModel, ChainShape
-from svmcut.outcomes import objective_of_sum
 from svmcut.risks.chain import ChainRisk, SequenceSum
 from svmcut.risks.chain_scaled import SquaredSequences, slack_rescaled, squared, zero_one
 from svmcut.solvers.auto import choose_chain
-from svmcut.solvers.protocol import Problem, Progress, Start, StoppingRule
+from svmcut.solvers.protocol import Start
 from svmcut.spaces.chain import ChainSpace
 from svmcut.structured.chain import ChainSequences
-from svmcut.structured.protocol import StructuredProblem
-from svmcut.train import Config, Objective, Outcome, Trainer, make_solver
+from svmcut.train import Config
+from svmcut.train_structured import StructuredTrainer
 
 LARGEST_INDEX = 2**31 - 2
 
@@ -69,7 +66,7 @@ def check_scaled(options, beam: int) -> None:
         )
 
 
-class SequenceTrainer(Trainer):
+class SequenceTrainer(StructuredTrainer):
     """Trains a chain on one set of sequences, for one C after the other.
 
     Parameters
@@ -111,61 +108,25 @@ class SequenceTrainer(Trainer):
         self._start: Start | None = None
         self._last_C = 0.0
 
-    def objective(self, cost: float | None, example_cost: float | None) -> Objective:
-        """C per sequence of svm_hmm's -c or of --example-cost; exactly one is given.
+    def _choose(self, C: float) -> str:
+        shape = self.model.shape
+        if scaled_by(self.config):
+            return "cutting-plane"
+        return choose_chain(shape.n_tags, (shape.transition_order, shape.emission_order) == (1, 0))
 
-        Raises
-        ------
-        UsageError
-            For both or none.
-        """
-        return objective_of_sum(cost, example_cost, self.model.n_samples, self.config.epsilon)
-
-    def fit(
-        self,
-        cost: float | None,
-        example_cost: float | None,
-        observe: Callable[[Progress, Objective], None] | None = None,
-        state: dict[str, Any] | None = None,
-    ) -> Outcome:
-        """As Trainer.fit."""
+    def _cuts(self):
         config, model = self.config, self.model
-        objective = self.objective(cost, example_cost)
-        rule = StoppingRule(objective.c * objective.epsilon, config.gap)
-        name = config.solver
-        if name == "auto" and scaled_by(config):
-            name = "cutting-plane"
-        elif name == "auto":
-            orders = (model.shape.transition_order, model.shape.emission_order)
-            name = choose_chain(model.shape.n_tags, orders == (1, 0))
-        solver = make_solver(name, config.seed)
-        problem = StructuredProblem(model, objective.C, rule)
-        if name == "cutting-plane":
-            check_memory(self.examples.source.path, model.chains.n_tokens * model.shape.node_size, config.max_memory)
-            space = ChainSpace(model.sequences.X, model.chains, config.threads)
-            problem = Problem(self._risk(), space, objective.C, rule)
-        began = time.perf_counter()
-        start = None if state else self._scaled_start(objective.C)
-        progress, stopped_by = self._run(solver, problem, objective, observe, start, state)
-        converged = rule.met(progress.primal, progress.dual)
-        w = progress.solution()
-        bundle = getattr(solver, "bundle", None)
-        if name == "cutting-plane":
-            self._start = Start(bundle, (w,))
-        self._last_C = objective.C
-        loss = 0 if config.loss == "zero-one" else 1
-        return Outcome(
-            model=ChainModel(w, model.shape, config.kernel, self._columns, self.examples.X.n_features, loss),
-            objective=objective,
-            progress=progress,
-            solver=name,
-            converged=converged,
-            stopped_by=None if converged else stopped_by or "rounding",
-            seconds=time.perf_counter() - began,
-            longest_cut=solver.longest_cut if bundle is None else bundle.largest_norm,
-            norm=float(np.sqrt(w @ w)),
-            multipliers=np.zeros(0) if bundle is None else objective.c * bundle.beta[1:],
-        )
+        scores = model.chains.n_tokens * model.shape.node_size
+        check_memory(self.examples.source.path, scores, config.max_memory)
+        return self._risk(), ChainSpace(model.sequences.X, model.chains, config.threads)
+
+    def _model(self, w, cuts: int) -> ChainModel:
+        loss = 0 if self.config.loss == "zero-one" else 1
+        return ChainModel(w, self.model.shape, self.config.kernel, self._columns, self.examples.X.n_features, loss)
+
+    def _next_start(self, solver, w) -> Start | None:
+        """The cuts and the solution of cutting planes; the others start afresh."""
+        return Start(solver.bundle, (w,)) if solver.name == "cutting-plane" else None
 
     def _risk(self) -> SequenceSum:
         config, chains, threads = self.config, self.model.chains, self.config.threads
@@ -190,7 +151,6 @@ class SequenceTrainer(Trainer):
         check_counting(self.examples.source.path, counts * states, lengths, option, config.max_memory)
 
     def _scaled_start(self, C: float) -> Start | None:
-        """The cuts of the last C, where cutting planes made some, and its solution with its multiple."""
         if self._start is None:
             return None
         (w,) = self._start.points

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What trainers of chains and of label sets share: the unit of C, and solvers of a StructuredProblem."""
+
+from __future__ import annotations
+
+from svmcut.outcomes import objective_of_sum
+from svmcut.solvers.protocol import Problem, Start
+from svmcut.structured.protocol import StructuredModel, StructuredProblem
+from svmcut.train import Objective, Trainer
+
+
+class StructuredTrainer(Trainer):
+    """Trains on one set of samples, sequences or label sets, for one C after the other.
+
+    Attributes
+    ----------
+    model : StructuredModel
+        A subclass makes it, and `_cuts`, the risk and space of cutting planes.
+    """
+
+    model: StructuredModel
+
+    def objective(self, cost: float | None, example_cost: float | None) -> Objective:
+        """C per sample of -c, (c/n) times the sum of the losses, or of --example-cost; exactly one is given.
+
+        Raises
+        ------
+        UsageError
+            For both or none.
+        """
+        return objective_of_sum(cost, example_cost, self.model.n_samples, self.config.epsilon)
+
+    def _problem(self, name: str, objective: Objective) -> Problem | StructuredProblem:
+        rule = self._rule(objective)
+        if name == "cutting-plane":
+            return Problem(*self._cuts(), objective.C, rule)
+        return StructuredProblem(self.model, objective.C, rule)
+
+    def _next_start(self, solver, w) -> Start | None:
+        """None: every C starts afresh, unless a subclass says otherwise."""
+        return None
+
+    def _squared_norm(self, w) -> float:
+        return float(w @ w)
