@@ -59,14 +59,14 @@ def read_examples(path: str, *, threads: int = 1, max_memory: float | None = Non
     -----
     Time O(bytes). Memory: the arrays and one block of text a thread, or the longest line.
     """
-    block_bytes = BLOCK_BYTES if threads <= 1 else THREAD_BLOCK_BYTES * threads
+    block_bytes = _block_bytes(threads)
     with _opened(path) as text:
         scanner = Scanner(path, threads=threads)
 
         def check(position: int, bytes_left: int) -> None:
             _check_memory(scanner, position, bytes_left, max_memory)
 
-        try:
+        with _memory_for(scanner, block_bytes):
             if threads > 1 and text.state is not None and text.state[0] >= CREW_BYTES:
                 from svmcut.files.crew import read_together
 
@@ -75,8 +75,6 @@ def read_examples(path: str, *, threads: int = 1, max_memory: float | None = Non
                 for _ in _feed(scanner, text, block_bytes):
                     check(text.position, text.bytes_left())
             examples = _take(scanner)
-        except MemoryError:
-            raise _too_little(f"{path}: reading it", max(scanner.nbytes, block_bytes)) from None
         if not len(examples):
             raise DataError(path, "no examples")
         return examples
@@ -106,16 +104,19 @@ def stream_examples(path: str, *, threads: int = 1, block_bytes: int = 1 << 20) 
     with _opened(path) as text:
         scanner = Scanner(path, threads=threads)
         found = False
-        try:
+        with _memory_for(scanner, block_bytes):
             for _ in _feed(scanner, text, block_bytes):
                 examples = _take(scanner)
                 if len(examples):
                     found = True
                     yield examples
-        except MemoryError:
-            raise _too_little(f"{path}: reading it", max(scanner.nbytes, block_bytes)) from None
         if not found:
             raise DataError(path, "no examples")
+
+
+def _block_bytes(threads: int) -> int:
+    """Text in flight where all of a file is read."""
+    return BLOCK_BYTES if threads <= 1 else THREAD_BLOCK_BYTES * threads
 
 
 def _take(scanner: Scanner) -> Examples:
@@ -161,10 +162,17 @@ def _check_memory(scanner: Scanner, position: int, bytes_left: int, max_memory: 
         )
 
 
-def _too_little(what: str, need: int) -> MemoryLimitError:
-    available = available_memory()
-    there_is = f" ({available:.1f} MB)" if available is not None and available * MEGABYTE < need else ""
-    return MemoryLimitError(f"{what} takes {_megabytes(need)} MB or more, and there is less{there_is}")
+@contextmanager
+def _memory_for(scanner: Scanner, block_bytes: int) -> Iterator[None]:
+    """A MemoryError of reading becomes a MemoryLimitError with what it takes."""
+    try:
+        yield
+    except MemoryError:
+        need, available = max(scanner.nbytes, block_bytes), available_memory()
+        there_is = f" ({available:.1f} MB)" if available is not None and available * MEGABYTE < need else ""
+        raise MemoryLimitError(
+            f"{scanner.path}: reading it takes {_megabytes(need)} MB or more, and there is less{there_is}"
+        ) from None
 
 
 def _megabytes(size: float) -> str:

@@ -15,15 +15,7 @@ import numpy as np
 from svmcut._native.scan import Scanner
 from svmcut.data import Csr, MultilabelExamples, Source
 from svmcut.errors import DataError
-from svmcut.files.examples import (
-    BLOCK_BYTES,
-    THREAD_BLOCK_BYTES,
-    _check_memory,
-    _feed,
-    _opened,
-    _Text,
-    _too_little,
-)
+from svmcut.files.examples import _block_bytes, _check_memory, _feed, _memory_for, _opened, _Text
 
 _HEADER = re.compile(rb"\xef?\xbb?\xbf?[ \t]*(\d{1,18})[ \t]+(\d{1,18})[ \t]+(\d{1,18})[ \t]*\r?(?:\n|$)")
 
@@ -53,16 +45,14 @@ def read_multilabel(path: str, *, threads: int = 1, max_memory: float | None = N
     MemoryLimitError
         The arrays take more than max_memory, or more than the system gives.
     """
-    block_bytes = BLOCK_BYTES if threads <= 1 else THREAD_BLOCK_BYTES * threads
+    block_bytes = _block_bytes(threads)
     with _opened(path) as text:
         start = _Start(text)
         scanner = Scanner(path, threads=threads, multilabel=True, zero_based=start.header is not None)
-        try:
+        with _memory_for(scanner, block_bytes):
             for _ in _feed(scanner, start, block_bytes):
                 _check_memory(scanner, text.position, text.bytes_left(), max_memory)
             examples = _take(scanner, start.header)
-        except MemoryError:
-            raise _too_little(f"{path}: reading it", max(scanner.nbytes, block_bytes)) from None
     _check_count(path, len(examples), start.header)
     return examples
 
@@ -92,14 +82,12 @@ def stream_multilabel(path: str, *, threads: int = 1, block_bytes: int = 1 << 20
     with _opened(path) as text:
         start, count = _Start(text), 0
         scanner = Scanner(path, threads=threads, multilabel=True, zero_based=start.header is not None)
-        try:
+        with _memory_for(scanner, block_bytes):
             for _ in _feed(scanner, start, block_bytes):
                 examples = _take(scanner, start.header)
                 if len(examples):
                     count += len(examples)
                     yield examples
-        except MemoryError:
-            raise _too_little(f"{path}: reading it", max(scanner.nbytes, block_bytes)) from None
         _check_count(path, count, start.header)
 
 
