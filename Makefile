@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 PYTEST_ARGS ?= -n 2
 PIP = $(VENV)/bin/python -m pip --disable-pip-version-check --quiet install
-SOURCES = $(wildcard csrc/*.cc csrc/*.h svmcut/_native/*.pyx) pyproject.toml setup.py
+SOURCES = $(wildcard csrc/*.cc csrc/*.h svmcut/_native/*.pyx svmcut/_native/*.pxd) pyproject.toml setup.py
 # the requirements of one extra, so that adding an extra does not compile the package again
 EXTRA = $(VENV)/bin/python -c 'import sys, tomllib; t = tomllib.load(open("pyproject.toml", "rb")); \
 	print("\n".join(t["project"]["optional-dependencies"][sys.argv[1]]))'

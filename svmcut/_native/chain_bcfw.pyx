@@ -2,17 +2,16 @@
 # distutils: sources = csrc/chain_bcfw.cc csrc/chain_bcfw_state.cc
 """Thin wrapper of csrc/chain_bcfw.cc and csrc/chain_bcfw_state.cc."""
 
-import numpy as np
-
 from libc.stdint cimport int64_t, uint64_t
 
 from svmcut._native.chain cimport Chains, svmcut_chain
+from svmcut._native.saved cimport Saved
 
 
 cdef extern from "svmcut_chain.h" nogil:
+    int SVMCUT_OK
     int SVMCUT_NO_MEMORY
     int SVMCUT_CANCELLED
-    int SVMCUT_BAD_INPUT
     ctypedef struct svmcut_bcfw:
         pass
     ctypedef struct svmcut_bcfw_state:
@@ -29,7 +28,7 @@ cdef extern from "svmcut_chain.h" nogil:
     int svmcut_bcfw_load(svmcut_bcfw* run, const int64_t* integers, const double* reals, const int64_t* counts)
 
 
-cdef class Blocks:
+cdef class Blocks(Saved):
     """A run of block-coordinate ascent and its labellings.
 
     Attributes
@@ -46,7 +45,7 @@ cdef class Blocks:
     def __init__(self, Chains chains, double C, uint64_t seed):
         if chains.n_sequences < 1:
             raise ValueError("no sequences")
-        self.chains = chains
+        self.chains, self.samples = chains, "sequences"
         self.run = svmcut_bcfw_new(&chains.chain, C, seed)
         if self.run == NULL:
             raise MemoryError
@@ -82,30 +81,11 @@ cdef class Blocks:
             with nogil:
                 svmcut_bcfw_weights(self.run, afresh, &out[0])
 
-    def saved(self):
-        """Integers and reals that a run of the same arguments goes on from."""
-        cdef int64_t counts[2]
-        svmcut_bcfw_save(self.run, NULL, NULL, counts)
-        integers, reals = np.empty(counts[0], np.int64), np.empty(counts[1])
-        cdef int64_t[::1] i = integers
-        cdef double[::1] r = reals
-        svmcut_bcfw_save(self.run, &i[0], &r[0], counts)
-        return {"integers": integers, "reals": reals}
+    cdef void _save(self, int64_t* integers, double* reals, int64_t* counts) noexcept:
+        svmcut_bcfw_save(self.run, integers, reals, counts)
 
-    def restore(self, saved):
-        """Goes on from what another run saved; to be called before anything else.
-
-        Raises
-        ------
-        ValueError
-            When it does not fit.
-        """
-        cdef const int64_t[::1] i = saved["integers"]
-        cdef const double[::1] r = saved["reals"]
-        cdef int64_t[2] counts = [i.shape[0], r.shape[0]]
-        cdef int status = svmcut_bcfw_load(self.run, &i[0] if counts[0] else NULL, &r[0] if counts[1] else NULL, counts)
-        if status == SVMCUT_BAD_INPUT:
-            raise ValueError("the state is not one of these sequences")
-        if status == SVMCUT_NO_MEMORY:
-            raise MemoryError
-        svmcut_bcfw_visit(self.run, 0, &self.state, NULL)
+    cdef int _load(self, const int64_t* integers, const double* reals, const int64_t* counts) noexcept:
+        cdef int status = svmcut_bcfw_load(self.run, integers, reals, counts)
+        if status == SVMCUT_OK:
+            svmcut_bcfw_visit(self.run, 0, &self.state, NULL)
+        return status

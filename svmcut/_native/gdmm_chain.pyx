@@ -7,11 +7,11 @@ import numpy as np
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from svmcut._native.chain cimport Chains, svmcut_chain
+from svmcut._native.saved cimport Saved
 
 
 cdef extern from "gdmm_chain.h" nogil:
     int SVMCUT_NO_MEMORY
-    int SVMCUT_BAD_INPUT
     ctypedef struct svmcut_gdmm_chain:
         pass
     svmcut_gdmm_chain* svmcut_gdmm_chain_new(const svmcut_chain* chain, double C, double rho, int parts, int brute,
@@ -28,7 +28,7 @@ cdef extern from "gdmm_chain.h" nogil:
                                const int64_t* counts)
 
 
-cdef class Gdmm:
+cdef class Gdmm(Saved):
     """State of one run; w (dim,) float64, in the layout of the chains, is the caller's and starts at 0."""
 
     cdef svmcut_gdmm_chain* state
@@ -41,7 +41,7 @@ cdef class Gdmm:
             raise ValueError("w must have the length of the layout, parts be at least 1")
         if chains.chain.transition_order != 1 or chains.chain.emission_order != 0:
             raise ValueError("factors are those of transition order 1 and emission order 0")
-        self.chains, self.w = chains, w
+        self.chains, self.w, self.samples = chains, w, "sequences"
         self.state = svmcut_gdmm_chain_new(&chains.chain, C, rho, parts, brute, soft, seed)
         if self.state == NULL:
             raise MemoryError
@@ -69,33 +69,11 @@ cdef class Gdmm:
             raise MemoryError
         return out, linear, residual, int(in_use)
 
-    def saved(self):
-        """Integers and reals that a run of the same arguments goes on from, with w."""
-        cdef int64_t counts[2]
-        svmcut_gdmm_chain_save(self.state, NULL, NULL, counts)
-        integers, reals = np.empty(counts[0], np.int64), np.empty(counts[1])
-        cdef int64_t[::1] i = integers
-        cdef double[::1] r = reals
-        svmcut_gdmm_chain_save(self.state, &i[0], &r[0], counts)
-        return {"integers": integers, "reals": reals}
+    cdef void _save(self, int64_t* integers, double* reals, int64_t* counts) noexcept:
+        svmcut_gdmm_chain_save(self.state, integers, reals, counts)
 
-    def restore(self, saved):
-        """Goes on from what another run saved; to be called before anything else, with its w in place.
-
-        Raises
-        ------
-        ValueError
-            When it does not fit.
-        """
-        cdef const int64_t[::1] i = saved["integers"]
-        cdef const double[::1] r = saved["reals"]
-        cdef int64_t[2] counts = [i.shape[0], r.shape[0]]
-        cdef int status = svmcut_gdmm_chain_load(
-            self.state, &self.w[0], &i[0] if counts[0] else NULL, &r[0] if counts[1] else NULL, counts)
-        if status == SVMCUT_BAD_INPUT:
-            raise ValueError("the state is not one of these sequences")
-        if status == SVMCUT_NO_MEMORY:
-            raise MemoryError
+    cdef int _load(self, const int64_t* integers, const double* reals, const int64_t* counts) noexcept:
+        return svmcut_gdmm_chain_load(self.state, &self.w[0], integers, reals, counts)
 
 
 def pair_max(const double[:, ::1] V, const double[::1] a, const double[::1] b, double rho, gold, bint brute):

@@ -6,13 +6,13 @@ import numpy as np
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
 
+from svmcut._native.saved cimport Saved
 from svmcut._native.sparse cimport Rows, svmcut_csr
 
 
 cdef extern from "multilabel.h" nogil:
     int SVMCUT_OK
     int SVMCUT_NO_MEMORY
-    int SVMCUT_BAD_INPUT
     ctypedef struct svmcut_label_weights:
         const double* W
         const double* v
@@ -95,8 +95,6 @@ cdef class Sets:
 def _check(int status):
     if status == SVMCUT_NO_MEMORY:
         raise MemoryError
-    if status == SVMCUT_BAD_INPUT:
-        raise ValueError("the state is not one of these examples")
 
 
 def scores(Rows X, Weights model, int threads):
@@ -182,7 +180,7 @@ def decode(const double[:, ::1] s, Weights model, str method, int threads):
     return out, half
 
 
-cdef class Blocks:
+cdef class Blocks(Saved):
     """Examples visited one at a time; see csrc/label_blocks.cc. W (d + (bias != 0), K) and v (K, K) start at 0."""
 
     cdef svmcut_label_blocks* state
@@ -194,6 +192,7 @@ cdef class Blocks:
         if gold.indptr.shape[0] != X.csr.n_rows + 1 or K < 1:
             raise ValueError("gold must have one set a row, and there must be a label")
         self.X, self.gold, self.K, self.rows = X, gold, K, X.csr.n_features + (bias != 0)
+        self.samples = "examples"
         self.state = svmcut_label_blocks_new(&X.csr, &gold.sets, K, bias, pairs, C, seed)
         if self.state == NULL:
             raise MemoryError
@@ -227,31 +226,14 @@ cdef class Blocks:
         _check(status)
         return loss
 
-    def saved(self):
-        """Integers and reals that a run of the same arguments goes on from, with the weights."""
-        cdef int64_t counts[2]
-        svmcut_label_blocks_save(self.state, NULL, NULL, counts)
-        integers, reals = np.empty(counts[0], np.int64), np.empty(counts[1])
-        cdef int64_t[::1] i = integers
-        cdef double[::1] r = reals
-        svmcut_label_blocks_save(self.state, &i[0], &r[0], counts)
-        return {"integers": integers, "reals": reals}
+    cdef void _save(self, int64_t* integers, double* reals, int64_t* counts) noexcept:
+        svmcut_label_blocks_save(self.state, integers, reals, counts)
 
-    def restore(self, saved):
-        """Goes on from what another run saved; to be called before anything else, with its weights.
-
-        Raises
-        ------
-        ValueError
-            When it does not fit.
-        """
-        cdef const int64_t[::1] i = saved["integers"]
-        cdef const double[::1] r = saved["reals"]
-        cdef int64_t[2] counts = [i.shape[0], r.shape[0]]
-        _check(svmcut_label_blocks_load(self.state, &i[0] if counts[0] else NULL, &r[0] if counts[1] else NULL, counts))
+    cdef int _load(self, const int64_t* integers, const double* reals, const int64_t* counts) noexcept:
+        return svmcut_label_blocks_load(self.state, integers, reals, counts)
 
 
-cdef class Gdmm:
+cdef class Gdmm(Saved):
     """State of one run; W (d + (bias != 0), K) and v (K, K) are the caller's and start at 0."""
 
     cdef svmcut_gdmm_labels* state
@@ -267,7 +249,7 @@ cdef class Gdmm:
             raise ValueError("W needs a row for every feature, v one row and column for each label")
         if gold.indptr.shape[0] != X.csr.n_rows + 1:
             raise ValueError("gold must have one set a row")
-        self.X, self.gold, self.W, self.v = X, gold, W, v
+        self.X, self.gold, self.W, self.v, self.samples = X, gold, W, v, "examples"
         self.state = svmcut_gdmm_labels_new(&X.csr, &gold.sets, K, bias, C, rho, soft, seed)
         if self.state == NULL:
             raise MemoryError
@@ -294,25 +276,8 @@ cdef class Gdmm:
         _check(status)
         return out, linear, active, residual
 
-    def saved(self):
-        """Integers and reals that a run of the same arguments goes on from, with the weights."""
-        cdef int64_t counts[2]
-        svmcut_gdmm_labels_save(self.state, NULL, NULL, counts)
-        integers, reals = np.empty(counts[0], np.int64), np.empty(counts[1])
-        cdef int64_t[::1] i = integers
-        cdef double[::1] r = reals
-        svmcut_gdmm_labels_save(self.state, &i[0], &r[0], counts)
-        return {"integers": integers, "reals": reals}
+    cdef void _save(self, int64_t* integers, double* reals, int64_t* counts) noexcept:
+        svmcut_gdmm_labels_save(self.state, integers, reals, counts)
 
-    def restore(self, saved):
-        """Goes on from what another run saved; to be called before anything else, with its weights.
-
-        Raises
-        ------
-        ValueError
-            When it does not fit.
-        """
-        cdef const int64_t[::1] i = saved["integers"]
-        cdef const double[::1] r = saved["reals"]
-        cdef int64_t[2] counts = [i.shape[0], r.shape[0]]
-        _check(svmcut_gdmm_labels_load(self.state, &i[0] if counts[0] else NULL, &r[0] if counts[1] else NULL, counts))
+    cdef int _load(self, const int64_t* integers, const double* reals, const int64_t* counts) noexcept:
+        return svmcut_gdmm_labels_load(self.state, integers, reals, counts)

@@ -131,6 +131,7 @@ RUNS = {
 @pytest.mark.parametrize("name", RUNS)
 def test_a_state_that_does_not_fit_is_refused(rng, name):
     make_data, solver, key = RUNS[name]
+    samples = "sequences" if make_data is sequences else "examples"
     config = Config(solver=solver, gap=1e-2, max_iterations=20, bias=0.0)
     if make_data is sequences:
         data = sequences(rng, 5)
@@ -147,7 +148,7 @@ def test_a_state_that_does_not_fit_is_refused(rng, name):
     far[-40:] += 10**9
     for damaged in ((integers[:-1], reals), (integers, reals[:-1]), (integers, np.append(reals, 0.0)), (far, reals)):
         holder[key] = {"integers": damaged[0], "reals": damaged[1]}
-        with pytest.raises(ValueError, match="the state is not one of these"):
+        with pytest.raises(ValueError, match=f"the state is not one of these {samples}"):
             make().fit(None, 0.3, None, state)
     holder[key] = {"integers": integers, "reals": reals}
     make().fit(None, 0.3, None, state)
