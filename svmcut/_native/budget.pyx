@@ -6,20 +6,12 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
+from svmcut._native.kernels cimport kernel_of, svmcut_kernel
+from svmcut._native.sparse cimport Rows, svmcut_csr
+
+
 cdef extern from "svmcut_budget.h" nogil:
     int SVMCUT_OK
-    ctypedef struct svmcut_csr:
-        const float* data
-        const int32_t* indices
-        const int64_t* indptr
-        int64_t n_rows
-        int64_t n_features
-    ctypedef struct svmcut_kernel:
-        int32_t type
-        int32_t degree
-        double gamma
-        double scale
-        double offset
     ctypedef struct svmcut_budget:
         pass
     ctypedef struct svmcut_budget_options:
@@ -97,26 +89,17 @@ cdef class Budget:
     """
 
     cdef object X
-    cdef const float[::1] _data
-    cdef const int32_t[::1] _indices
-    cdef const int64_t[::1] _indptr
     cdef const double[::1] _y
-    cdef svmcut_csr _rows
+    cdef Rows _rows
     cdef svmcut_budget_options _options
     cdef svmcut_budget* _run
     cdef public int threads
 
     def __cinit__(self, X, const double[::1] y, kernel, double C, int64_t budget, bint dual=True, maintenance="merge",
                   sampling="shuffled", uint64_t seed=0, bint append=False, int threads=1, int instructions=0):
-        cdef svmcut_kernel K
-        self.X, self.threads, self._y = X, threads, y
-        self._data, self._indices, self._indptr = X.data, X.indices, X.indptr
-        self._rows.data = &self._data[0] if self._data.shape[0] else NULL
-        self._rows.indices = &self._indices[0] if self._indices.shape[0] else NULL
-        self._rows.indptr = &self._indptr[0]
-        self._rows.n_rows = self._indptr.shape[0] - 1
-        self._rows.n_features = X.n_features
-        if not 1 <= self._rows.n_rows < 2**31 or y.shape[0] != self._rows.n_rows:
+        cdef svmcut_kernel K = kernel_of(kernel)
+        self.X, self._rows, self.threads, self._y = X, Rows(X), threads, y
+        if not 1 <= self._rows.csr.n_rows < 2**31 or y.shape[0] != self._rows.csr.n_rows:
             raise ValueError("y does not fit the rows, or they are too many")
         if budget < 1 or not C > 0:
             raise ValueError("budget and C must be positive")
@@ -127,10 +110,8 @@ cdef class Budget:
             raise ValueError("centres of the rbf kernel alone can be merged")
         if sampling == "adaptive" and not dual:
             raise ValueError("adaptive frequencies need the gains of the dual")
-        K.type, K.degree = kernel.number, kernel.degree
-        K.gamma, K.scale, K.offset = kernel.gamma, kernel.scale, kernel.offset
         with nogil:
-            self._run = svmcut_budget_new(&self._rows, &y[0], &K, &self._options, threads, instructions)
+            self._run = svmcut_budget_new(&self._rows.csr, &y[0], &K, &self._options, threads, instructions)
         if self._run == NULL:
             raise MemoryError(f"no memory for {budget} centres of {X.n_features} features")
 
@@ -229,27 +210,22 @@ cdef class Budget:
 
     def scores(self, X, rows=None):
         """(q,) float64 f(x_r) of the rows of X that are named, or of all."""
-        cdef const float[::1] data = X.data
-        cdef const int32_t[::1] indices = X.indices
-        cdef const int64_t[::1] indptr = X.indptr
-        cdef svmcut_csr points
-        points.data, points.indices = &data[0] if data.shape[0] else NULL, &indices[0] if indices.shape[0] else NULL
-        points.indptr, points.n_rows, points.n_features = &indptr[0], indptr.shape[0] - 1, X.n_features
+        cdef Rows points = Rows(X)
         cdef const int64_t[::1] which = None
         cdef const int64_t* start = NULL
-        cdef int64_t count = points.n_rows
+        cdef int64_t count = points.csr.n_rows
         cdef int status = SVMCUT_OK
         if rows is not None:
             rows = np.ascontiguousarray(rows, np.int64)
             count = len(rows)
-            if count and not (rows.min() >= 0 and rows.max() < points.n_rows):
-                raise IndexError(f"rows must be numbers from 0 to {points.n_rows - 1}")
+            if count and not (rows.min() >= 0 and rows.max() < points.csr.n_rows):
+                raise IndexError(f"rows must be numbers from 0 to {points.csr.n_rows - 1}")
             which = rows
             start = &which[0] if count else NULL
         cdef double[::1] out = np.empty(count)
         if count:
             with nogil:
-                status = svmcut_budget_scores(self._run, &points, start, count, self.threads, &out[0])
+                status = svmcut_budget_scores(self._run, &points.csr, start, count, self.threads, &out[0])
         if status != SVMCUT_OK:
             raise MemoryError(f"no memory for scores of {count} rows")
         return np.asarray(out)

@@ -6,21 +6,13 @@ import numpy as np
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
 
+from svmcut._native.kernels cimport kernel_of, svmcut_kernel
+from svmcut._native.sparse cimport Rows, svmcut_csr
+
+
 cdef extern from "svmcut_expansion.h" nogil:
     int SVMCUT_OK
     int SVMCUT_NO_MEMORY
-    ctypedef struct svmcut_csr:
-        const float* data
-        const int32_t* indices
-        const int64_t* indptr
-        int64_t n_rows
-        int64_t n_features
-    ctypedef struct svmcut_kernel:
-        int32_t type
-        int32_t degree
-        double gamma
-        double scale
-        double offset
     ctypedef struct svmcut_expansion:
         pass
     svmcut_expansion* svmcut_expansion_new(const svmcut_csr*, int64_t, int64_t, const int8_t*, const svmcut_kernel*, int)
@@ -120,32 +112,21 @@ cdef class Expansion:
 
     cdef readonly int64_t n, positives, trained
     cdef public int threads
-    cdef object X
-    cdef const float[::1] _data
-    cdef const int32_t[::1] _indices
-    cdef const int64_t[::1] _indptr
     cdef const int8_t[::1] _signs
-    cdef svmcut_csr _rows
+    cdef Rows _rows
     cdef svmcut_expansion* _expansion
 
     def __cinit__(self, X, int64_t positives, int64_t trained, const int8_t[::1] signs, kernel, int threads=1,
                   int instructions=0):
-        cdef svmcut_kernel K
-        self.X, self.threads, self._signs = X, threads, signs
-        self._data, self._indices, self._indptr = X.data, X.indices, X.indptr
-        self._rows.data = &self._data[0] if self._data.shape[0] else NULL
-        self._rows.indices = &self._indices[0] if self._indices.shape[0] else NULL
-        self._rows.indptr = &self._indptr[0]
-        self._rows.n_rows = self.n = self._indptr.shape[0] - 1
-        self._rows.n_features = X.n_features
+        cdef svmcut_kernel K = kernel_of(kernel)
+        self._rows, self.threads, self._signs = Rows(X), threads, signs
+        self.n = self._rows.csr.n_rows
         self.positives, self.trained = positives, trained
         if not (0 <= positives <= trained <= self.n and trained > 0) or signs.shape[0] != self.n - trained:
             raise ValueError("the classes do not fit the rows")
-        K.type, K.degree = kernel.number, kernel.degree
-        K.gamma, K.scale, K.offset = kernel.gamma, kernel.scale, kernel.offset
         cdef const int8_t* watched = &signs[0] if signs.shape[0] else NULL
         with nogil:
-            self._expansion = svmcut_expansion_new(&self._rows, positives, trained, watched, &K, instructions)
+            self._expansion = svmcut_expansion_new(&self._rows.csr, positives, trained, watched, &K, instructions)
         if self._expansion == NULL:
             raise MemoryError(f"no memory for kernel rows over {self.n} points of {X.n_features} features")
 

@@ -4,22 +4,13 @@
 
 import numpy as np
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int64_t
+
+from svmcut._native.sparse cimport Rows, svmcut_csr
+
 
 cdef extern from "svmcut.h" nogil:
     int SVMCUT_OK
-    ctypedef struct svmcut_csr:
-        const float* data
-        const int32_t* indices
-        const int64_t* indptr
-        int64_t n_rows
-        int64_t n_features
-    ctypedef struct svmcut_kernel:
-        int32_t type
-        int32_t degree
-        double gamma
-        double scale
-        double offset
     int svmcut_kernel_scores(const svmcut_csr*, const svmcut_csr*, const double*, const svmcut_kernel*, double, int,
                              double*)
     ctypedef struct svmcut_kernel_rows:
@@ -34,36 +25,10 @@ cdef extern from "svmcut.h" nogil:
     void svmcut_kernel_exp(const float*, int64_t, float*, int)
 
 
-cdef class _Rows:
-    """A Csr as the C side sees it; holds the arrays alive."""
-
-    cdef const float[::1] data
-    cdef const int32_t[::1] indices
-    cdef const int64_t[::1] indptr
-    cdef svmcut_csr csr
-
-    def __init__(self, X):
-        self.data, self.indices, self.indptr = X.data, X.indices, X.indptr
-        if self.data.shape[0] != self.indices.shape[0] or self.indptr[self.indptr.shape[0] - 1] > self.data.shape[0]:
-            raise ValueError("arrays of the rows do not fit together")
-        self.csr.data = &self.data[0] if self.data.shape[0] else NULL
-        self.csr.indices = &self.indices[0] if self.indices.shape[0] else NULL
-        self.csr.indptr = &self.indptr[0]
-        self.csr.n_rows = self.indptr.shape[0] - 1
-        self.csr.n_features = X.n_features
-
-
-cdef svmcut_kernel _kernel(kernel) except *:
-    cdef svmcut_kernel K
-    K.type, K.degree = kernel.number, kernel.degree
-    K.gamma, K.scale, K.offset = kernel.gamma, kernel.scale, kernel.offset
-    return K
-
-
 def kernel_scores(X, support, const double[::1] alpha, kernel, double b, int threads, double[::1] out):
     """out[i] = sum_k alpha[k] K(support_k, X_i) - b; X and support are Csr, kernel a Kernel."""
-    cdef _Rows rows = _Rows(X), vectors = _Rows(support)
-    cdef svmcut_kernel K = _kernel(kernel)
+    cdef Rows rows = Rows(X), vectors = Rows(support)
+    cdef svmcut_kernel K = kernel_of(kernel)
     cdef int status
     if alpha.shape[0] != vectors.csr.n_rows or out.shape[0] != rows.csr.n_rows:
         raise ValueError("alpha or out does not fit the rows")
@@ -117,14 +82,14 @@ cdef class KernelRows:
     cdef readonly int64_t n, evaluations
     cdef readonly object X, kernel, instructions
     cdef public int threads
-    cdef _Rows _rows
+    cdef Rows _rows
     cdef svmcut_kernel_rows* _points
 
     def __cinit__(self, X, kernel, int threads=1, instructions="fastest", layout=None):
         self.X, self.kernel, self.threads = X, kernel, threads
-        self._rows = _Rows(X)
+        self._rows = Rows(X)
         self.n = self._rows.csr.n_rows
-        cdef svmcut_kernel K = _kernel(kernel)
+        cdef svmcut_kernel K = kernel_of(kernel)
         cdef int code = INSTRUCTIONS[instructions], wanted = -1 if layout is None else LAYOUTS.index(layout)
         self.instructions = instructions
         with nogil:
@@ -148,7 +113,7 @@ cdef class KernelRows:
             svmcut_kernel_rows_diagonal(self._points, &out[0])
         return np.asarray(out)
 
-    cdef _evaluate(self, _Rows queries, const int64_t[::1] which, int64_t count, out):
+    cdef _evaluate(self, Rows queries, const int64_t[::1] which, int64_t count, out):
         cdef float[:, ::1] values = np.empty((count, self.n), np.float32) if out is None else out
         cdef const int64_t* start = &which[0] if which is not None and count else NULL
         cdef int status
@@ -196,7 +161,7 @@ cdef class KernelRows:
 
     def against(self, Z, out=None):
         """(m, n) float32 K(z, .) of foreign rows; features the points do not have count in the rbf distance only."""
-        cdef _Rows queries = _Rows(Z)
+        cdef Rows queries = Rows(Z)
         return self._evaluate(queries, None, queries.csr.n_rows, out)
 
     def accumulate(self, rows, coef, out=None):
@@ -219,10 +184,10 @@ cdef class KernelRows:
 
     def accumulate_foreign(self, Z, coef, out=None):
         """(n,) float64 sum_q coef_q K(z_q, .) over foreign rows."""
-        cdef _Rows queries = _Rows(Z)
+        cdef Rows queries = Rows(Z)
         return self._accumulate(queries, None, queries.csr.n_rows, coef, out)
 
-    cdef _accumulate(self, _Rows queries, const int64_t[::1] which, int64_t count, coef, out):
+    cdef _accumulate(self, Rows queries, const int64_t[::1] which, int64_t count, coef, out):
         cdef const double[::1] weights = np.ascontiguousarray(coef, np.float64)
         cdef double[::1] sums = np.zeros(self.n) if out is None else out
         cdef const int64_t* start = &which[0] if which is not None and count else NULL

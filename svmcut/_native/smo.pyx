@@ -4,23 +4,15 @@
 
 import numpy as np
 
-from libc.stdint cimport int8_t, int32_t, int64_t
+from libc.stdint cimport int64_t
+
+from svmcut._native.kernels cimport kernel_of, svmcut_kernel
+from svmcut._native.sparse cimport Rows, svmcut_csr
+
 
 cdef extern from "svmcut.h" nogil:
     int SVMCUT_OK
     int SVMCUT_NO_MEMORY
-    ctypedef struct svmcut_csr:
-        const float* data
-        const int32_t* indices
-        const int64_t* indptr
-        int64_t n_rows
-        int64_t n_features
-    ctypedef struct svmcut_kernel:
-        int32_t type
-        int32_t degree
-        double gamma
-        double scale
-        double offset
     ctypedef struct svmcut_smo:
         pass
     ctypedef struct svmcut_smo_state:
@@ -68,31 +60,19 @@ cdef class Smo:
     MemoryError
     """
 
-    cdef object X
-    cdef const float[::1] _data
-    cdef const int32_t[::1] _indices
-    cdef const int64_t[::1] _indptr
-    cdef svmcut_csr _rows
+    cdef Rows _rows
     cdef svmcut_smo* _smo
     cdef svmcut_smo_state _state
     cdef public int threads
 
     def __cinit__(self, X, const double[::1] y, kernel, double C, bint free_bias=True, double cache_mb=40.0,
                   int threads=1, int instructions=0):
-        cdef svmcut_kernel K
-        self.X, self.threads = X, threads
-        self._data, self._indices, self._indptr = X.data, X.indices, X.indptr
-        self._rows.data = &self._data[0] if self._data.shape[0] else NULL
-        self._rows.indices = &self._indices[0] if self._indices.shape[0] else NULL
-        self._rows.indptr = &self._indptr[0]
-        self._rows.n_rows = self._indptr.shape[0] - 1
-        self._rows.n_features = X.n_features
-        if self._rows.n_rows < 1 or y.shape[0] != self._rows.n_rows:
+        cdef svmcut_kernel K = kernel_of(kernel)
+        self._rows, self.threads = Rows(X), threads
+        if self._rows.csr.n_rows < 1 or y.shape[0] != self._rows.csr.n_rows:
             raise ValueError("y does not fit the rows")
-        K.type, K.degree = kernel.number, kernel.degree
-        K.gamma, K.scale, K.offset = kernel.gamma, kernel.scale, kernel.offset
         with nogil:
-            self._smo = svmcut_smo_new(&self._rows, &y[0], &K, C, free_bias, cache_mb * 1e6, instructions)
+            self._smo = svmcut_smo_new(&self._rows.csr, &y[0], &K, C, free_bias, cache_mb * 1e6, instructions)
         if self._smo == NULL:
             raise MemoryError(f"no memory for SMO over {X.n_rows} points with {cache_mb:g} MB of kernel rows")
         svmcut_smo_read(self._smo, &self._state)
@@ -139,14 +119,14 @@ cdef class Smo:
 
     def solution(self):
         """beta = alpha y and v = y - K beta, (n,) float64 each; v is exact where every point is active."""
-        cdef double[::1] beta = np.empty(self._rows.n_rows)
-        cdef double[::1] v = np.empty(self._rows.n_rows)
+        cdef double[::1] beta = np.empty(self._rows.csr.n_rows)
+        cdef double[::1] v = np.empty(self._rows.csr.n_rows)
         svmcut_smo_solution(self._smo, &beta[0], &v[0])
         return np.asarray(beta), np.asarray(v)
 
     def save(self):
         """The whole state as (n + 6,) int64 and (4 n + 5,) float64, for `load` of a run over the same points."""
-        cdef int64_t n = self._rows.n_rows
+        cdef int64_t n = self._rows.csr.n_rows
         cdef int64_t[::1] integers = np.empty(n + 6, np.int64)
         cdef double[::1] reals = np.empty(4 * n + 5)
         svmcut_smo_save(self._smo, &integers[0], &reals[0])
@@ -160,7 +140,7 @@ cdef class Smo:
         ValueError
             For a state that is none of these points.
         """
-        cdef int64_t n = self._rows.n_rows
+        cdef int64_t n = self._rows.csr.n_rows
         if integers.shape[0] != n + 6 or reals.shape[0] != 4 * n + 5:
             raise ValueError("the state is of another number of points")
         cdef int status

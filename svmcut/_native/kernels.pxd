@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: BSD-3-Clause
+
+from libc.stdint cimport int32_t
+
+
+cdef extern from "svmcut.h" nogil:
+    ctypedef struct svmcut_kernel:
+        int32_t type
+        int32_t degree
+        double gamma
+        double scale
+        double offset
+
+
+cdef inline svmcut_kernel kernel_of(kernel) except *:
+    """A Kernel as the C++ side sees it."""
+    cdef svmcut_kernel K
+    K.type, K.degree = kernel.number, kernel.degree
+    K.gamma, K.scale, K.offset = kernel.gamma, kernel.scale, kernel.offset
+    return K
