@@ -15,50 +15,13 @@
 #include "kernel_points.h"
 #include "parallel.h"
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define SVMCUT_VECTOR_CODE 1
-#pragma GCC diagnostic ignored "-Wpsabi"
-#endif
-
-#define SVMCUT_LANES portable
-#define SVMCUT_LANE_BYTES 16
-#include "kernel_lanes.h"
-#undef SVMCUT_LANES
-#undef SVMCUT_LANE_BYTES
-
-#ifdef SVMCUT_VECTOR_CODE
-#pragma GCC push_options
-#pragma GCC target("avx2,fma")
-#define SVMCUT_LANES avx2
-#define SVMCUT_LANE_BYTES 32
-#include "kernel_lanes.h"
-#undef SVMCUT_LANES
-#undef SVMCUT_LANE_BYTES
-#pragma GCC pop_options
-
-#pragma GCC push_options
-#pragma GCC target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")
-#define SVMCUT_LANES avx512
-#define SVMCUT_LANE_BYTES 64
-#include "kernel_lanes.h"
-#undef SVMCUT_LANES
-#undef SVMCUT_LANE_BYTES
-#pragma GCC pop_options
-#endif
+#define SVMCUT_FAMILY kernel_loops
+#define SVMCUT_LOOPS "kernel_lanes.h"
+#include "instructions.h"
 
 namespace svmcut {
 
-const KernelCode& kernel_code(int instructions) {
-#ifdef SVMCUT_VECTOR_CODE
-    __builtin_cpu_init();
-    const bool two = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    const bool five = two && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-    if (instructions == SVMCUT_FASTEST && five) return avx512::code;
-    if (instructions != SVMCUT_PORTABLE && two) return avx2::code;
-#endif
-    return portable::code;
-}
+const KernelCode& kernel_code(int instructions) { return kernel_loops::code_for(instructions); }
 
 namespace {
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The loops of SMO over the active points, on vectors of SVMCUT_LANE_BYTES, in namespace SVMCUT_LANES; smo.cc includes
- * this once for every set of instructions. Among equals the lowest position wins, whatever the width.
+ * The loops of SMO over the active points, on vectors of SVMCUT_LANE_BYTES, in namespace SVMCUT_LANES; smo_code.cc
+ * includes this once for every set of instructions. Among equals the lowest position wins, whatever the width.
  */
 namespace svmcut {
 namespace SVMCUT_LANES {
