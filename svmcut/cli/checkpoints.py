@@ -34,8 +34,9 @@ class Checkpoints:
 
     Parameters
     ----------
+    path : str
+        The checkpoint file.
     options : LearnOptions
-        With a checkpoint file.
     table : options of the command
         For the names in messages.
     classes : types
@@ -47,8 +48,8 @@ class Checkpoints:
     is written then. What the run did since is lost and will be done again.
     """
 
-    def __init__(self, options: LearnOptions, table: tuple[Option, ...], classes: tuple[type, ...]):
-        self.path, self._every = options.checkpoint, options.checkpoint_every
+    def __init__(self, path: str, options: LearnOptions, table: tuple[Option, ...], classes: tuple[type, ...]):
+        self.path, self._every = path, options.checkpoint_every
         self._options, self._table, self._classes = options, table, classes
         self._identity: dict[str, Any] = {}
         self._latest: Any = None

@@ -56,7 +56,7 @@ def run(options: LearnOptions, original: bool = False) -> int:
     with contextlib.ExitStack() as stack:
         checkpoints = None
         if options.checkpoint is not None:
-            checkpoints = make_checkpoints(options)
+            checkpoints = make_checkpoints(options.checkpoint, options)
             stack.enter_context(checkpoints.signals())
         training = kind(options, original, checkpoints)
         training.open(stack)
@@ -71,8 +71,8 @@ def run(options: LearnOptions, original: bool = False) -> int:
     return 0 if all(outcome.converged for outcome in training.outcomes) else 3
 
 
-def make_checkpoints(options: LearnOptions):
-    """The checkpoints of a run, imported now."""
+def make_checkpoints(path: str, options: LearnOptions) -> Checkpoints:
+    """The checkpoints of a run in this file, imported now."""
     from svmcut.cli.checkpoints import Checkpoints
     from svmcut.cli.options import RANK, TASKS
     from svmcut.train import state_classes
@@ -81,7 +81,7 @@ def make_checkpoints(options: LearnOptions):
     if options.command != "rank":
         module, name = TASKS[options.task]
         table = getattr(importlib.import_module(module), name)
-    return Checkpoints(options, table, state_classes())
+    return Checkpoints(path, options, table, state_classes())
 
 
 def model_files(options: LearnOptions) -> list[str]:

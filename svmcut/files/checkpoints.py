@@ -62,7 +62,8 @@ def write_checkpoint(path: str, identity: dict[str, Any], state: Any, classes: I
     head = json.dumps({"identity": identity, "tree": tree, "arrays": heads}).encode()
     digest = hashlib.sha256()
     with write_atomically(path) as output:
-        for part in (_MAGIC, head, b"\n", *(array.reshape(-1).view(np.uint8).data for array in arrays)):
+        parts: list[bytes | memoryview] = [_MAGIC, head, b"\n"]
+        for part in (*parts, *(array.reshape(-1).view(np.uint8).data for array in arrays)):
             digest.update(part)
             output.write(part)
         output.write(digest.digest())
@@ -155,7 +156,7 @@ def _decode(value: Any, classes: dict[str, type], arrays: list[np.ndarray]) -> A
     cls = classes[kind]
     if hasattr(cls, "_fields") or dataclasses.is_dataclass(cls):
         return cls(**fields)
-    instance = cls.__new__(cls)
+    instance: Any = object.__new__(cls)
     for key, item in fields.items():
         setattr(instance, key, item)
     return instance

@@ -7,10 +7,11 @@ process, a file cut short under a mapping kills it, and a copy that stays in the
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -228,15 +229,23 @@ class _Text:
         self.head = b""
         while len(self.head) < 2 and (more := raw.read(2 - len(self.head))):
             self.head += more
+        self._fill: Callable[[memoryview], int] = self._plain
         if self.head == b"\x1f\x8b":
             self.size = -1
-            self.readinto = self._unpacked()
+            self._fill = self._unpacked()
 
     def bytes_left(self) -> int:
         return self.size - self.position if self.size >= self.position else -1
 
     def readinto(self, view: memoryview) -> int:
         """Fills the front of the view; 0 at the end, where a file must still be what it was at the start."""
+        count = self._fill(view)
+        if count == 0:
+            self._check_unchanged()
+        self.position += count
+        return count
+
+    def _plain(self, view: memoryview) -> int:
         if self.head:
             count = min(len(self.head), len(view))
             view[:count] = self.head[:count]
@@ -245,9 +254,6 @@ class _Text:
             count = self.raw.readinto(view)
             if count is None:
                 raise DataError(self.path, "no data yet; the input must not be non-blocking")
-        if count == 0:
-            self._check_unchanged()
-        self.position += count
         return count
 
     def _stat(self) -> tuple[int, int] | None:
@@ -261,7 +267,7 @@ class _Text:
         if self.state != self._stat():
             raise DataError(self.path, "the file changed while it was read")
 
-    def _unpacked(self):
+    def _unpacked(self) -> Callable[[memoryview], int]:
         import gzip
         import zlib
 
@@ -269,23 +275,20 @@ class _Text:
 
         def readinto(view: memoryview) -> int:
             try:
-                count = packed.readinto(view)
+                return packed.readinto(view)
             except EOFError:
                 raise DataError(self.path, "the gzip data is truncated") from None
             except (gzip.BadGzipFile, zlib.error) as error:
                 raise DataError(self.path, f"the gzip data is damaged: {error}") from None
-            if count == 0:
-                self._check_unchanged()
-            self.position += count
-            return count
 
         return readinto
 
 
-class _Rejoined:
+class _Rejoined(io.RawIOBase):
     """A stream with the bytes already taken from it put back."""
 
     def __init__(self, head: bytes, raw):
+        super().__init__()
         self.head, self.raw = head, raw
 
     def read(self, size: int = -1) -> bytes:

@@ -29,7 +29,7 @@ class Output:
         self._path = path
         self._file = os.fdopen(descriptor, "wb", _BUFFER_BYTES)
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes | memoryview) -> None:
         """Append data.
 
         Raises
