@@ -9,7 +9,7 @@ from typing import Any
 from svmcut import units
 from svmcut.errors import UsageError
 from svmcut.models import ChainModel, Model
-from svmcut.solvers.protocol import Progress
+from svmcut.solvers.protocol import Progress, Unsaved
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Outcome:
     def portable(self) -> Outcome:
         """This without the risk and the solver's callables, as a checkpoint keeps it."""
         return replace(
-            self, objective=replace(self.objective, risk=None), progress=self.progress._replace(solution=None)
+            self, objective=replace(self.objective, risk=None), progress=self.progress._replace(solution=Unsaved())
         )
 
     @property

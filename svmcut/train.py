@@ -29,7 +29,7 @@ from svmcut.models import LinearModel
 from svmcut.outcomes import Objective, Outcome
 from svmcut.risks import make_risk
 from svmcut.risks.squared import SquaredRisk
-from svmcut.solvers.protocol import Interrupted, Problem, Progress, Start, StoppingRule
+from svmcut.solvers.protocol import Interrupted, Problem, Progress, Start, StoppingRule, Unsaved
 from svmcut.spaces.linear import LinearSpace
 
 # name -> module and class; a solver is imported when it is chosen
@@ -325,7 +325,7 @@ def state_classes() -> tuple[type, ...]:
     from svmcut.spaces.subspace import Traced
 
     chains = (ChainModel, KernelChainModel, ChainShape)
-    own = (Outcome, Objective, Progress, LinearModel, KernelModel, *chains, MultilabelModel, Kernel, Csr)
+    own = (Outcome, Objective, Progress, Unsaved, LinearModel, KernelModel, *chains, MultilabelModel, Kernel, Csr)
     cuts = (Cut, Linearization, Labelling, Draw, Points, SampledElement, Iterate)
     return (*own, *cuts, Expansion, Traced, RowNormal, Smoothed)
 

@@ -13,7 +13,7 @@ belongs to and not from H, so that rounding in H can cost steps but never the ce
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -72,7 +72,7 @@ class CutBundle:
         self._idle = np.zeros(1, np.int64)
 
     @classmethod
-    def restored(cls, space, qp: SimplexQp, state: dict[str, Any]) -> CutBundle:
+    def restored(cls, space, qp: SimplexQp, state: dict[str, Any]) -> Self:
         """The bundle whose `state` this is."""
         bundle = cls(space, qp)
         k = len(state["b"])

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from svmcut._native.chain_bcfw import Blocks
-from svmcut.solvers.protocol import Progress, Stall, Start
+from svmcut.solvers.protocol import Progress, Stall, Start, kept
 from svmcut.structured.protocol import StructuredProblem
 
 CHUNK = 5000  # visits between two moments in which a signal is heard
@@ -104,7 +104,7 @@ class Bcfw:
                 ends = stop.met(primal, lower) or stall.update(primal - lower)
             state = None
             yield Progress(
-                iteration, passes, primal, lower, primal - lower, time.perf_counter() - started, lambda w=best: w,
+                iteration, passes, primal, lower, primal - lower, time.perf_counter() - started, kept(best),
                 blocks.cached, blocks.support, max(0.0, (lower - 0.5 * float(best @ best)) / C), risk,
             )  # fmt: skip
             if ends:

@@ -24,7 +24,7 @@ import numpy as np
 
 from svmcut.cutting.bundle import BundleSolution, Cut, CutBundle
 from svmcut.qp.checked import CheckedSimplexQp
-from svmcut.solvers.protocol import Problem, Progress
+from svmcut.solvers.protocol import Problem, Progress, kept
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -150,7 +150,7 @@ class ConstantCuts:
             primal, violation = 0.5 * squared + C * draw.value, draw.value - slack
             target = problem.stop.target(primal)
             yield Progress(
-                iteration, 0.0, primal, math.nan, C * violation, time.perf_counter() - started, lambda w=w: w,
+                iteration, 0.0, primal, math.nan, C * violation, time.perf_counter() - started, kept(w),
                 len(bundle), bundle.support, slack, draw.value,
             )  # fmt: skip
             if C * violation <= target:

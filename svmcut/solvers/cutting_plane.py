@@ -39,7 +39,7 @@ from svmcut.cutting.line_search import ScoreLine, line_minimum
 from svmcut.cutting.oracle import RiskOracle
 from svmcut.qp.checked import CheckedSimplexQp
 from svmcut.risks.protocol import Linearization
-from svmcut.solvers.protocol import Problem, Progress, Stall, Start
+from svmcut.solvers.protocol import Problem, Progress, Stall, Start, kept
 
 TINY = 1e-300
 NULL_STEPS = 8  # iterations without a smaller gap after which the query is that of the model alone, which cannot stall
@@ -220,7 +220,7 @@ class CuttingPlane:
             state = None
             yield Progress(
                 iteration, passes, best.primal, lower, best.primal - lower, time.perf_counter() - started,
-                lambda w=best.w: w, len(bundle), bundle.support, slack, best.cut.value,
+                kept(best.w), len(bundle), bundle.support, slack, best.cut.value,
             )  # fmt: skip
             if ends:
                 return

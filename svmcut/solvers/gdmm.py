@@ -21,15 +21,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from svmcut._native import gdmm_chain, multilabel, sparse
-from svmcut.solvers.protocol import Progress, Stall
+from svmcut.solvers.protocol import Progress, Stall, kept
 from svmcut.structured.chain import ChainSequences
 from svmcut.structured.multilabel import LabelSets
 from svmcut.structured.protocol import StructuredProblem
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 NODE_PASSES = 10  # before pairs enter: while nodes alone are far off, pairs answer errors that would go anyway
 RHO = 0.3  # label sets: rho as a part of the length of an example; for chains it is that length
@@ -97,7 +100,7 @@ class LabelFactors:
         # While factors disagree their weights are far from any use, and their argmax is dear.
         scatter = residual / (self.C * self.model.n_samples)
         far = scatter > 0.03 and not self._soft
-        weights = [None] if far or not self.active else [self.v]
+        weights: list[NDArray | None] = [None] if far or not self.active else [self.v]
         if self.active and scatter < 1e-3:
             weights.append(repaired)
         return lower, [self._candidate(v) for v in weights]
@@ -220,7 +223,7 @@ class Gdmm:
             state = None
             yield Progress(
                 max(1, run.passes), float(run.passes), primal, lower, primal - lower, time.perf_counter() - began,
-                lambda w=best: w, support=run.active,
+                kept(best), support=run.active,
             )  # fmt: skip
             if ends:
                 return

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from svmcut._native import multilabel
-from svmcut.solvers.protocol import Progress, Stall
+from svmcut.solvers.protocol import Progress, Stall, kept
 from svmcut.structured.protocol import StructuredProblem
 
 
@@ -82,7 +82,7 @@ class _Run:
     def progress(self) -> Progress:
         return Progress(
             max(1, self.passes), float(self.passes + self.looks), self.primal, self.lower, self.primal - self.lower,
-            time.perf_counter() - self.began, lambda w=self.best: w,
+            time.perf_counter() - self.began, kept(self.best),
         )  # fmt: skip
 
     def due(self) -> int:
@@ -112,7 +112,7 @@ class _Visits:
                 run.judge()
             state = None
             yield run.progress()
-            if run.ends:
+            if run.ends or run.blocks is None:
                 return
             due = run.due()
             while run.passes < due:

@@ -54,6 +54,20 @@ class Progress(NamedTuple):
     report: bool = True
 
 
+def kept(w: Any) -> Callable[[], Any]:
+    """Gives this w whenever it is called, whatever the solver's own variable has become by then."""
+    return lambda: w
+
+
+class Unsaved:
+    """Stands in a checkpoint for the solution of a run that is over: its model is kept, the callable cannot be."""
+
+    __slots__ = ()
+
+    def __call__(self) -> Any:
+        raise RuntimeError("a checkpoint keeps no solutions of the runs before it")
+
+
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C within an iteration that a solver need not throw away.
 

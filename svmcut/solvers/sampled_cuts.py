@@ -27,7 +27,7 @@ import numpy as np
 
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.qp.checked import CheckedSimplexQp
-from svmcut.solvers.protocol import Problem, Progress
+from svmcut.solvers.protocol import Problem, Progress, kept
 from svmcut.spaces.kernel import Expansion
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class SampledCuts:
             target = problem.stop.target(best)
             yield Progress(
                 iteration, 2.0 * iteration, best, math.nan, C * self.violation, time.perf_counter() - started,
-                lambda w=best_w: w, len(bundle), bundle.support, slack, best_risk,
+                kept(best_w), len(bundle), bundle.support, slack, best_risk,
             )  # fmt: skip
             if C * self.violation <= target:
                 return

@@ -22,7 +22,7 @@ import numpy as np
 from svmcut._native import chain_ssg
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.qp.checked import CheckedSimplexQp
-from svmcut.solvers.protocol import Progress, Stall, Start
+from svmcut.solvers.protocol import Progress, Stall, Start, kept
 from svmcut.spaces.chain import ChainSpace
 from svmcut.structured.protocol import StructuredProblem
 
@@ -100,7 +100,7 @@ class Ssg:
                 ends = stop.met(primal, lower) or stall.update(primal - lower)
             state = None
             yield Progress(
-                iteration, passes, primal, lower, primal - lower, time.perf_counter() - started, lambda w=best: w,
+                iteration, passes, primal, lower, primal - lower, time.perf_counter() - started, kept(best),
                 len(bundle), bundle.support, slack, risk,
             )  # fmt: skip
             if ends:
