@@ -74,7 +74,6 @@ class BudgetTrainer(SpanTrainer):
         else:
             outcome = self._polished(state["found"], objective, observe, state)
         outcome.seconds = time.perf_counter() - began
-        outcome.kernel_evaluations += self._evaluations()
         return outcome
 
     def state(self) -> dict[str, Any]:
@@ -84,7 +83,7 @@ class BudgetTrainer(SpanTrainer):
     def _fit_budget(self, objective: Objective, observe, state: dict[str, Any] | None) -> Outcome:
         """The steps on a budget, and the polish unless the options say otherwise."""
         solver = self._make_solver()
-        signs = np.ascontiguousarray(self.risk.signs, np.float64)
+        signs = np.ascontiguousarray(self._signs, np.float64)
         problem = KernelProblem(self.X, signs, self.config.kernel, objective.C)
         try:
             progress, stopped_by = self._run(solver, problem, objective, observe, None, state)
@@ -108,7 +107,7 @@ class BudgetTrainer(SpanTrainer):
             return self._polished(found, objective, observe)
         outcome = self._bare(model, objective, progress, solver)
         outcome.converged, outcome.stopped_by = stopped_by is None, stopped_by
-        return _with_found(outcome, found)
+        return self._with_found(outcome, found)
 
     def _make_solver(self) -> BudgetedSolver:
         config, reduced = self.config, self.config.reduced
@@ -125,7 +124,7 @@ class BudgetTrainer(SpanTrainer):
         alpha = solver.alpha()
         if alpha is not None and self._certifies():
             most = objective.C / max(float(alpha.max()), 1e-300)
-            _, dual = self._bracket(primal, self._dual(float(alpha.sum()), alpha * self.risk.signs, most))
+            _, dual = self._bracket(primal, self._dual(float(alpha.sum()), alpha * self._signs, most))
         progress = progress._replace(primal=primal, dual=dual, gap=primal - dual, risk=risk)
         return Outcome(
             model, objective, progress, self.solver, True, None, 0.0, 0.0, math.sqrt(max(0.0, squared)), np.zeros(0)
@@ -137,7 +136,7 @@ class BudgetTrainer(SpanTrainer):
         n, Z = len(self.examples), model.support
         m = max(10 * Z.n_rows, int(POLISH_MB / (4e-6 * Z.n_rows)))
         if n <= m:
-            return _with_found(self._fit_in_span(Z, objective, observe, state), found)
+            return self._with_found(self._fit_in_span(Z, objective, observe, state), found)
         rows = np.sort(np.random.default_rng(self.config.seed).choice(n, m, replace=False))
         examples = Examples(self.X.take(rows), self.examples.y[rows], None, None, self.examples.source)
         reduced = dataclasses.replace(self.config.reduced, certify=False)
@@ -146,22 +145,22 @@ class BudgetTrainer(SpanTrainer):
         outcome = trainer._fit_in_span(Z, trainer.objective(None, objective.C * n / m), observe, state)
         self._extra_evaluations += trainer._evaluations()
         outcome.objective = objective
-        polished = dataclasses.replace(
-            outcome.model, columns=self._columns, highest_index=model.highest_index, n_documents=n
-        )
+        spanned = outcome.model
+        assert isinstance(spanned, KernelModel)
+        polished = dataclasses.replace(spanned, columns=self._columns, highest_index=model.highest_index, n_documents=n)
         primals = [self._primal(choice, objective) for choice in (polished, model)]
         outcome.model = polished if primals[0] <= primals[1] else model
         outcome.certificate = (min(primals), math.nan)
         outcome.details["basis"]["rows"] = m
-        return _with_found(outcome, found)
+        return self._with_found(outcome, found)
 
     def _parts(self, model: KernelModel, objective: Objective) -> tuple[float, float]:
         """|f|^2 and the sum of the losses."""
         squared = float(model.alpha @ self._expand(model.support, model.support, model.alpha))
         return squared, objective.risk.linearize(self._expand(self.X, model.support, model.alpha)).value
 
-
-def _with_found(outcome: Outcome, found: dict[str, Any]) -> Outcome:
-    outcome.details["budget"] = found["details"]
-    outcome.kernel_evaluations = found["evaluations"]
-    return outcome
+    def _with_found(self, outcome: Outcome, found: dict[str, Any]) -> Outcome:
+        """The outcome with what is known of the steps; no kernel value may be computed after this."""
+        outcome.details["budget"] = found["details"]
+        outcome.kernel_evaluations = found["evaluations"] + self._evaluations()
+        return outcome

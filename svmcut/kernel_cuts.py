@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.errors import TrainingError
+from svmcut.errors import TrainingError, UsageError
 from svmcut.models import renumber
+from svmcut.risks.protocol import DrawnRisk
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.kernel import KernelSpace
 from svmcut.span_train import SpanTrainer
@@ -19,7 +20,9 @@ from svmcut.train import Outcome
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from svmcut.solvers.constant_cuts import ConstantCuts, SampleSpace
     from svmcut.solvers.protocol import Progress
+    from svmcut.solvers.sampled_cuts import SampledCuts
     from svmcut.train import Objective
 
 
@@ -69,11 +72,18 @@ class KernelCutTrainer(SpanTrainer):
         config, reduced = self.config, self.config.reduced
         if state is not None and state["sampled"] is not None:
             return self._polished(state["sampled"], objective, observe, state)
+        if not isinstance(self.risk, DrawnRisk):
+            raise UsageError(
+                f"solver '{self.solver}' does not train for '{self.config.loss}', which is no sum of terms to draw "
+                "from; use --solver cutting-plane or subspace"
+            )
         try:
             sampler = self.risk.sampler()
         except ValueError as error:
             raise TrainingError(f"{self.examples.source.path}: {error}; use --solver subspace") from None
         before = self._rows.evaluations
+        space: KernelSpace | SampleSpace
+        solver: SampledCuts | ConstantCuts
         if self.solver == "sampled-cuts":
             from svmcut.solvers.sampled_cuts import SampledCuts
 
@@ -114,8 +124,8 @@ class KernelCutTrainer(SpanTrainer):
             dual = self._dual(*solver.dual_point(C, len(self.examples)))
         elif self._certifies():
             box = np.zeros(len(self.examples))
-            box[w.points] = np.clip(w.coef * self.risk.signs[w.points], 0.0, C)
-            dual = self._dual(float(box.sum()), box * self.risk.signs, C / max(float(box.max()), 1e-300))
+            box[w.points] = np.clip(w.coef * self._signs[w.points], 0.0, C)
+            dual = self._dual(float(box.sum()), box * self._signs, C / max(float(box.max()), 1e-300))
         squared = float(w.coef @ self._rows.accumulate(w.points, w.coef)[w.points]) if len(w.points) else 0.0
         return Outcome(
             model, objective, progress._replace(primal=primal, dual=dual, gap=primal - dual), self.solver, True, None,
@@ -130,7 +140,7 @@ class KernelCutTrainer(SpanTrainer):
         if not outcome.primal <= cuts["primal"]:
             outcome.warnings.append(
                 f"the sampled cuts alone reached {cuts['primal']:.6g}, less than the polish in the span of "
-                f"{len(self._basis)} points; raise --basis"
+                f"{outcome.details['basis']['vectors']} points; raise --basis"
             )
         return _with_sampled(outcome, cuts, sampled["full"])
 

@@ -11,6 +11,9 @@ from svmcut.errors import UsageError
 from svmcut.models import ChainModel, Model
 from svmcut.solvers.protocol import Progress, Unsaved
 
+#: The originals' default, where an objective is trained to a gap of c epsilon.
+EPSILON = 0.1
+
 
 @dataclass(frozen=True, slots=True)
 class Objective:
@@ -39,14 +42,17 @@ class Objective:
     structures: int = 1
 
 
-def objective_of_sum(cost: float | None, example_cost: float | None, n: int, epsilon: float) -> Objective:
+def objective_of_sum(cost: float | None, example_cost: float | None, n: int, epsilon: float | None) -> Objective:
     """C per sample of -c, (c/n) times the sum of the samples' losses, or of --example-cost; exactly one is given.
+
+    epsilon None stands for EPSILON.
 
     Raises
     ------
     UsageError
         For both or none.
     """
+    epsilon = EPSILON if epsilon is None else epsilon
     if cost is not None and example_cost is None:
         return Objective(None, units.sum_cost_from_mean(cost, n), cost, 1.0 / n, epsilon, n)
     if example_cost is not None and cost is None:

@@ -13,6 +13,7 @@ from svmcut._native.kernels import KernelRows
 from svmcut.errors import DataError, MemoryLimitError, UsageError
 from svmcut.machine import available_memory
 from svmcut.models import KernelModel
+from svmcut.risks.protocol import SignedRisk
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.protocol import Problem, Start
 from svmcut.train import Config, Outcome, Trainer
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from svmcut.data import Csr, Examples
+    from svmcut.spaces.subspace import Basis
     from svmcut.train import Objective
 
 #: Rows up to which a dual bound of the full problem is computed unless the options say otherwise.
@@ -62,12 +64,21 @@ class SpanTrainer(Trainer):
         if self.config.bias:
             raise UsageError("a kernel goes without the constant feature; give --b 0")
         self._extra_evaluations = 0
-        self._basis = None
+        self._basis: Basis | None = None
 
     @cached_property
     def _rows(self) -> KernelRows:
         """Kernel rows of the training set, laid out when they are first needed."""
         return self._rows_of(self.X)
+
+    @property
+    def _signs(self) -> NDArray[np.float64]:
+        """(n,) labels of a risk that is a sum over the examples; any other is refused."""
+        if not isinstance(self.risk, SignedRisk):
+            raise UsageError(
+                f"solver '{self.solver}' trains for error-rate only; use --solver cutting-plane or subspace"
+            )
+        return self.risk.signs
 
     def _evaluations(self) -> int:
         """Kernel values computed so far."""
@@ -87,8 +98,9 @@ class SpanTrainer(Trainer):
         converged = problem.stop.met(progress.primal, progress.dual)
         w = progress.solution()
         self._start, self._last_C = Start(solver.bundle, (w,)), objective.C
+        found = self._kernel_model(w, progress.cuts)
         outcome = Outcome(
-            model=self._kernel_model(w, progress.cuts),
+            model=found,
             objective=objective,
             progress=progress,
             solver=self.solver,
@@ -102,7 +114,7 @@ class SpanTrainer(Trainer):
         if self._certifies():
             model = solver.bundle.solve(objective.C, 1e-3 * problem.stop.target(progress.primal) / objective.C)
             dual = self._dual(model.lower + 0.5 * model.squared_norm, model.w.coefficients())
-            outcome.certificate = self._bracket(self._primal(outcome.model, objective), dual)
+            outcome.certificate = self._bracket(self._primal(found, objective), dual)
         elif self._basis is not None:
             outcome.certificate = (progress.primal, math.nan)
         if self._basis is not None:

@@ -8,14 +8,14 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import numpy as np
 
 from svmcut import units
 from svmcut._native.interrupt import watched_signals
 from svmcut.checks import check_memory, check_queries, label_warnings, rank_warnings
-from svmcut.data import Examples
+from svmcut.data import Examples, MultilabelExamples
 from svmcut.errors import TrainingError, UsageError
 from svmcut.kernel_options import (
     BUDGET_SOLVERS,
@@ -26,11 +26,21 @@ from svmcut.kernel_options import (
 )
 from svmcut.kernels import Kernel
 from svmcut.models import LinearModel
-from svmcut.outcomes import Objective, Outcome
+from svmcut.outcomes import EPSILON, Objective, Outcome
 from svmcut.risks import make_risk
+from svmcut.risks.protocol import QueryRisk
 from svmcut.risks.squared import SquaredRisk
 from svmcut.solvers.protocol import Interrupted, Problem, Progress, Start, StoppingRule, Unsaved
 from svmcut.spaces.linear import LinearSpace
+
+if TYPE_CHECKING:
+    from svmcut.solvers.expansion import ExpansionProblem
+    from svmcut.solvers.smo import KernelProblem
+    from svmcut.structured.protocol import StructuredProblem
+
+    AnyProblem = Problem | StructuredProblem | ExpansionProblem | KernelProblem
+
+AnyExamples = TypeVar("AnyExamples", Examples, MultilabelExamples)
 
 # name -> module and class; a solver is imported when it is chosen
 SOLVERS = {
@@ -83,8 +93,8 @@ class Config:
     cost: float | None = None
     example_cost: float | None = None
     p: float = 0.0
-    rescaling: str = "margin"
-    slack_norm: int = 1
+    rescaling: Literal["margin", "slack"] = "margin"
+    slack_norm: Literal[1, 2] = 1
     epsilon: float | None = 0.1
     gap: float | None = None
     bias: float = 1.0
@@ -100,7 +110,32 @@ class Config:
     reduced: KernelOptions = field(default_factory=KernelOptions)
 
 
-class Trainer:
+class BaseTrainer(Generic[AnyExamples]):
+    """What trainers share whatever they train: the run of a solver, and where it stands."""
+
+    examples: AnyExamples
+    config: Config
+    _began: float
+
+    def state(self) -> dict[str, Any]:
+        """Where the present fit stands; to be called from its observer."""
+        return {"solver": self._solver.state()}
+
+    def _run(
+        self, solver, problem: AnyProblem, objective: Objective, observe, start: Start | None = None, state=None
+    ) -> tuple[Progress, str | None]:
+        """The last Progress, and "limit" or "interrupt" where one of them ended the run."""
+        config, self._solver = self.config, solver
+        known = (("start", start), ("state", state and state["solver"]))
+        given = {name: value for name, value in known if value is not None}
+        progress, stopped_by = follow(solver.steps(problem, **given), config, self._began, objective, observe)
+        if progress is None or not np.isfinite(progress.primal):
+            path = self.examples.source.path
+            raise TrainingError(f"{path}: training met values that are not finite; scale the features")
+        return progress, stopped_by
+
+
+class Trainer(BaseTrainer[Examples]):
     """Trains on one set of examples, for one C after the other; each solution starts from the last.
 
     Parameters
@@ -136,8 +171,13 @@ class Trainer:
             self.risk = risk.bind(examples.y, examples.qid, examples.cost, config.threads)
         except TrainingError as error:
             raise TrainingError(f"{examples.source.path}: {error}") from None
+        self._queries: QueryRisk | None = None
+        if config.task == "rank":
+            if not isinstance(self.risk, QueryRisk):
+                raise UsageError(f"loss '{config.loss}' does not rank; use swapped-pairs, swapped-fraction or pairs")
+            self._queries = self.risk
         self.space = self._make_space()
-        self.warnings = rank_warnings(self.risk) if config.task == "rank" else label_warnings(examples)
+        self.warnings = label_warnings(examples) if self._queries is None else rank_warnings(self._queries)
         self._began = time.perf_counter()
         self._start: Start | None = None
         self._last_C = 0.0
@@ -153,26 +193,28 @@ class Trainer:
         UsageError
             For both or none, or for an example's cost with a loss that is no sum over examples.
         """
-        if (cost is None) == (example_cost is None):
+        risk, n, epsilon = self.risk, len(self.examples), self.config.epsilon
+        epsilon = EPSILON if epsilon is None else epsilon
+        if self._queries is not None and self.config.loss == "swapped-pairs":
+            epsilon *= self._queries.n_pairs / self._queries.n_queries
+        if cost is not None and example_cost is None:
+            if self._queries is not None:
+                return Objective(risk, cost, cost, 1.0, epsilon, self._queries.n_queries)
+            if not self._is_sum:
+                return Objective(risk, cost, cost, 1.0, epsilon)
+            return Objective(risk, units.example_cost_from_perf(cost, n), cost, units.PERCENT / n, epsilon)
+        if example_cost is None or cost is not None:
             raise UsageError("exactly one of -c (the original's C) and --example-cost is required")
-        if example_cost is not None and not self._is_sum:
+        if self._queries is not None:
+            c = units.mean_cost_from_sum(example_cost, self._queries.n_queries)
+            return Objective(risk, c, c, 1.0, epsilon, self._queries.n_queries)
+        if not self._is_sum:
             raise UsageError(
                 f"--example-cost weighs one example's loss, but loss '{self.config.loss}' with these options is no "
                 "sum over examples; give C with -c"
             )
-        n, epsilon = len(self.examples), 0.1 if self.config.epsilon is None else self.config.epsilon
-        if self.config.task == "rank":
-            queries = self.risk.n_queries
-            c = cost if cost is not None else units.mean_cost_from_sum(example_cost, queries)
-            if self.config.loss == "swapped-pairs":
-                epsilon *= self.risk.n_pairs / queries
-            return Objective(self.risk, c, c, 1.0, epsilon, queries)
-        if not self._is_sum:
-            return Objective(self.risk, cost, cost, 1.0, epsilon)
-        if cost is not None:
-            return Objective(self.risk, units.example_cost_from_perf(cost, n), cost, units.PERCENT / n, epsilon)
         c = units.perf_cost_from_example(example_cost, n)
-        return Objective(self.risk, example_cost, c, units.PERCENT / n, epsilon)
+        return Objective(risk, example_cost, c, units.PERCENT / n, epsilon)
 
     def fit(
         self,
@@ -243,21 +285,6 @@ class Trainer:
 
     def _rule(self, objective: Objective) -> StoppingRule:
         return StoppingRule(objective.c * objective.epsilon, self.config.gap)
-
-    def state(self) -> dict[str, Any]:
-        """Where the present fit stands; to be called from its observer."""
-        return {"solver": self._solver.state()}
-
-    def _run(self, solver, problem: Problem, objective: Objective, observe, start: Start | None = None, state=None):
-        """The last Progress, and "limit" or "interrupt" where one of them ended the run."""
-        config, self._solver = self.config, solver
-        known = (("start", start), ("state", state and state["solver"]))
-        given = {name: value for name, value in known if value is not None}
-        progress, stopped_by = follow(solver.steps(problem, **given), config, self._began, objective, observe)
-        if progress is None or not np.isfinite(progress.primal):
-            path = self.examples.source.path
-            raise TrainingError(f"{path}: training met values that are not finite; scale the features")
-        return progress, stopped_by
 
     def _scaled_start(self, C: float) -> Start | None:
         """The last solution for a new C: w and the box dual scale alike, so both the point and its multiple count."""

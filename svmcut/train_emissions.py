@@ -98,8 +98,7 @@ class EmissionTrainer(Trainer):
 
     def objective(self, cost: float | None, example_cost: float | None) -> Objective:
         """As SequenceTrainer.objective."""
-        epsilon = 0.1 if self.config.epsilon is None else self.config.epsilon
-        return objective_of_sum(cost, example_cost, self._n_sequences, epsilon)
+        return objective_of_sum(cost, example_cost, self._n_sequences, self.config.epsilon)
 
     def fit(
         self,

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,6 +36,47 @@ class BoundRisk(Protocol):
         ...
 
 
+@runtime_checkable
+class SignedRisk(BoundRisk, Protocol):
+    """A sum over examples with one label each.
+
+    Attributes
+    ----------
+    signs : (n,) float64 in {-1, +1}
+    """
+
+    signs: NDArray
+
+
+@runtime_checkable
+class QueryRisk(BoundRisk, Protocol):
+    """A risk of the orders within queries.
+
+    Attributes
+    ----------
+    n_queries, n_pairs : int
+        Queries, and pairs of rows of one query with different labels.
+    """
+
+    n_queries: int
+    n_pairs: int
+
+
+@runtime_checkable
+class DrawnRisk(BoundRisk, Protocol):
+    """A sum whose terms may be drawn at random."""
+
+    def sampler(self) -> Any:
+        """Its svmcut.risks.sampling.Sampler.
+
+        Raises
+        ------
+        ValueError
+            When there is nothing to draw from.
+        """
+        ...
+
+
 class Risk(Protocol):
     """A family of risks.
 
@@ -47,8 +88,11 @@ class Risk(Protocol):
         What a partition of the rows may separate without changing the value.
     """
 
-    name: str
-    scope: Literal["example", "query", "sample"]
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def scope(self) -> Literal["example", "query", "sample"]: ...
 
     def bind(self, y: NDArray, qid: NDArray | None = None, cost: NDArray | None = None, threads: int = 1) -> BoundRisk:
         """Check the labels once, sort and index once.
