@@ -13,13 +13,13 @@ from svmcut.cli.report import write_report
 from svmcut.cli.training import Training, configure
 from svmcut.errors import ModelError, UsageError
 from svmcut.files.multilabel import read_multilabel
+from svmcut.models import MultilabelModel
 from svmcut.predict_labels import predict_labels, tally
 from svmcut.train_multilabel import MultilabelTrainer
 
 if TYPE_CHECKING:
     from svmcut.cli.scoring import Scoring
     from svmcut.data import MultilabelExamples
-    from svmcut.models import MultilabelModel
     from svmcut.train import Outcome
 
 _LINES = {
@@ -56,6 +56,7 @@ class MultilabelTraining(Training):
 
     def _final_lines(self, outcome: Outcome, cpu_seconds: float) -> list[str]:
         progress, model = outcome.progress, outcome.model
+        assert isinstance(model, MultilabelModel)
         return [
             f"Upper bound on duality gap: {max(0.0, progress.gap):.5f}",
             f"Dual objective value: dval={progress.dual:.5f}",

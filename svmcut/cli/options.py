@@ -5,7 +5,7 @@ argument lists, the report and the tests all read it."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from svmcut.cli.kinds import ANY, PATH, TEXT, Cost, Kind, costs, integer, number, one_of
 from svmcut.kernel_options import BUDGET_SOLVERS, STOCHASTIC_SOLVERS
@@ -189,8 +189,8 @@ class LearnOptions:
     cost: tuple[Cost, ...] | None = None
     example_cost: tuple[Cost, ...] | None = None
     loss: str = "error-rate"
-    rescaling: str = "margin"
-    slack_norm: int = 1
+    rescaling: Literal["margin", "slack"] = "margin"
+    slack_norm: Literal[1, 2] = 1
     bias: float | None = None
     free_bias: bool | None = None
     solver: str = "auto"

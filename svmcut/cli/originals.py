@@ -7,7 +7,7 @@ import math
 import re
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from svmcut.cli.guard import guard
 from svmcut.errors import UsageError
@@ -252,10 +252,13 @@ def _learn(defaults: Mapping[str, Any], values: dict[str, Any], arguments: list[
         raise UsageError("option -c takes one number; 'svmcut learn' and 'svmcut rank' train for several")
     if given.get("kernel", "linear") != "linear" and not defaults:
         given.setdefault("bias", 1.0)  # svm_perf_learn's default, which it refuses with a kernel
-    return run(LearnOptions(*arguments[:2], **{**defaults, **given}), original=True)
+    files = dict(zip(("example_file", "model_file"), arguments))
+    return run(LearnOptions(**{**files, **defaults, **given}), original=True)
 
 
-def _classify(measures: str, values: dict[str, Any], arguments: list[str]) -> None:
+def _classify(
+    measures: Literal["classification", "ranking", "sequence"], values: dict[str, Any], arguments: list[str]
+) -> None:
     from svmcut.cli.scoring import Scoring, run_scoring
     from svmcut.machine import usable_cpus
 
