@@ -53,8 +53,9 @@ demo: build  ## train and classify the sets in data/, and print a table
 test: build $(VENV)/.test  ## the test suite
 	@$(VENV)/bin/python -m pytest $(PYTEST_ARGS)
 
-lint: build $(VENV)/.test $(VENV)/.lint  ## ruff, import-linter and the checks of tests/test_structure.py
+lint: build $(VENV)/.test $(VENV)/.lint  ## ruff, mypy, import-linter and the checks of tests/test_structure.py
 	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/mypy
 	@$(VENV)/bin/lint-imports --no-logo 2>/dev/null || $(VENV)/bin/lint-imports
 	@$(VENV)/bin/python -m pytest -q tests/test_structure.py
 
@@ -100,5 +101,5 @@ kills: build $(VENV)/.test  ## 200 kills at random moments of training; every ru
 	@SVMCUT_KILLS=200 $(VENV)/bin/python -m pytest -q tests/cli/test_faults_checkpoints.py -k killed
 
 clean:  ## remove what was built; the environment goes too
-	rm -rf build dist demo *.egg-info svmcut/_native/*.so .pytest_cache .hypothesis $(VENV)
+	rm -rf build dist demo *.egg-info svmcut/_native/*.so .pytest_cache .mypy_cache .hypothesis $(VENV)
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
