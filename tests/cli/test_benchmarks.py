@@ -73,10 +73,12 @@ TABLES = {
     ),
     "passes": ("many_tags.py", ["--tags", "5,70", "--sequences", "20", "--passes", "2"], ("| 5 |", "| 70 |")),
     "errors": (
-        "many_tags.py", ["--tags", "5", "--sequences", "20", "--passes", "4", "--errors"], ("| gdmm | 4 |", "| bcfw | 2 |")
+        "many_tags.py", ["--tags", "5", "--sequences", "20", "--passes", "4", "--errors"],
+        ("| gdmm | 4 |", "| bcfw | 2 |"),
     ),
     "gaps": (
-        "many_tags.py", ["--tags", "5", "--sequences", "20", "--limit", "0.5", "--gaps"], ("| 5 | gdmm |", "| 5 | bcfw |")
+        "many_tags.py", ["--tags", "5", "--sequences", "20", "--limit", "0.5", "--gaps"],
+        ("| 5 | gdmm |", "| 5 | bcfw |"),
     ),
 }  # fmt: skip
 
