@@ -8,14 +8,14 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from svmcut import units
 from svmcut._native.interrupt import watched_signals
 from svmcut.checks import check_memory, check_queries, label_warnings, rank_warnings
-from svmcut.data import Examples, MultilabelExamples
+from svmcut.data import Examples
 from svmcut.errors import TrainingError, UsageError
 from svmcut.kernel_options import (
     BUDGET_SOLVERS,
@@ -25,7 +25,7 @@ from svmcut.kernel_options import (
     choose_kernel_solver,
 )
 from svmcut.kernels import Kernel
-from svmcut.models import LinearModel
+from svmcut.models import LinearModel, Model
 from svmcut.outcomes import EPSILON, Objective, Outcome
 from svmcut.risks import make_risk
 from svmcut.risks.protocol import QueryRisk
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from svmcut.structured.protocol import StructuredProblem
 
     AnyProblem = Problem | StructuredProblem | ExpansionProblem | KernelProblem
-
-AnyExamples = TypeVar("AnyExamples", Examples, MultilabelExamples)
 
 # name -> module and class; a solver is imported when it is chosen
 SOLVERS = {
@@ -110,32 +108,7 @@ class Config:
     reduced: KernelOptions = field(default_factory=KernelOptions)
 
 
-class BaseTrainer(Generic[AnyExamples]):
-    """What trainers share whatever they train: the run of a solver, and where it stands."""
-
-    examples: AnyExamples
-    config: Config
-    _began: float
-
-    def state(self) -> dict[str, Any]:
-        """Where the present fit stands; to be called from its observer."""
-        return {"solver": self._solver.state()}
-
-    def _run(
-        self, solver, problem: AnyProblem, objective: Objective, observe, start: Start | None = None, state=None
-    ) -> tuple[Progress, str | None]:
-        """The last Progress, and "limit" or "interrupt" where one of them ended the run."""
-        config, self._solver = self.config, solver
-        known = (("start", start), ("state", state and state["solver"]))
-        given = {name: value for name, value in known if value is not None}
-        progress, stopped_by = follow(solver.steps(problem, **given), config, self._began, objective, observe)
-        if progress is None or not np.isfinite(progress.primal):
-            path = self.examples.source.path
-            raise TrainingError(f"{path}: training met values that are not finite; scale the features")
-        return progress, stopped_by
-
-
-class Trainer(BaseTrainer[Examples]):
+class Trainer:
     """Trains on one set of examples, for one C after the other; each solution starts from the last.
 
     Parameters
@@ -286,6 +259,23 @@ class Trainer(BaseTrainer[Examples]):
     def _rule(self, objective: Objective) -> StoppingRule:
         return StoppingRule(objective.c * objective.epsilon, self.config.gap)
 
+    def state(self) -> dict[str, Any]:
+        """Where the present fit stands; to be called from its observer."""
+        return {"solver": self._solver.state()}
+
+    def _run(
+        self, solver, problem: AnyProblem, objective: Objective, observe, start: Start | None = None, state=None
+    ) -> tuple[Progress, str | None]:
+        """The last Progress, and "limit" or "interrupt" where one of them ended the run."""
+        config, self._solver = self.config, solver
+        known = (("start", start), ("state", state and state["solver"]))
+        given = {name: value for name, value in known if value is not None}
+        progress, stopped_by = follow(solver.steps(problem, **given), config, self._began, objective, observe)
+        if progress is None or not np.isfinite(progress.primal):
+            path = self.examples.source.path
+            raise TrainingError(f"{path}: training met values that are not finite; scale the features")
+        return progress, stopped_by
+
     def _scaled_start(self, C: float) -> Start | None:
         """The last solution for a new C: w and the box dual scale alike, so both the point and its multiple count."""
         if self._start is None:
@@ -293,7 +283,7 @@ class Trainer(BaseTrainer[Examples]):
         (w,) = self._start.points
         return self._start._replace(points=(w, self.space.blend(C / self._last_C, w, 0.0, w)))
 
-    def _model(self, w, cuts: int) -> LinearModel:
+    def _model(self, w, cuts: int) -> Model:
         weights, constant = self.space.split(w)
         # the originals state one more than the number of their features, the constant one among them
         highest = self.examples.X.n_features + (self.config.bias != 0) + 1

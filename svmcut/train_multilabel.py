@@ -44,6 +44,8 @@ class MultilabelTrainer(StructuredTrainer):
     MemoryLimitError
     """
 
+    examples: MultilabelExamples
+    model: LabelSets
     _solvers = SOLVERS
 
     def __init__(self, examples: MultilabelExamples, config: Config, pairs: bool = True):

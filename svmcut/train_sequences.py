@@ -87,6 +87,8 @@ class SequenceTrainer(StructuredTrainer):
     MemoryLimitError
     """
 
+    model: ChainSequences
+
     def __init__(self, examples: Examples, sequences: Sequences, config: Config, orders: ChainOrders):
         self.examples, self.config = examples, config
         check_scaled(config, orders.beam)

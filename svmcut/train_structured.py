@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from svmcut.outcomes import objective_of_sum
 from svmcut.solvers.protocol import Problem, Start
 from svmcut.structured.protocol import StructuredModel, StructuredProblem
@@ -14,10 +16,12 @@ class StructuredTrainer(Trainer):
 
     Attributes
     ----------
+    examples : Examples or MultilabelExamples
     model : StructuredModel
-        A subclass makes it, and `_cuts`, the risk and space of cutting planes.
+        A subclass makes it.
     """
 
+    examples: Any
     model: StructuredModel
 
     def objective(self, cost: float | None, example_cost: float | None) -> Objective:
@@ -33,8 +37,13 @@ class StructuredTrainer(Trainer):
     def _problem(self, name: str, objective: Objective) -> Problem | StructuredProblem:
         rule = self._rule(objective)
         if name == "cutting-plane":
-            return Problem(*self._cuts(), objective.C, rule)
+            risk, space = self._cuts()
+            return Problem(risk, space, objective.C, rule)
         return StructuredProblem(self.model, objective.C, rule)
+
+    def _cuts(self) -> tuple[Any, Any]:
+        """The risk and the space of cutting planes."""
+        raise NotImplementedError
 
     def _next_start(self, solver, w) -> Start | None:
         """None: every C starts afresh, unless a subclass says otherwise."""

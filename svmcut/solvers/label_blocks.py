@@ -43,7 +43,7 @@ class _Run:
         self.lower, self.stall, self.ends = 0.0, Stall(40), False
         shapes = (model.n_rows, model.n_labels), (model.n_labels, model.n_labels)
         self.arrays, self.total = [np.zeros(shape) for shape in 2 * shapes], 0.0
-        self.blocks = None
+        self.blocks: Any = None
         if model.n_labels:
             self.blocks = multilabel.Blocks(
                 model.rows, model.sets, model.n_labels, model.bias, model.pairs, problem.C, seed
@@ -119,6 +119,12 @@ class _Visits:
                 run.passes += 1
                 linear = self._visit(run)
             run.look(linear, *self._points(run))
+
+    def _visit(self, run: _Run) -> float:
+        raise NotImplementedError
+
+    def _points(self, run: _Run) -> tuple[Any, Any]:
+        raise NotImplementedError
 
 
 class LabelBcfw(_Visits):
