@@ -41,7 +41,7 @@ def draw_growth(rows: list[Growth], figure) -> None:
     from plots import exponent
 
     panels = names(rows)
-    axes = figure.subplots(len(ORDER), len(panels), squeeze=False, sharex="col")
+    axes = figure.subplots(len(ORDER), len(panels), squeeze=False, sharex="col", sharey="row")
     print("| panel | curve | exponent of seconds | of iterations | last: CPU s | iterations | train, test error % |")
     print("|---|---|---:|---:|---:|---:|---|")
     for column, panel in zip(axes.T, panels, strict=True):
@@ -60,6 +60,8 @@ def draw_growth(rows: list[Growth], figure) -> None:
         column[-1].set_xlabel("examples in a sample" if panel.endswith("-cuts") else "training rows", fontsize=8)
     for axis, field in zip(axes[:, 0], ORDER, strict=True):
         axis.set_ylabel(TITLES[field], fontsize=8)
+        axis.yaxis.set_major_formatter("{x:g}")
+        axis.yaxis.set_minor_formatter("")
 
 
 def draw_evaluations(rows: list[Evaluation], figure) -> None:
@@ -139,7 +141,7 @@ def draw(target: Path, path: Path) -> None:
 
 
 def parse() -> argparse.Namespace:
-    """The command line."""
+    """What the command line says."""
     import sampled_cuts
     from perceptron import SETS
 

@@ -79,31 +79,29 @@ def test_error(test_rows, y_test, X, beta, b):
     return 100 * float(np.mean((score > 0) != (y_test > 0)))
 
 
-def curve(solver, problem, test_rows, y_test, marks):
-    """Test error in percent of the best function at the first look after so many kernel values; nan beyond the last."""
-    errors, k = [], 0
-    for progress in solver.steps(problem):
-        while k < len(marks) and progress.evaluations >= marks[k]:
-            errors.append(test_error(test_rows, y_test, problem.X, *solver.solution()))
-            k += 1
-        if k == len(marks):
-            break
-    return errors + [np.nan] * (len(marks) - len(errors))
+def at_marks(looks, error, marks):
+    """Errors of the last solution known when so many kernel values were computed; nan before the first.
+
+    Where a run ends before a mark, what it ended with stands there, and nan at later ones.
+    """
+    errors, present = [], None
+    for evaluations, solution in looks:
+        passed = [mark for mark in marks[len(errors) :] if mark < evaluations]
+        if passed:
+            errors += [np.nan if present is None else error(*present)] * len(passed)
+        if len(errors) == len(marks):
+            return errors
+        present = solution
+    return [*errors, error(*present), *[np.nan] * len(marks)][: len(marks)]
 
 
-def smo_curve(problem, test_rows, y_test, marks):
-    """The same of SMO's present solution, up to a thousand steps late; what it ends with stands at one mark more."""
+def smo_looks(problem):
+    """Kernel values and present solution of smo, which has no best one, every thousand steps."""
     from svmcut.solvers.smo import KernelProblem, Smo
 
-    errors = []
     solver = Smo(free_bias=False, threads=problem.threads)
     for progress in solver.steps(KernelProblem(problem.X, problem.y, problem.kernel, problem.C), 1e9):
-        if len(errors) < len(marks) and progress.evaluations >= marks[len(errors)]:
-            error = test_error(test_rows, y_test, problem.X, *progress.solution())
-            while len(errors) < len(marks) and progress.evaluations >= marks[len(errors)]:
-                errors.append(error)
-    errors.append(test_error(test_rows, y_test, problem.X, *solver.expansion()))
-    return (errors + [np.nan] * len(marks))[: len(marks)]
+        yield progress.evaluations, progress.solution()
 
 
 def curves(name, arguments):
@@ -120,6 +118,10 @@ def curves(name, arguments):
     X, y, X_test, y_test = read(arguments.data, name)
     n, kernel = len(y), Kernel("rbf", gamma=gamma)
     test_rows = KernelRows(X_test, kernel, arguments.threads)
+
+    def error(beta, b):
+        return test_error(test_rows, y_test, X, beta, b)
+
     passes = [2.0**k / 16 for k in range(20) if 2.0**k / 16 <= arguments.epochs]
     marks = [p * n * n for p in passes]
     for trainer in trainers(1, 0, nu):
@@ -127,10 +129,11 @@ def curves(name, arguments):
         for seed in range(arguments.seeds):
             problem = ExpansionProblem(X, y, kernel, C, np.zeros(n, bool), threads=arguments.threads)
             solver = trainers(arguments.epochs, seed, nu)[trainer]
-            found.append(curve(solver, problem, test_rows, y_test, marks))
+            looks = ((progress.evaluations, solver.solution()) for progress in solver.steps(problem))
+            found.append(at_marks(looks, error, marks))
         yield trainer, passes, np.mean(found, axis=0)
     problem = ExpansionProblem(X, y, kernel, C, np.zeros(n, bool), threads=arguments.threads)
-    yield "smo", passes, smo_curve(problem, test_rows, y_test, marks)
+    yield "smo", passes, at_marks(smo_looks(problem), error, marks)
 
 
 def evaluations(arguments):
