@@ -37,13 +37,14 @@ SOLVER_CLASSES = {"bsca": Bsca, "bsgd": Bsgd}
 class Case:
     """One set of data with its parameters."""
 
-    def __init__(self, text: str, rows: int | None = None):
+    def __init__(self, text: str, rows: int | None = None, threads: int | None = None):
+        self.threads = threads or usable_cpus()
         self.name, _, rest = text.partition("=")
         files, cost, gamma = rest.rsplit(":", 2)
         train, _, test = files.partition(",")
         self.C, self.kernel = float(cost), Kernel("rbf", gamma=float(gamma))
-        self.train = read_examples(train, threads=usable_cpus())
-        self.test = read_examples(test or train, threads=usable_cpus())
+        self.train = read_examples(train, threads=self.threads)
+        self.test = read_examples(test or train, threads=self.threads)
         if rows is not None and rows < len(self.train):
             chosen = np.sort(np.random.default_rng(0).choice(len(self.train), rows, replace=False))
             self.train = Examples(self.train.X.take(chosen), self.train.y[chosen], None, None, self.train.source)
@@ -52,13 +53,13 @@ class Case:
 
     def accuracy(self, model: KernelModel) -> float:
         """Percent of the test rows with the right sign."""
-        return 100 * float(np.mean((model.scores(self.test.X, usable_cpus()) > 0) == (self.test.y > 0)))
+        return 100 * float(np.mean((model.scores(self.test.X, self.threads) > 0) == (self.test.y > 0)))
 
 
 def curve(case: Case, solver: str, budget: int, epochs: int, seed: int = 0) -> list[dict[str, float]]:
     """One row an epoch: CPU seconds of the steps so far, primal on all rows, dual, merges in this epoch, accuracy."""
     n, rows, seconds, merged = len(case.y), [], 0.0, 0
-    machine = SOLVER_CLASSES[solver](budget, epochs, seed=seed, threads=usable_cpus())
+    machine = SOLVER_CLASSES[solver](budget, epochs, seed=seed, threads=case.threads)
     steps = machine.steps(case.problem, seconds_between=1e9)
     while True:
         began = time.process_time()
@@ -70,7 +71,7 @@ def curve(case: Case, solver: str, budget: int, epochs: int, seed: int = 0) -> l
             continue
         Z, beta = machine.present()
         model = KernelModel(case.kernel, Csr.from_dense(Z), beta, 0.0)
-        s = model.scores(case.train.X, usable_cpus()) if n <= 100_000 else None
+        s = model.scores(case.train.X, case.threads) if n <= 100_000 else None
         squared = float(beta @ model.scores(model.support))
         primal = progress.extra["sampled_primal"]
         if s is not None:
@@ -87,7 +88,7 @@ def polished(case: Case, solver: str, budget: int, epochs: float, seed: int, hol
     """(CPU seconds of training, wall seconds, test accuracy, primal, gap in the span) of the whole training."""
     options = KernelOptions(budget=budget, epochs=epochs, hold_out=hold_out, certify=False)
     config = Config(
-        bias=0.0, kernel=case.kernel, solver=solver, epsilon=None, threads=usable_cpus(), seed=seed, reduced=options
+        bias=0.0, kernel=case.kernel, solver=solver, epsilon=None, threads=case.threads, seed=seed, reduced=options
     )
     began, wall = time.process_time(), time.perf_counter()
     outcome = BudgetTrainer(case.train, config, solver).fit(None, case.C)
@@ -131,7 +132,8 @@ def print_seeds(case: Case, options) -> None:
 
 def print_rates(case: Case, options) -> None:
     """The third form: moving steps in tenths of the epochs, beside the limits of Lemma 2."""
-    beta = list(Smo(False, 1000.0, usable_cpus()).steps(KernelProblem(case.train.X, case.y, case.kernel, case.C, 1e-6)))
+    smo = Smo(False, 1000.0, case.threads)
+    beta = list(smo.steps(KernelProblem(case.train.X, case.y, case.kernel, case.C, 1e-6)))
     alpha = np.abs(beta[-1].solution().beta)
     free = float(np.mean((alpha > 1e-6 * case.C) & (alpha < (1 - 1e-6) * case.C)))
     limits = {"bsca": free, "bsgd": float(np.mean(alpha)) / case.C}
@@ -186,11 +188,12 @@ def main() -> None:
     parser.add_argument("--hold-out", type=float, default=0.0)
     parser.add_argument("--rates", type=int, metavar="EPOCHS")
     parser.add_argument("--rows", type=int)
+    parser.add_argument("--threads", type=int, help="default: as many as there are processors")
     parser.add_argument("--plot", metavar="FILE")
     options = parser.parse_args()
     results = {}
     for text in options.sets:
-        case = Case(text, options.rows)
+        case = Case(text, options.rows, options.threads)
         if options.rates:
             print_rates(case, options)
         elif options.seeds:

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The stochastic batch perceptron, its rivals and LIBSVM, as in Cotter, Shalev-Shwartz, Srebro, ICML 2012, Section 5.
 
-    python benchmarks/perceptron.py --data FOLDER evaluations [SET ...] [--epochs 10] [--plot FILE]
+    python benchmarks/perceptron.py --data FOLDER evaluations [SET ...] [--epochs 10]
     python benchmarks/perceptron.py --data FOLDER libsvm [SET ...] [--epochs 3] [--threads 1]
 
-`evaluations` prints the test error after 2^k n^2 / 16 kernel values for sbp, pegasos, sdca (shuffled and iid) and the
-perceptron, without bias, with the parameters of the paper's Table 2: its Figure 2. `libsvm` times whole processes with
-an unregularised bias beside svm-train: its Section 5. FOLDER has a subfolder for each set (adult/a9a.gz and so on).
+`evaluations` prints the test error after 2^k n^2 / 16 kernel values for sbp, pegasos, sdca (shuffled and iid), the
+perceptron and smo, without bias, with the parameters of the paper's Table 2: its Figure 2, which kernel_plots.py draws.
+`libsvm` times whole processes with an unregularised bias beside svm-train: its Section 5. FOLDER has a subfolder for
+each set (adult/a9a.gz and so on).
 """
 
 from __future__ import annotations
@@ -71,67 +72,80 @@ def trainers(epochs, seed, nu):
     }
 
 
-def curve(solver, problem, test_rows, y_test, marks):
-    """Test error in percent of the best function so far once so many kernel values have been computed; nan beyond."""
-    errors, k = [], 0
-    for progress in solver.steps(problem):
-        while k < len(marks) and progress.evaluations >= marks[k]:
-            beta, b = solver.solution()
-            used = np.flatnonzero(beta)
-            score = test_rows.accumulate_foreign(problem.X.take(used), beta[used]) + b
-            errors.append(100 * float(np.mean((score > 0) != (y_test > 0))))
-            k += 1
-        if k == len(marks):
-            break
-    return errors + [np.nan] * (len(marks) - len(errors))
+def test_error(test_rows, y_test, X, beta, b):
+    """Percent of the test rows on the wrong side of sum_i beta_i K(x_i, .) + b."""
+    used = np.flatnonzero(beta)
+    score = test_rows.accumulate_foreign(X.take(used), beta[used]) + b
+    return 100 * float(np.mean((score > 0) != (y_test > 0)))
+
+
+def at_marks(looks, error, marks):
+    """Errors of the last solution known when so many kernel values were computed; nan before the first.
+
+    Where a run ends before a mark, what it ended with stands there, and nan at later ones.
+    """
+    errors, present = [], None
+    for evaluations, solution in looks:
+        passed = [mark for mark in marks[len(errors) :] if mark < evaluations]
+        if passed:
+            errors += [np.nan if present is None else error(*present)] * len(passed)
+        if len(errors) == len(marks):
+            return errors
+        present = solution
+    return [*errors, error(*present), *[np.nan] * len(marks)][: len(marks)]
+
+
+def smo_looks(problem):
+    """Kernel values and present solution of smo, which has no best one, every thousand steps."""
+    from svmcut.solvers.smo import KernelProblem, Smo
+
+    solver = Smo(free_bias=False, threads=problem.threads)
+    for progress in solver.steps(KernelProblem(problem.X, problem.y, problem.kernel, problem.C), 1e9):
+        yield progress.evaluations, progress.solution()
+
+
+def curves(name, arguments):
+    """(trainer, passes, test errors in percent, mean of the seeds) for every trainer on a set; a pass is n^2 values."""
+    from svmcut._native.kernels import KernelRows
+
+    from svmcut.kernels import Kernel
+    from svmcut.solvers import expansion
+    from svmcut.solvers.expansion import ExpansionProblem
+
+    # progress at looks alone, which come at fixed steps, so that the errors do not depend on the clock
+    expansion.PIECE_SECONDS = 1e9
+    gamma, C, nu = SETS[name].plain
+    X, y, X_test, y_test = read(arguments.data, name)
+    n, kernel = len(y), Kernel("rbf", gamma=gamma)
+    test_rows = KernelRows(X_test, kernel, arguments.threads)
+
+    def error(beta, b):
+        return test_error(test_rows, y_test, X, beta, b)
+
+    passes = [2.0**k / 16 for k in range(20) if 2.0**k / 16 <= arguments.epochs]
+    marks = [p * n * n for p in passes]
+    for trainer in trainers(1, 0, nu):
+        found = []
+        for seed in range(arguments.seeds):
+            problem = ExpansionProblem(X, y, kernel, C, np.zeros(n, bool), threads=arguments.threads)
+            solver = trainers(arguments.epochs, seed, nu)[trainer]
+            looks = ((progress.evaluations, solver.solution()) for progress in solver.steps(problem))
+            found.append(at_marks(looks, error, marks))
+        yield trainer, passes, np.mean(found, axis=0)
+    problem = ExpansionProblem(X, y, kernel, C, np.zeros(n, bool), threads=arguments.threads)
+    yield "smo", passes, at_marks(smo_looks(problem), error, marks)
 
 
 def evaluations(arguments):
     """Figure 2: the mean over seeds at equal numbers of kernel values."""
-    from svmcut._native.kernels import KernelRows
-
-    from svmcut.kernels import Kernel
-    from svmcut.solvers.expansion import ExpansionProblem
-
-    curves = {}
     for name in arguments.sets or [name for name in SETS if SETS[name].plain]:
         gamma, C, nu = SETS[name].plain
-        X, y, X_test, y_test = read(arguments.data, name)
-        n, kernel = len(y), Kernel("rbf", gamma=gamma)
-        test_rows = KernelRows(X_test, kernel, arguments.threads)
-        passes = [2.0**k / 16 for k in range(20) if 2.0**k / 16 <= arguments.epochs]
-        print(f"\n{name}: gamma {gamma:g}, C {C:g}, nu {nu:g}, mean test error of {SEEDS} seeds, percent\n")
-        print("| kernel values / n^2 | " + " | ".join(f"{p:g}" for p in passes) + " |")
-        print("|---|" + "---:|" * len(passes))
-        for trainer in trainers(1, 0, nu):
-            found = []
-            for seed in range(SEEDS):
-                problem = ExpansionProblem(X, y, kernel, C, np.zeros(n, bool), threads=arguments.threads)
-                solver = trainers(arguments.epochs, seed, nu)[trainer]
-                found.append(curve(solver, problem, test_rows, y_test, [p * n * n for p in passes]))
-            mean = np.mean(found, axis=0)
-            curves[name, trainer] = passes, mean
-            print(f"| {trainer} | " + " | ".join("-" if np.isnan(e) else f"{e:.2f}" for e in mean) + " |", flush=True)
-    if arguments.plot:
-        plot(curves, arguments.plot)
-
-
-def plot(curves, path):
-    """One panel a set."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    names = sorted({name for name, _ in curves})
-    figure, axes = pyplot.subplots(1, len(names), figsize=(5 * len(names), 4), squeeze=False)
-    for axis, name in zip(axes[0], names):
-        for (other, trainer), (passes, errors) in curves.items():
-            if other == name:
-                axis.semilogx(passes, errors, label=trainer)
-        axis.set(title=name, xlabel="kernel values / n^2", ylabel="test error, %")
-    axes[0][0].legend()
-    figure.savefig(path)
+        print(f"\n{name}: gamma {gamma:g}, C {C:g}, nu {nu:g}, mean test error of {arguments.seeds} seeds, percent\n")
+        for k, (trainer, passes, errors) in enumerate(curves(name, arguments)):
+            if k == 0:
+                print("| kernel values / n^2 | " + " | ".join(f"{p:g}" for p in passes) + " |")
+                print("|---|" + "---:|" * len(passes))
+            print(f"| {trainer} | " + " | ".join("-" if np.isnan(e) else f"{e:.2f}" for e in errors) + " |", flush=True)
 
 
 def libsvm(arguments):
@@ -171,7 +185,7 @@ def main():
     parser.add_argument("--passes", type=float, nargs="+", default=[1.0, 2.0, 3.0], help="epochs of sbp in `libsvm`")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--plot")
+    parser.add_argument("--seeds", type=int, default=SEEDS, help="of `evaluations`: as many runs from 0 on")
     arguments = parser.parse_args()
     if unknown := sorted(set(arguments.sets) - set(SETS)):
         sys.exit(f"{', '.join(unknown)} is no set; expected {', '.join(SETS)}")

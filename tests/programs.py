@@ -4,10 +4,12 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 from svmcut.cli import originals
 from svmcut.cli.main import main
 
+BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
 BIN = os.path.dirname(sys.executable)
 
 CLASSIFICATION_LEARNERS = ("svmcut learn", "svm_perf_learn")
@@ -47,3 +49,11 @@ def start(program, *words, **options):
 def status_of(program, svmcut):
     """The exit status expected of a program where svmcut's is given; the executables know 0 and 1 only."""
     return svmcut if program.startswith("svmcut") or svmcut == 0 else 1
+
+
+def benchmark(folder, program, *words):
+    """Lines that a benchmark prints, run in a folder; it must succeed."""
+    line = [sys.executable, str(BENCHMARKS / program), *map(str, words)]
+    done = subprocess.run(line, capture_output=True, text=True, cwd=folder, timeout=TIMEOUT)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()

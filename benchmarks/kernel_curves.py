@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rows of the curves of kernel trainers, what records them, and the CSV files they stand in."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import perceptron
+import sampled_cuts
+from budget import Case, curve, polished
+from kernel import libsvm, plain
+
+from svmcut.solvers.smo import Smo
+
+
+class Growth(NamedTuple):
+    """One training of a whole process: x is the number of rows or of drawn examples; errors in percent."""
+
+    panel: str
+    curve: str
+    x: float
+    seconds: float
+    iterations: float
+    train_error: float
+    error: float
+
+
+class Evaluation(NamedTuple):
+    """Test error in percent, mean of the seeds, after x kernel values in units of n^2."""
+
+    panel: str
+    curve: str
+    x: float
+    error: float
+
+
+class Epoch(NamedTuple):
+    """Test error in percent after an epoch of a trainer with a budget, CPU seconds of training.
+
+    What ends a training stands there too: epoch is nan then, and so is the budget of a trainer that has none.
+    """
+
+    panel: str
+    curve: str
+    budget: float
+    epoch: float
+    seconds: float
+    error: float
+
+
+def grown(options) -> Iterator[Growth]:
+    """Bare trainers on boards of more and more rows."""
+    panel = f"-c {options.cost:g}" if options.cost is not None else f"C = {options.example_cost:g} an example"
+    with tempfile.TemporaryDirectory() as folder:
+        for trainer, n, run in sampled_cuts.growth(options, Path(folder)):
+            yield Growth(panel, trainer, n, run.seconds, run.iterations, run.train_error, run.error)
+
+
+def sampled(options) -> Iterator[Growth]:
+    """Sampled cuts of more and more examples on files, a curve a C."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        train, test = (Path(plain(path, folder)) for path in (options.train, options.test))
+        for cost in options.example_costs:
+            options.example_cost = cost
+            for solver in options.solvers:
+                for r in options.r:
+                    words = ("--sample-size", r, "--no-polish", "--no-certify")
+                    run = sampled_cuts.run_svmcut(options, folder, train, test, solver, *words)
+                    label = f"C = {options.example_cost:g}"
+                    yield Growth(solver, label, r, run.seconds, run.iterations, run.train_error, run.error)
+
+
+def evaluated(options) -> Iterator[Evaluation]:
+    """Trainers step by step, beside smo, at equal numbers of kernel values."""
+    for name in options.sets:
+        for trainer, passes, errors in perceptron.curves(name, options):
+            for x, error in zip(passes, errors, strict=True):
+                if error == error:
+                    yield Evaluation(name, trainer, x, error)
+
+
+def budgeted(options) -> Iterator[Epoch]:
+    """bsca and bsgd by epoch and polished; smo, and LIBSVM's whole process where it is installed."""
+    nan = float("nan")
+    for text in options.sets:
+        case = Case(text, threads=options.threads)
+        for budget in options.budgets:
+            for solver in ("bsca", "bsgd"):
+                for row in curve(case, solver, budget, options.epochs, options.seed):
+                    yield Epoch(case.name, solver, budget, row["epoch"], row["seconds"], 100 - row["accuracy"])
+                seconds, _, accuracy, *_ = polished(case, solver, budget, options.epochs, options.seed)
+                yield Epoch(case.name, f"{solver}, polished", budget, nan, seconds, 100 - accuracy)
+        yield Epoch(case.name, "smo", nan, nan, *_exact(case))
+        if options.peers and shutil.which("svm-train"):
+            files, cost, gamma = text.partition("=")[2].rsplit(":", 2)
+            with tempfile.TemporaryDirectory() as name:
+                folder = Path(name)
+                run = libsvm(*(plain(path, folder) for path in files.split(",")), cost, gamma, folder)
+            yield Epoch(case.name, "svm-train", nan, nan, run["cpu"], run["error"])
+
+
+def _exact(case: Case) -> tuple[float, float]:
+    """CPU seconds and test error of smo without bias."""
+    from svmcut.models import KernelModel
+
+    began, solver = time.process_time(), Smo(free_bias=False, threads=case.threads)
+    for _ in solver.steps(case.problem):
+        pass
+    seconds, beta = time.process_time() - began, solver.expansion().beta
+    used = beta.nonzero()[0]
+    return seconds, 100 - case.accuracy(KernelModel(case.kernel, case.train.X.take(used), beta[used], 0.0))
+
+
+def write(path: Path, rows: Iterator[NamedTuple]) -> None:
+    """A line as soon as its row is known; a file that is there gets further lines."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = not path.exists()
+    with path.open("a", newline="", encoding="ascii") as stream:
+        out = csv.writer(stream, lineterminator="\n")
+        for row in rows:
+            if new:
+                out.writerow(row._fields)
+            new = False
+            out.writerow([f"{value:.6g}" if isinstance(value, float) else value for value in row])
+            stream.flush()
+
+
+def read(path: Path) -> list[Growth] | list[Evaluation] | list[Epoch]:
+    """The rows of a file that `write` wrote; its head says which they are."""
+    with path.open(newline="", encoding="ascii") as stream:
+        head, *lines = csv.reader(stream)
+    kinds = {kind._fields: kind for kind in (Growth, Evaluation, Epoch)}
+    if tuple(head) not in kinds:
+        raise SystemExit(f"{path}:1: its columns are none of kernel_plots.py; record the file anew")
+    kind = kinds[tuple(head)]
+    return [kind(*line[:2], *map(float, line[2:])) for line in lines]

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The curves of docs/benchmarks-kernels.md: growth of sampled cuts, error over kernel values, training on a budget.
+
+    python benchmarks/kernel_plots.py rows growth.csv -n 1000 10000 100000 -g 8 -c 100 --peers
+    python benchmarks/kernel_plots.py samples samples.csv TRAIN TEST -g 0.0078125 -r 100 400 1600
+    python benchmarks/kernel_plots.py evaluations evaluations.csv adult --data FOLDER --epochs 4
+    python benchmarks/kernel_plots.py budget budget.csv NAME=TRAIN,TEST:COST:GAMMA ... -B 100 500 --peers
+    python benchmarks/kernel_plots.py draw docs/plots/kernel-rows.png growth.csv
+
+The first four train on one thread and add lines to a CSV file; "draw" makes a figure of one and runs nothing. "rows"
+and "samples" time whole processes without polish and certificate, on boards of make_checkers.py and on files: Figures 1
+to 3 and 4 to 7 of Yu and Joachims, KDD 2008. "evaluations" is Figure 2 of Cotter, Shalev-Shwartz and Srebro, ICML 2012
+(benchmarks/perceptron.py has the parameters). "budget" counts CPU seconds of the steps, and of the whole training where
+it is polished: Figures 2, 5 and 6 of Qaadan, Schueler and Glasmachers, 2018. svm-train runs with --peers.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+from kernel_curves import Epoch, Evaluation, Growth, budgeted, evaluated, grown, read, sampled, write
+
+ORDER = ("seconds", "iterations", "train_error", "error")  # of the panels of growth, from above
+TITLES = {"seconds": "CPU s", "iterations": "iterations", "train_error": "training error, %", "error": "test error, %"}
+COLOURS = {
+    "sampled-cuts": "tab:red", "constant-cuts": "tab:blue", "subspace": "tab:green", "smo": "black",
+    "svm-train": "tab:gray", "sbp": "tab:red", "pegasos": "tab:green", "sdca": "tab:blue", "sdca iid": "tab:cyan",
+    "perceptron": "tab:orange", "bsca": "tab:red", "bsgd": "tab:blue",
+}  # fmt: skip
+
+
+def names(rows, field: str = "panel") -> list:
+    """The values of a field, once each, in the order of the rows."""
+    return list(dict.fromkeys(getattr(row, field) for row in rows))
+
+
+def draw_growth(rows: list[Growth], figure) -> None:
+    """A column a panel, below each other seconds, iterations and both errors; prints the exponents."""
+    from plots import exponent
+
+    panels = names(rows)
+    axes = figure.subplots(len(ORDER), len(panels), squeeze=False, sharex="col", sharey="row")
+    print("| panel | curve | exponent of seconds | of iterations | last: CPU s | iterations | train, test error % |")
+    print("|---|---|---:|---:|---:|---:|---|")
+    for column, panel in zip(axes.T, panels, strict=True):
+        for name in names([row for row in rows if row.panel == panel], "curve"):
+            line = sorted((row for row in rows if (row.panel, row.curve) == (panel, name)), key=lambda row: row.x)
+            x, last = [row.x for row in line], line[-1]
+            slopes = [exponent(x, [getattr(row, field) for row in line]) for field in ORDER[:2]]
+            print(f"| {panel} | {name} | {slopes[0]:.2f} | {slopes[1]:.2f} | {last.seconds:.2f} | "
+                  f"{last.iterations:.0f} | {last.train_error:.2f}, {last.error:.2f} |")  # fmt: skip
+            for axis, field in zip(column, ORDER, strict=True):
+                shown = axis.semilogx if field.endswith("error") else axis.loglog
+                shown(x, [getattr(row, field) for row in line], marker=".", linewidth=1, label=name,
+                      color=COLOURS.get(name))  # fmt: skip
+        column[0].set_title(panel, fontsize=9)
+        column[0].legend(fontsize=6)
+        column[-1].set_xlabel("examples in a sample" if panel.endswith("-cuts") else "training rows", fontsize=8)
+    for axis, field in zip(axes[:, 0], ORDER, strict=True):
+        axis.set_ylabel(TITLES[field], fontsize=8)
+        axis.yaxis.set_major_formatter("{x:g}")
+        axis.yaxis.set_minor_formatter("")
+
+
+def draw_evaluations(rows: list[Evaluation], figure) -> None:
+    """A panel a set; prints the table."""
+    panels = names(rows)
+    axes = figure.subplots(1, len(panels), squeeze=False)[0]
+    marks = sorted(set(names(rows, "x")))
+    print("| set | kernel values / n^2 | " + " | ".join(f"{x:g}" for x in marks) + " |")
+    print("|---|---|" + "---:|" * len(marks))
+    for axis, panel in zip(axes, panels, strict=True):
+        for name in names([row for row in rows if row.panel == panel], "curve"):
+            line = {row.x: row.error for row in rows if (row.panel, row.curve) == (panel, name)}
+            print(f"| {panel} | {name} | " + " | ".join(f"{line[x]:.2f}" if x in line else "-" for x in marks) + " |")
+            axis.semilogx(list(line), list(line.values()), marker=".", label=name, color=COLOURS.get(name))
+        # smo is far above all others until it is nearly done
+        axis.set_ylim(top=1.5 * float(np.median([row.error for row in rows if row.panel == panel])))
+        axis.set_title(panel, fontsize=9)
+        axis.set_xlabel("kernel values / n^2", fontsize=8)
+        axis.legend(fontsize=6)
+    axes[0].set_ylabel("test error, %", fontsize=8)
+
+
+def draw_budget(rows: list[Epoch], figure) -> None:
+    """A column a set: error over CPU seconds for the middle budget, and over budgets in the end; prints the ends."""
+    panels = names(rows)
+    axes = figure.subplots(2, len(panels), squeeze=False)
+    print("| set | trainer | B | CPU s | test error % |\n|---|---|---:|---:|---:|")
+    for (time_axis, size_axis), panel in zip(axes.T, panels, strict=True):
+        own = [row for row in rows if row.panel == panel]
+        sizes = sorted({row.budget for row in own if row.budget == row.budget})
+        chosen = sizes[len(sizes) // 2]
+        for name in names(own, "curve"):
+            line = [row for row in own if row.curve == name]
+            colour = COLOURS.get(name.partition(",")[0])
+            at = [row for row in line if row.budget == chosen] or [row for row in line if row.budget != row.budget]
+            ends = {row.budget: row for row in line}  # the last row of every budget
+            for size, row in ends.items():
+                shown = "-" if size != size else f"{size:g}"
+                print(f"| {panel} | {name} | {shown} | {row.seconds:.2f} | {row.error:.2f} |")
+            style = {"color": colour, "label": name, "markersize": 6, "linewidth": 1}
+            if line[0].epoch == line[0].epoch:
+                style |= {"marker": ".", "linestyle": "-"}
+            else:
+                style |= {"marker": "*" if name.endswith("polished") else "x", "linestyle": ":"}
+            time_axis.semilogx([row.seconds for row in at], [row.error for row in at], **style)
+            if name.partition(",")[0] in ("bsca", "bsgd"):
+                size_axis.semilogx(list(ends), [row.error for row in ends.values()], **style)
+            else:
+                size_axis.axhline(line[0].error, color=colour, linestyle="--", linewidth=1, label=name)
+        time_axis.set_title(f"{panel}, B = {chosen:g}", fontsize=9)
+        time_axis.set_xlabel("CPU s", fontsize=8)
+        size_axis.set_xticks(sizes, [f"{size:g}" for size in sizes])
+        size_axis.minorticks_off()
+        size_axis.set_xlabel("B", fontsize=8)
+    axes[0, 0].legend(fontsize=5)
+    for axis in axes[:, 0]:
+        axis.set_ylabel("test error, %", fontsize=8)
+
+
+def draw(target: Path, path: Path) -> None:
+    """The figure of a file, by what its rows are; its numbers go to standard output."""
+    from matplotlib.figure import Figure
+    from plots import save
+
+    rows = read(path)
+    columns = len(names(rows))
+    if isinstance(rows[0], Growth):
+        figure = Figure(figsize=(3.6 * columns, 8.0), layout="constrained")
+        draw_growth(rows, figure)
+    elif isinstance(rows[0], Evaluation):
+        figure = Figure(figsize=(4.5 * columns, 3.4), layout="constrained")
+        draw_evaluations(rows, figure)
+    else:
+        figure = Figure(figsize=(2.9 * columns, 4.6), layout="constrained")
+        draw_budget(rows, figure)
+    save(figure, target)
+
+
+def parse() -> argparse.Namespace:
+    """What the command line says."""
+    import sampled_cuts
+    from perceptron import SETS
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="what", required=True)
+
+    def recorder(name):
+        command = commands.add_parser(name)
+        command.add_argument("target", type=Path, metavar="CSV", help="lines are added to it")
+        return command
+
+    command = recorder("rows")
+    sampled_cuts.arguments_of(command)
+    command.set_defaults(solvers=["sampled-cuts", "constant-cuts", "subspace", "smo"])
+    command = recorder("samples")
+    command.add_argument("train", type=Path)
+    command.add_argument("test", type=Path)
+    command.add_argument("-r", type=int, nargs="+", default=[100, 200, 400, 800])
+    command.add_argument("-g", "--gamma", type=float, required=True)
+    command.add_argument("--example-costs", type=float, nargs="+", default=[0.1, 1.0], help="a curve each")
+    command.add_argument("--solvers", nargs="+", default=["constant-cuts", "sampled-cuts"], help="a panel each")
+    command.set_defaults(cost=None)
+    command = recorder("evaluations")
+    command.add_argument("sets", nargs="+", choices=sorted(name for name in SETS if SETS[name].plain))
+    command.add_argument("--data", type=Path, required=True, help="folder of the sets")
+    command.add_argument("--epochs", type=float, default=4.0, help="of sbp; passes of n^2 kernel values for the others")
+    command.add_argument("--seeds", type=int, default=3)
+    command = recorder("budget")
+    command.add_argument("sets", nargs="+", metavar="NAME=TRAIN,TEST:COST:GAMMA")
+    command.add_argument("-B", "--budgets", type=int, nargs="+", default=[100, 200, 500, 1000])
+    command.add_argument("--epochs", type=int, default=10)
+    command.add_argument("--peers", action="store_true", help="run svm-train where it is installed")
+    command = commands.add_parser("draw")
+    command.add_argument("target", type=Path, metavar="FIGURE", help="its ending says the format")
+    command.add_argument("file", type=Path, metavar="CSV")
+    for name in ("samples", "budget"):
+        commands.choices[name].add_argument("--seed", type=int, default=0)
+    for name in ("samples", "evaluations", "budget"):
+        commands.choices[name].add_argument("--threads", type=int, default=1)
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Records or draws."""
+    given = parse()
+    if given.what == "draw":
+        draw(given.target, given.file)
+        return
+    recorders = {"rows": grown, "samples": sampled, "evaluations": evaluated, "budget": budgeted}
+    write(given.target, recorders[given.what](given))
+
+
+if __name__ == "__main__":
+    main()

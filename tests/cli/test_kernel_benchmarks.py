@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Benchmarks of kernel trainers run on small sets, and their numbers agree."""
+
+import gzip
+import importlib.util
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from programs import benchmark
+
+from svmcut.files.examples import read_examples
+
+ROOT = Path(__file__).resolve().parents[2]
+WINE = [ROOT / "data" / f"wine.{part}" for part in ("train", "test")]
+
+
+def cells(line):
+    """Of a Markdown table."""
+    return [cell.strip() for cell in line.strip("| ").split("|")]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder as perceptron.py wants it, with a small set in the place of adult."""
+    (tmp_path / "adult").mkdir()
+    for name, path in zip(("a9a.gz", "a9a.t.gz"), WINE):
+        (tmp_path / "adult" / name).write_bytes(gzip.compress(path.read_bytes()))
+    return tmp_path
+
+
+def test_a_board_has_the_colours_of_its_squares_and_flips(tmp_path):
+    for name, flip in (("clean", 0), ("again", 0), ("flipped", 0.25)):
+        benchmark(tmp_path, "make_checkers.py", name, "--rows", 2000, "--side", 4, "--flip", flip)
+    assert (tmp_path / "clean").read_bytes() == (tmp_path / "again").read_bytes()
+    clean, flipped = (read_examples(str(tmp_path / name)) for name in ("clean", "flipped"))
+    X = clean.X.to_scipy().toarray()
+    assert X.min() >= -2 and X.max() < 2
+    # the read value is float32, a hair below an edge now and then
+    squares = np.floor(X.astype(np.float64) + 2 + 1e-6).astype(int)
+    assert np.array_equal(clean.y, np.where(squares.sum(axis=1) % 2 == 0, 1, -1))
+    assert np.array_equal(X, flipped.X.to_scipy().toarray())
+    assert np.mean(clean.y != flipped.y) == pytest.approx(0.25, abs=0.04)
+
+
+def test_table_of_sampled_cuts(tmp_path):
+    files = ("--train", WINE[0], "--test", WINE[1])
+    lines = benchmark(tmp_path, "sampled_cuts.py", *files, "-g", 0.1, "-r", 20, "--solvers", "sampled-cuts")
+    found = {row[1]: row for row in map(cells, lines[2:])}
+    assert list(found) == ["auto", "smo", "cutting-plane", "subspace k=500", "sampled-cuts r=20",
+                           "sampled-cuts r=20, polished"]  # fmt: skip
+    least = float(found["smo"][3])
+    assert all(float(row[3]) >= 0.999 * least and float(row[-1]) < 10 for row in found.values())
+    assert float(found["cutting-plane"][3]) == pytest.approx(least, rel=0.01)
+
+
+def test_error_over_kernel_values(folder):
+    words = ("--data", folder, "evaluations", "adult", "--epochs", 2, "--seeds", 1)
+    lines = benchmark(folder, "perceptron.py", *words)
+    found = {row[0]: row[1:] for row in map(cells, lines[5:])}
+    assert list(found) == ["sbp", "pegasos", "sdca", "sdca iid", "perceptron", "smo"]
+    # smo ends within its first thousand steps on so few rows, and does not go on
+    assert sum(error != "-" for error in found["smo"]) == 1 and found["smo"][-1] == "-"
+    assert float(found["sbp"][-1]) < 10 < float(found["sbp"][0])
+
+
+def test_a_mark_has_the_error_of_what_was_known_by_then(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    from perceptron import at_marks
+
+    looks = [(2, (20,)), (4, (10,)), (9, (5,))]
+    found = at_marks(looks, float, [1, 2, 3, 4, 8, 16, 32])
+    assert np.array_equal(found, [np.nan, 20, 20, 10, 10, 5, np.nan], equal_nan=True)
+    assert at_marks(looks, float, [2, 3]) == [20, 20]
+
+
+@pytest.mark.skipif(shutil.which("svm-train") is None, reason="no svm-train")
+def test_whole_processes_of_sbp_beside_libsvm(folder):
+    lines = benchmark(folder, "perceptron.py", "--data", folder, "libsvm", "adult", "--passes", 5)
+    libsvm, sbp = (cells(line) for line in lines[2:])
+    assert (libsvm[1], sbp[1]) == ("svm-train", "sbp, 5 epochs")
+    assert float(libsvm[-1]) < 10 and float(sbp[-1]) < 10
+
+
+def test_with_all_points_a_subspace_has_the_exact_objective(tmp_path):
+    lines = benchmark(tmp_path, "kernel.py", f"wine={WINE[0]},{WINE[1]}:2:0.1", "--rank", 119, "--repeats", 1, "--cpu")
+    objectives = {}
+    for line in lines[1:]:
+        if "ratio" not in line and "CPU s of" not in line:
+            *words, objective, error, points, _ = line.split()
+            objectives[" ".join(words[1:-1])] = float(objective)
+            assert float(error) < 10 and 0 < int(points) <= 119
+    exact = objectives["smo, no bias"]
+    assert objectives["subspace"] == pytest.approx(exact, rel=0.02)
+    assert ("Nystroem" in objectives) == (importlib.util.find_spec("sklearn") is not None)
+    if "Nystroem" in objectives:
+        assert objectives["Nystroem"] == pytest.approx(exact, rel=0.02)
+        assert any("LinearSVC converged" in line for line in lines)

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""benchmarks/kernel_plots.py records curves of kernel trainers and draws them."""
+
+import csv
+import gzip
+import math
+import shutil
+
+import pytest
+from programs import BENCHMARKS, benchmark
+
+WINE = [BENCHMARKS.parent / "data" / f"wine.{part}" for part in ("train", "test")]
+PEER = shutil.which("svm-train") is not None
+
+
+def rows_of(path):
+    with path.open(newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+@pytest.fixture
+def draw(monkeypatch, capsys):
+    """A figure of a CSV file, drawn in this process; the lines it prints."""
+    pytest.importorskip("matplotlib")
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    import kernel_plots
+
+    def call(target, source):
+        capsys.readouterr()
+        kernel_plots.draw(target, source)
+        return capsys.readouterr().out.splitlines()
+
+    return call
+
+
+def draws_the_same(draw, folder, name, label):
+    """The table of a figure that has a label and the same bytes twice."""
+    drawn = []
+    for _ in range(2):
+        table = draw(folder / f"{name}.svg", folder / f"{name}.csv")
+        drawn.append((folder / f"{name}.svg").read_bytes())
+    assert drawn[0] == drawn[1] and label in drawn[0]
+    return table
+
+
+def test_growth_is_printed_recorded_and_drawn(tmp_path, draw):
+    rows = ("-g", 8, "-r", 20, "--solvers", "smo")
+    printed = benchmark(tmp_path, "sampled_cuts.py", "--growth", "-n", 50, *rows, "-c", 1)[2:]
+    words = ("-n", 50, 100, *rows, "sampled-cuts", "--exact", 50, "--example-cost", 2, "--peers")
+    benchmark(tmp_path, "kernel_plots.py", "rows", "growth.csv", *words)
+    found = rows_of(tmp_path / "growth.csv")
+    assert [row["x"] for row in found if row["curve"] == "sampled-cuts"] == ["50", "100"]
+    assert ("svm-train" in {row["curve"] for row in found}) == PEER
+    assert all(0 <= float(row[name]) <= 100 for row in found for name in ("train_error", "error"))
+    # -c counts percent of the mean: -c 1 is 2 an example of 50
+    (smo,) = (row for row in found if row["curve"] == "smo")
+    assert smo["x"] == "50" and len(printed) == 1
+    assert printed[0].endswith(f"| nan | {smo['iterations']} | {float(smo['error']):.2f} |")
+    table = draws_the_same(draw, tmp_path, "growth", b"sampled-cuts")
+    assert len(table) == 2 + len({row["curve"] for row in found})
+
+
+def test_samples_are_recorded_and_drawn(tmp_path, draw):
+    words = ("-g", 0.1, "-r", 10, 40, "--example-costs", 1, "--solvers", "constant-cuts")
+    benchmark(tmp_path, "kernel_plots.py", "samples", "samples.csv", *WINE, *words)
+    found = rows_of(tmp_path / "samples.csv")
+    assert [(row["panel"], row["curve"], row["x"]) for row in found] == [
+        ("constant-cuts", "C = 1", r) for r in ("10", "40")
+    ]
+    assert all(float(row["error"]) < 20 and float(row["iterations"]) > 1 for row in found)
+    assert len(draws_the_same(draw, tmp_path, "samples", b"C = 1")) == 2 + 1
+
+
+def test_evaluations_are_recorded_and_drawn(tmp_path, draw):
+    (tmp_path / "adult").mkdir()
+    for name, path in zip(("a9a.gz", "a9a.t.gz"), WINE):
+        (tmp_path / "adult" / name).write_bytes(gzip.compress(path.read_bytes()))
+    words = ("--data", tmp_path, "--epochs", 0.5, "--seeds", 2)
+    benchmark(tmp_path, "kernel_plots.py", "evaluations", "evaluations.csv", "adult", *words)
+    table = draws_the_same(draw, tmp_path, "evaluations", b"sdca iid")
+    points = {(row["curve"], row["x"]): float(row["error"]) for row in rows_of(tmp_path / "evaluations.csv")}
+    assert table[0].endswith("| 0.0625 | 0.125 | 0.25 | 0.5 |")
+    (sbp,) = (line for line in table if "| sbp |" in line)
+    assert sbp.endswith(f"| {points['sbp', '0.5']:.2f} |") and 0 <= points["sbp", "0.5"] < 30
+
+
+def test_budget_is_recorded_and_drawn(tmp_path, draw):
+    text = f"wine={WINE[0]},{WINE[1]}:2:0.1"
+    benchmark(tmp_path, "kernel_plots.py", "budget", "budget.csv", text, "-B", 5, 20, "--epochs", 3, "--peers")
+    found = rows_of(tmp_path / "budget.csv")
+    assert [row["epoch"] for row in found if (row["curve"], row["budget"]) == ("bsca", "20")] == ["1", "2", "3"]
+    ends = [row for row in found if math.isnan(float(row["epoch"]))]
+    assert [row["curve"] for row in ends] == 2 * ["bsca, polished", "bsgd, polished"] + ["smo"] + PEER * ["svm-train"]
+    assert all(float(row["error"]) < 10 for row in ends)
+    table = draw(tmp_path / "budget.png", tmp_path / "budget.csv")
+    assert len(table) == 2 + 2 * 4 + 1 + PEER
+    assert (tmp_path / "budget.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_file_of_others_is_refused(tmp_path, draw):
+    (tmp_path / "a.csv").write_text("trainer,seconds\nbcfw,1\n")
+    with pytest.raises(SystemExit, match=r"a\.csv:1: its columns"):
+        draw(tmp_path / "a.png", tmp_path / "a.csv")
