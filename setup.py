@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Compiled extensions only; all metadata stands in pyproject.toml."""
 
+import copy
 import os
 import sys
 from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
 MSVC = sys.platform == "win32"
 COMPILE = ["/std:c++17", "/O2"] if MSVC else ["-std=c++17", "-O3", "-fvisibility=hidden", "-Wall", "-ffp-contract=off"]
@@ -32,7 +34,23 @@ extensions = [
     for path in sorted(Path("svmcut/_native").glob("*.pyx"))
 ]
 
+
+
+class BuildExt(build_ext):
+    """Extensions are compiled side by side, each in a folder of its own: some have C++ files in common."""
+
+    def finalize_options(self):
+        super().finalize_options()
+        self.parallel = self.parallel or min(8, os.cpu_count() or 1)
+
+    def build_extension(self, ext):
+        own = copy.copy(self)
+        own.build_temp = os.path.join(self.build_temp, ext.name)
+        super(BuildExt, own).build_extension(ext)
+
+
 setup(
+    cmdclass={"build_ext": BuildExt},
     ext_modules=cythonize(
         extensions,
         build_dir="build/cython",
