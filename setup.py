@@ -35,7 +35,6 @@ extensions = [
 ]
 
 
-
 class BuildExt(build_ext):
     """Extensions are compiled side by side, each in a folder of its own: some have C++ files in common."""
 
@@ -55,5 +54,5 @@ setup(
         extensions,
         build_dir="build/cython",
         compiler_directives={"language_level": 3, "boundscheck": False, "wraparound": False, "binding": False},
-    )
+    ),
 )

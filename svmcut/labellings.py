@@ -21,6 +21,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+def featureless_chains(
+    sequences: NDArray[np.int64], tags: NDArray[np.int32], n_tags: int, stride: int, transition_order: int
+) -> chain.Chains:
+    """Sequences as tokens without features, their tags the right ones: the weights are the transitions."""
+    n = len(tags)
+    tokens = Csr(np.zeros(0, np.float32), np.zeros(0, np.int32), np.zeros(n + 1, np.int64), 0)
+    return chain.Chains(sparse.Rows(tokens), sequences, tags, 0, n_tags, stride, transition_order, 0)
+
+
 class Labellings:
     """Labellings of given sequences beside the right ones, at emission order 0.
 
@@ -36,20 +45,16 @@ class Labellings:
     Attributes
     ----------
     chains : chain.Chains
-        The sequences as tokens without features: its weights are the transitions.
+        Of `featureless_chains`.
     n_nodes, dim : int
         Scores of tokens, and of tokens and transitions.
     """
 
     def __init__(self, sequences: Sequences, n_tags: int, stride: int, transition_order: int):
-        tokens = sequences.X.n_rows
-        bare = Csr(np.zeros(0, np.float32), np.zeros(0, np.int32), np.zeros(tokens + 1, np.int64), 0)
-        self.chains = chain.Chains(
-            sparse.Rows(bare), sequences.indptr, sequences.tags, 0, n_tags, stride, transition_order, 0
-        )
+        self.chains = featureless_chains(sequences.indptr, sequences.tags, n_tags, stride, transition_order)
         self.gold, self.stride = sequences.tags, stride
         self.lengths = np.diff(sequences.indptr)
-        self.n_nodes = tokens * stride
+        self.n_nodes = len(sequences.tags) * stride
         self.dim = self.n_nodes + self.chains.dim
 
     def coefficients(self, labelling: Labelling) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

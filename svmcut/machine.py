@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import resource
 
@@ -28,6 +29,12 @@ def _address_space() -> int:
             return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
         return 0
+
+
+def planned_memory(limit: float | None) -> float:
+    """Megabytes a trainer may plan with: 0.8 of those available, 4000 where nobody says, and no more than the limit."""
+    available = available_memory()
+    return min(limit or math.inf, 0.8 * available if available is not None else 4000.0)
 
 
 def available_memory() -> float | None:

@@ -181,9 +181,7 @@ class ChainModel:
             sparse.Rows(renumber(X, self.columns)), sequences, np.zeros(X.n_rows, np.int32), shape.n_features,
             shape.n_tags, shape.stride, shape.transition_order, shape.emission_order,
         )  # fmt: skip
-        labels, values = np.empty(X.n_rows, np.int32), np.empty(len(sequences) - 1)
-        chain.argmax(chains, self.w, None, chain.DECODE, beam, labels, values, np.empty_like(values), threads)
-        return labels
+        return _best_tags(chains, self.w, None, beam, threads)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -229,21 +227,23 @@ class KernelChainModel:
 
     def tags(self, X: Csr, sequences: NDArray[np.int64], threads: int = 1, beam: int = 0) -> NDArray[np.int32]:
         """As ChainModel.tags; memory for a fixed number of kernel values beside scores of all tokens."""
-        from svmcut._native import chain
+        from svmcut.labellings import featureless_chains
 
         shape = self.shape
         check_lattice(shape, sequences)
-        bare = Csr(np.zeros(0, np.float32), np.zeros(0, np.int32), np.zeros(X.n_rows + 1, np.int64), 0)
-        chains = chain.Chains(
-            sparse.Rows(bare), sequences, np.zeros(X.n_rows, np.int32), 0, shape.n_tags, shape.stride,
-            shape.transition_order, 0,
-        )  # fmt: skip
-        nodes = self.node_scores(X, threads).ravel()
-        labels, values = np.empty(X.n_rows, np.int32), np.empty(len(sequences) - 1)
-        chain.argmax(
-            chains, self.transitions, nodes, chain.DECODE, beam, labels, values, np.empty_like(values), threads
+        chains = featureless_chains(
+            sequences, np.zeros(X.n_rows, np.int32), shape.n_tags, shape.stride, shape.transition_order
         )
-        return labels
+        return _best_tags(chains, self.transitions, self.node_scores(X, threads).ravel(), beam, threads)
+
+
+def _best_tags(chains, w, nodes, beam: int, threads: int) -> NDArray[np.int32]:
+    """(tokens,) of the best labelling of every sequence."""
+    from svmcut._native import chain
+
+    labels, values = np.empty(chains.n_tokens, np.int32), np.empty(chains.n_sequences)
+    chain.argmax(chains, w, nodes, chain.DECODE, beam, labels, values, np.empty_like(values), threads)
+    return labels
 
 
 @dataclass(frozen=True, slots=True, eq=False)

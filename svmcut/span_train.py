@@ -11,7 +11,7 @@ import numpy as np
 
 from svmcut._native.kernels import KernelRows
 from svmcut.errors import DataError, MemoryLimitError, UsageError
-from svmcut.machine import available_memory
+from svmcut.machine import planned_memory
 from svmcut.models import KernelModel
 from svmcut.risks.protocol import SignedRisk
 from svmcut.solvers.cutting_plane import CuttingPlane
@@ -152,9 +152,7 @@ class SpanTrainer(Trainer):
 
     def _memory(self) -> float:
         """Megabytes there are, or may be used."""
-        limit = self.config.max_memory
-        available = available_memory()
-        return min(limit or math.inf, 0.8 * available if available is not None else 4000.0)
+        return planned_memory(self.config.max_memory)
 
     def _certifies(self) -> bool:
         certify = self.config.reduced.certify

@@ -21,7 +21,7 @@ from svmcut._native.kernels import KernelRows
 from svmcut.data import Examples, Sequences
 from svmcut.errors import MemoryLimitError, UsageError
 from svmcut.labellings import Labellings
-from svmcut.machine import available_memory
+from svmcut.machine import planned_memory
 from svmcut.models import ChainShape, KernelChainModel, check_lattice
 from svmcut.outcomes import objective_of_sum
 from svmcut.risks.chain import ChainRisk
@@ -30,9 +30,8 @@ from svmcut.solvers.protocol import Problem, Progress, Start
 from svmcut.solvers.sampled_cuts import SampledCuts
 from svmcut.spaces.kernel_chain import CachedRows, KernelChainSpace
 from svmcut.train import Config, Objective, Outcome, Trainer
-from svmcut.train_sequences import scaled_by
+from svmcut.train_sequences import LARGEST_INDEX, scaled_by
 
-LARGEST_INDEX = 2**31 - 2
 #: Tokens up to which a dual bound of sampled cuts is computed unless the options say otherwise.
 CERTIFIED_TOKENS = 50_000
 #: Megabytes that "auto" lets the kernel matrix and the exact cuts take.
@@ -130,7 +129,7 @@ class EmissionTrainer(Trainer):
         certify = len(self.examples) < CERTIFIED_TOKENS if certify is None else certify
         solver = SampledCuts(
             ChainSampler(self._labellings, config.threads), config.reduced.sample_size, config.seed,
-            memory=self._memory() / 2, trace=certify,
+            memory=planned_memory(config.max_memory) / 2, trace=certify,
         )  # fmt: skip
         problem = Problem(None, self.space, objective.C, self._rule(objective))
         progress, stopped_by = self._run(solver, problem, objective, observe, None, state)
@@ -180,7 +179,7 @@ class EmissionTrainer(Trainer):
 
     def _affordable(self, n: int) -> str:
         """The solver, once it is known that what it stores fits."""
-        config, path, memory = self.config, self.examples.source.path, self._memory()
+        config, path, memory = self.config, self.examples.source.path, planned_memory(self.config.max_memory)
         size = 1e-6 * (n * self.shape.stride + self.shape.transitions)
         exact = 4e-6 * n * n + 4 * _CUTS * size + 8 * _VECTORS * size
         sampled = 8 * _VECTORS * size + min(config.cache_mb, 4e-6 * n * n)
@@ -197,8 +196,3 @@ class EmissionTrainer(Trainer):
                 f"about {need:,.0f} MB and {memory:,.0f} MB are available; {remedy}"
             )
         return name
-
-    def _memory(self) -> float:
-        """Megabytes there are, or may be used."""
-        available = available_memory()
-        return min(self.config.max_memory or math.inf, 0.8 * available if available is not None else BUDGET)

@@ -130,7 +130,14 @@ def _numbers(places: NDArray, shape: ChainShape, whole: ChainShape, columns) -> 
     previous, tag = np.divmod(column, S)
     feature = feature if columns is None else columns[feature].astype(np.int64)
     numbers[inside] = _emission_base(whole) + whole.n_features * (tag + 1 + K * previous) + feature + 1
-    start = emissions
+    numbers[~inside] = transition_numbers(places[~inside] - emissions, shape)
+    return numbers
+
+
+def transition_numbers(places: NDArray[np.int64], shape: ChainShape) -> NDArray[np.int64]:
+    """Indices in the file, from 1, of places among the transitions."""
+    K, S, start = shape.n_tags, shape.stride, 0
+    numbers = np.empty(len(places), np.int64)
     for order in range(1, shape.transition_order + 1):
         inside = (places >= start) & (places < start + K**order * S)
         history, tag = np.divmod(places[inside] - start, S)  # history: p_m ... p_1 as digits
@@ -139,17 +146,24 @@ def _numbers(places: NDArray, shape: ChainShape, whole: ChainShape, columns) -> 
     return numbers
 
 
-def _places(path: str, numbers: NDArray, whole: ChainShape, shape: ChainShape, columns) -> NDArray[np.int64]:
-    """Places in the weights of indices in the file, from 1."""
-    K, S, F = shape.n_tags, shape.stride, whole.n_features
+def transition_places(numbers: NDArray[np.int64], shape: ChainShape) -> NDArray[np.int64]:
+    """Places among the transitions of indices in the file, from 1; -1 for those of no transition."""
+    K, S, start = shape.n_tags, shape.stride, 0
     places = np.full(len(numbers), -1, np.int64)
-    start = shape.n_features * shape.node_size
     for order in range(1, shape.transition_order + 1):
         least = sum(K**j for j in range(order + 1))
         inside = (numbers >= least) & (numbers < least + K ** (order + 1))
         history, tag = np.divmod(numbers[inside] - least, K)
         places[inside] = start + history * S + tag
         start += K**order * S
+    return places
+
+
+def _places(path: str, numbers: NDArray, whole: ChainShape, shape: ChainShape, columns) -> NDArray[np.int64]:
+    """Places in the weights of indices in the file, from 1."""
+    K, S, F = shape.n_tags, shape.stride, whole.n_features
+    places = transition_places(numbers, shape)
+    places[places >= 0] += shape.n_features * shape.node_size
     base = _emission_base(whole)
     inside = (numbers > base + F) & (numbers <= base + F * (1 + K * (K + 1 if shape.emission_order else 1)))
     if F:

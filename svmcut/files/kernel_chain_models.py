@@ -23,6 +23,7 @@ import numpy as np
 from svmcut._native.text import format_pairs
 from svmcut.data import Csr
 from svmcut.errors import ModelError
+from svmcut.files.chain_models import transition_numbers, transition_places
 from svmcut.files.models import (
     KERNEL_CHAIN_VERSION,
     HeaderLines,
@@ -107,7 +108,8 @@ def write_kernel_chain(path: str, output: Output, model: KernelChainModel) -> No
     if len(columns[stored]):
         features = max(features, int(columns[stored].max()) + 1)
     V, alpha, values = (finite32(path, part) for part in (model.transitions, model.alpha, support.data))
-    numbers, kept = _numbers(shape, V)
+    used = np.flatnonzero(V)
+    numbers = transition_numbers(used, shape)
     highest = max(K + features, int(numbers[-1]) if len(numbers) else 0)
     text = (
         f"{KERNEL_CHAIN_VERSION.decode()}\n"
@@ -119,7 +121,7 @@ def write_kernel_chain(path: str, output: Output, model: KernelChainModel) -> No
         f"{shape.transition_order} # order of transitions; they follow, then the support tokens\n"
     )
     output.write(text.encode("utf-8", "surrogateescape"))
-    write_weights(output, (numbers - 1).astype(np.int32), kept)
+    write_weights(output, (numbers - 1).astype(np.int32), V[used])
     bounds = support.indptr.tolist()
     for u in range(support.n_rows):
         row, tags = slice(bounds[u], bounds[u + 1]), np.flatnonzero(alpha[u])
@@ -127,29 +129,12 @@ def write_kernel_chain(path: str, output: Output, model: KernelChainModel) -> No
         output.write(b"1 " + format_pairs(places, np.concatenate([alpha[u, tags], values[row]])) + b"#\n")
 
 
-def _numbers(shape: ChainShape, V: NDArray[np.float32]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Indices in the file, from 1, of the transitions that are not 0, and their values."""
-    K, S = shape.n_tags, shape.stride
-    numbers, start = [], 0
-    for order in range(1, shape.transition_order + 1):
-        history, tag = np.divmod(np.flatnonzero(V[start : start + K**order * S]), S)
-        numbers.append(tag + K * history + sum(K**j for j in range(order + 1)))
-        start += K**order * S
-    return np.concatenate([np.zeros(0, np.int64), *numbers]), V[V != 0]
-
-
 def _transitions(path: str, shape: ChainShape, indices: NDArray, values: NDArray) -> NDArray[np.float64]:
     """The transitions of a model, from the indices of their line, from 0."""
-    K, S = shape.n_tags, shape.stride
-    V, known, start = np.zeros(shape.transitions), np.zeros(len(indices), bool), 0
-    for order in range(1, shape.transition_order + 1):
-        least = sum(K**j for j in range(order + 1)) - 1
-        inside = (indices >= least) & (indices < least + K ** (order + 1))
-        history, tag = np.divmod(indices[inside].astype(np.int64) - least, K)
-        V[start + history * S + tag] = values[inside]
-        known |= inside
-        start += K**order * S
-    if not known.all():
-        message = f"index {indices[int(np.argmin(known))] + 1} is no transition of such a model"
+    places = transition_places(indices.astype(np.int64) + 1, shape)
+    if len(places) and places.min() < 0:
+        message = f"index {indices[int(np.argmax(places < 0))] + 1} is no transition of such a model"
         raise ModelError(path, message, _FIRST_LINE, 1)
+    V = np.zeros(shape.transitions)
+    V[places] = values
     return V

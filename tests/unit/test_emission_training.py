@@ -6,9 +6,9 @@ import math
 import numpy as np
 import pytest
 from reference import kernel_chain as truth
+from reference.chain import noisy_chains
 from reference.kernel_rows import gram
 
-from svmcut.data import Csr, Examples, Sequences, Source
 from svmcut.errors import MemoryLimitError, UsageError
 from svmcut.kernel_options import KernelOptions
 from svmcut.kernels import Kernel
@@ -17,17 +17,6 @@ from svmcut.train_emissions import EmissionTrainer
 from svmcut.train_sequences import ChainOrders, SequenceTrainer
 
 RBF = Kernel("rbf", gamma=0.5)
-
-
-def make(rng, K, lengths, D=4, noise=0.5):
-    tokens = sum(lengths)
-    tags = rng.integers(0, K, tokens)
-    tags[1:] = np.where(rng.random(tokens - 1) < 0.5, tags[:-1], tags[1:])
-    X = np.eye(max(K, D))[tags][:, :D] + noise * rng.normal(size=(tokens, D))
-    qid = np.repeat(np.arange(len(lengths)), lengths)
-    examples = Examples(Csr.from_dense(X), tags + 1.0, qid, None, Source("made"))
-    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return examples, Sequences(examples.X, indptr, tags.astype(np.int32), examples.source)
 
 
 def trainer(data, order=1, r=10, certify=None, **options):
@@ -41,7 +30,7 @@ def fit(data, C, order=1, observe=None, **options):
 
 @pytest.mark.parametrize("order", [0, 1, 2])
 def test_the_linear_kernel_finds_the_optimum_and_the_tags_of_the_linear_chain(rng, order):
-    data = make(rng, 4, rng.integers(1, 9, 30).tolist())
+    data = noisy_chains(rng, 4, rng.integers(1, 9, 30).tolist())
     config = Config(task="sequence", solver="cutting-plane", gap=1e-6)
     linear = SequenceTrainer(*data, config, ChainOrders(order)).fit(None, 0.5)
     outcome = fit(data, 0.5, order, solver="cutting-plane", gap=1e-6)
@@ -59,7 +48,7 @@ def test_the_linear_kernel_finds_the_optimum_and_the_tags_of_the_linear_chain(rn
 @pytest.mark.parametrize("order", [0, 1, 2])
 @pytest.mark.parametrize("kernel", [RBF, Kernel("polynomial", 2, scale=0.5)], ids=lambda kernel: kernel.name)
 def test_the_optimum_is_that_of_the_quadratic_program_over_all_labellings(rng, kernel, order):
-    data = make(rng, 2, [2, 3, 3, 4])
+    data = noisy_chains(rng, 2, [2, 3, 3, 4])
     outcome = fit(data, 0.7, order, solver="cutting-plane", gap=1e-4, kernel=kernel)
     x = data[1].X.to_dense()
     best = truth.minimum(gram(kernel, x, x), data[1], outcome.model.shape, 0.7)
@@ -87,7 +76,7 @@ def primal_of(model, data, C, kernel):
 
 @pytest.mark.parametrize("solver", ["cutting-plane", "sampled-cuts"])
 def test_bounds_are_those_of_the_model(rng, solver):
-    data, seen = make(rng, 4, rng.integers(1, 9, 40).tolist()), []
+    data, seen = noisy_chains(rng, 4, rng.integers(1, 9, 40).tolist()), []
     outcome = fit(data, 0.5, observe=lambda p, _: seen.append(p), solver=solver, gap=0.01, kernel=RBF)
     assert outcome.converged
     assert outcome.primal == pytest.approx(primal_of(outcome.model, data, 0.5, RBF), rel=1e-5)
@@ -102,7 +91,7 @@ def test_bounds_are_those_of_the_model(rng, solver):
 
 
 def test_sampled_cuts_come_near_the_exact_objective_and_all_draws_reach_it(rng):
-    data = make(rng, 6, rng.integers(3, 10, 100).tolist(), D=8, noise=0.4)
+    data = noisy_chains(rng, 6, rng.integers(3, 10, 100).tolist(), D=8, noise=0.4)
     exact = fit(data, 1.0, solver="cutting-plane", gap=1e-3, kernel=RBF)
     few = fit(data, 1.0, solver="sampled-cuts", gap=0.01, kernel=RBF, r=20)
     most = fit(data, 1.0, solver="sampled-cuts", gap=0.01, kernel=RBF, r=100)
@@ -113,7 +102,7 @@ def test_sampled_cuts_come_near_the_exact_objective_and_all_draws_reach_it(rng):
 
 @pytest.mark.parametrize("solver", ["cutting-plane", "sampled-cuts"])
 def test_the_same_seed_gives_the_same_bytes_for_any_number_of_threads(rng, solver):
-    data = make(rng, 3, rng.integers(1, 20, 60).tolist())
+    data = noisy_chains(rng, 3, rng.integers(1, 20, 60).tolist())
     models = [fit(data, 0.3, solver=solver, gap=0.05, kernel=RBF, threads=t, seed=7).model for t in (1, 3)]
     assert models[0].alpha.tobytes() == models[1].alpha.tobytes()
     assert models[0].transitions.tobytes() == models[1].transitions.tobytes()
@@ -122,7 +111,7 @@ def test_the_same_seed_gives_the_same_bytes_for_any_number_of_threads(rng, solve
 
 
 def test_the_rows_kept_do_not_change_the_model(rng):
-    data = make(rng, 3, rng.integers(1, 9, 40).tolist())
+    data = noisy_chains(rng, 3, rng.integers(1, 9, 40).tolist())
     options = {"solver": "sampled-cuts", "gap": 0.05, "kernel": RBF}
     few, many = (fit(data, 0.3, cache_mb=megabytes, **options) for megabytes in (1e-3, 10.0))
     assert few.model.alpha.tobytes() == many.model.alpha.tobytes()
@@ -130,14 +119,14 @@ def test_the_rows_kept_do_not_change_the_model(rng):
 
 
 def test_costs_of_a_path_start_from_the_last_and_certify_their_own(rng):
-    one = trainer(make(rng, 3, rng.integers(2, 9, 25).tolist()), solver="cutting-plane", gap=1e-3, kernel=RBF)
+    one = trainer(noisy_chains(rng, 3, rng.integers(2, 9, 25).tolist()), solver="cutting-plane", gap=1e-3, kernel=RBF)
     path = [one.fit(None, C) for C in (0.1, 1.0, 0.1)]
     assert path[0].primal == pytest.approx(path[2].primal, rel=2e-3)
     assert path[1].gap <= 1e-3 * path[1].primal
 
 
 def test_auto_takes_exact_cuts_while_they_fit_and_says_when_nothing_does(rng, monkeypatch):
-    data = make(rng, 3, [5] * 200)
+    data = noisy_chains(rng, 3, [5] * 200)
     assert trainer(data, kernel=RBF).solver == "cutting-plane"
     assert trainer(data, kernel=RBF, max_memory=3.0, cache_mb=1.0).solver == "sampled-cuts"
     with pytest.raises(MemoryLimitError, match="use --solver sampled-cuts or fewer tokens"):
@@ -149,7 +138,7 @@ def test_auto_takes_exact_cuts_while_they_fit_and_says_when_nothing_does(rng, mo
 
 
 def test_cuts_that_fill_their_memory_end_the_run_with_a_warning(rng):
-    data = make(rng, 3, [5] * 40)
+    data = noisy_chains(rng, 3, [5] * 40)
     outcome = fit(data, 100.0, solver="sampled-cuts", gap=1e-6, kernel=RBF, max_memory=0.3, cache_mb=0.01, r=3)
     assert not outcome.converged and outcome.stopped_by == "limit"
     assert "--max-memory" in outcome.warnings[0]
@@ -157,7 +146,7 @@ def test_cuts_that_fill_their_memory_end_the_run_with_a_warning(rng):
 
 
 def test_weights_that_no_file_could_number_are_refused(rng):
-    examples, sequences = make(rng, 3, [4, 4])
+    examples, sequences = noisy_chains(rng, 3, [4, 4])
     sequences.tags[0] = 60_000
     with pytest.raises(UsageError, match="lower --t"):
         trainer((examples, sequences), kernel=RBF)
@@ -166,11 +155,11 @@ def test_weights_that_no_file_could_number_are_refused(rng):
 def test_other_risks_than_the_number_of_wrong_tags_are_refused(rng):
     for option in ({"loss": "zero-one"}, {"rescaling": "slack"}, {"slack_norm": 2}):
         with pytest.raises(UsageError, match="does not go with a kernel"):
-            trainer(make(rng, 3, [4, 4]), kernel=RBF, **option)
+            trainer(noisy_chains(rng, 3, [4, 4]), kernel=RBF, **option)
 
 
 def test_a_sigmoid_draws_a_warning_and_one_tag_trains(rng):
-    data = make(rng, 1, [3, 1])
+    data = noisy_chains(rng, 1, [3, 1])
     one = trainer(data, kernel=Kernel("sigmoid", scale=0.1))
     assert "semidefinite" in one.warnings[0]
     outcome = one.fit(None, 1.0)
