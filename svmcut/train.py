@@ -329,6 +329,7 @@ def make_solver(name: str, seed: int = 0, table: dict[str, tuple[str, str]] = SO
 def state_classes() -> tuple[type, ...]:
     """What the states of trainers are made of beside plain values and arrays."""
     from svmcut.cutting.bundle import Cut
+    from svmcut.cutting.oracle import Point, Scored
     from svmcut.data import Csr, Labelling
     from svmcut.models import ChainModel, ChainShape, KernelChainModel, KernelModel, MultilabelModel
     from svmcut.risks.protocol import Linearization
@@ -343,7 +344,7 @@ def state_classes() -> tuple[type, ...]:
 
     chains = (ChainModel, KernelChainModel, ChainShape)
     own = (Outcome, Objective, Progress, Unsaved, LinearModel, KernelModel, *chains, MultilabelModel, Kernel, Csr)
-    cuts = (Cut, Linearization, Labelling, Draw, Points, SampledElement, Iterate)
+    cuts = (Cut, Linearization, Labelling, Draw, Points, SampledElement, Iterate, Point, Scored)
     return (*own, *cuts, Expansion, Traced, RowNormal, Smoothed)
 
 

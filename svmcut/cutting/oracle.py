@@ -1,30 +1,121 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Joins a risk, which knows scores, to a space, which knows features."""
+"""All that a cutting-plane solver may ask of a risk and a space: points, lines between them, and cuts.
+
+    point        R(w) and |w|^2, one pass over the features
+    line         R and its slope at (1 - t) u + t w for any t, the minimum of 1/2 |.|^2 + C R on it: one pass in all
+    cut          R(w') >= b + a.w' for every w', one pass
+
+Rows of scores stay behind this door. So the solver does not know where the rows are: an oracle whose rows lie in many
+places answers the same questions, one round each.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from svmcut.cutting.bundle import Cut
-from svmcut.risks.protocol import Linearization
+from svmcut.cutting.line_search import ScoreLine, line_minimum
+from svmcut.risks.protocol import ExactLineRisk, Linearization, LineRisk
+
+#: Cuts and steps along lines after which normals and scores are formed afresh, so that rounding does not add up.
+REFRESH = 50
+#: Step tried first where each value on a line decodes: most minima are nearer than the other end.
+FIRST_STEP = 0.3
+#: Parts of the gap to which a line is searched; where its values need no scores a closer minimum costs little and saves
+#: cuts.
+_TOLERANCE, _CLOSE = 0.1, 0.03
 
 
-class RiskOracle:
-    """The most violated constraint of a risk as a cut of a space.
+class Point(NamedTuple):
+    """A w with all that is known there.
+
+    Attributes
+    ----------
+    w : element of the space
+    risk, squared : float
+        R(w) and |w|^2.
+    age : int
+        How often it was carried along a line since its scores were formed from w.
+    known : Any
+        What the oracle knows there, for itself.
+    """
+
+    w: Any
+    risk: float
+    squared: float
+    age: int
+    known: Any
+
+
+class Line(Protocol):
+    """From a point, t = 0, towards another w, t = 1.
+
+    What comes first: `minimum` or `value`, then `point` at the step chosen, then `cut`, the last that is asked.
+    """
+
+    def value(self, t: float) -> tuple[float, float]:
+        """R and its slope in t, at t >= 0."""
+        ...
+
+    def minimum(self, C: float, gap: float) -> float:
+        """A t >= 0 near the minimum of 1/2 |w|^2 + C R, as near as a part of the gap; 0 where it does not fall."""
+        ...
+
+    def point(self, t: float) -> Point:
+        """The point at t > 0; its scores may be formed by `cut` only."""
+        ...
+
+    def cut(self, t: float, share: float) -> Cut:
+        """The cut at (1 - share) p + share w, p being the last `point` and at t; the first point where t is 0."""
+        ...
+
+
+class Oracle(Protocol):
+    """R on a space.
+
+    Attributes
+    ----------
+    space : Space
+        Where w and the normals of cuts live.
+    """
+
+    space: Any
+
+    def at(self, w) -> Point: ...
+
+    def line(self, here: Point, w, squared: float) -> Line:
+        """To w, squared being |w|^2."""
+        ...
+
+    def cut(self, point: Point) -> Cut: ...
+
+    def state(self) -> dict[str, Any]: ...
+
+    def restore(self, state: dict[str, Any]) -> None: ...
+
+
+class Scored(NamedTuple):
+    """What a RiskOracle knows of a point: A w and R linearised there."""
+
+    scores: Any
+    cut: Linearization
+
+
+class Normals:
+    """Normals of cuts, one after the other.
 
     Parameters
     ----------
-    risk : BoundRisk
     space : Space
     refresh : int
-        The normal of a cut is formed from the last one where few coefficients changed (a fraction of the rows is read),
-        and afresh every `refresh` cuts, so that rounding does not add up. 1 switches this off.
+        A normal is formed from the last one where few coefficients changed (a fraction of the rows is read), and afresh
+        every `refresh` cuts. 1 switches this off.
     """
 
-    def __init__(self, risk, space, refresh: int = 50):
-        self.risk, self.space, self._refresh = risk, space, refresh
+    def __init__(self, space, refresh: int):
+        self._space, self._refresh = space, refresh
         self._coef = self._a = None
         self._age = 0
 
@@ -36,28 +127,153 @@ class RiskOracle:
         """Goes on from a `state`."""
         self._coef, self._a, self._age = state["coef"], state["a"], state["age"]
 
-    def separate(self, w) -> Cut:
-        """The cut at w; one pass for the scores, one for the normal."""
-        return self.cut_at(self.space.scores(w))
-
-    def cut_at(self, s) -> Cut:
-        """The cut at scores that are known already; one pass for the normal, over changed rows alone where it pays."""
-        return self.cut_of(self.risk.linearize(s))
-
-    def cut_of(self, known: Linearization) -> Cut:
-        """The cut of a linearization."""
-        return Cut(self.normal(known.coef), known.offset, known.value, known.coef)
-
-    def normal(self, coef):
+    def of(self, coef):
         """A^T coef; one pass, over changed rows alone where it pays."""
         if self._a is not None and self._age < self._refresh:
             change = coef - self._coef
             if 2 * np.count_nonzero(change) < np.count_nonzero(coef):
-                a = self.space.adjoint(change)
+                a = self._space.adjoint(change)
                 a += self._a
                 self._age += 1
                 self._coef, self._a = coef, a
                 return a
         self._age = 1
-        self._coef, self._a = coef, self.space.adjoint(coef)
+        self._coef, self._a = coef, self._space.adjoint(coef)
         return self._a
+
+
+class RiskOracle:
+    """The oracle of a risk, which knows scores, and a space, which knows features.
+
+    Parameters
+    ----------
+    risk : BoundRisk
+    space : Space
+    carry : bool
+        Whether a normal may be formed from the one before it. Coefficients that are labellings are never differences.
+    """
+
+    def __init__(self, risk, space, carry: bool = True):
+        self.risk, self.space = risk, space
+        self._normals = Normals(space, REFRESH if carry and not isinstance(risk, LineRisk) else 1)
+
+    def state(self) -> dict[str, Any]:
+        """What the next normal is formed from; it does not change any more."""
+        return self._normals.state()
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Goes on from a `state`."""
+        self._normals.restore(state)
+
+    def at(self, w) -> Point:
+        """One pass for the scores."""
+        scores = self.space.scores(w)
+        return self.known(w, scores, self.risk.linearize(scores))
+
+    def known(self, w, scores, cut: Linearization, age: int = 0) -> Point:
+        """The point with these scores and this linearization there."""
+        return Point(w, cut.value, self.space.dot(w, w), age, Scored(scores, cut))
+
+    def line(self, here: Point, w, squared: float) -> Line:
+        """One pass for the scores of w, none later."""
+        if isinstance(self.risk, LineRisk):
+            return ValuedLine(self, here, w, squared)
+        return FormedLine(self, here, w, squared)
+
+    def cut(self, point: Point) -> Cut:
+        """One pass for the normal, over changed rows alone where it pays."""
+        return self.cut_of(point.known.cut)
+
+    def cut_of(self, known: Linearization) -> Cut:
+        """The cut of a linearization."""
+        return Cut(self._normals.of(known.coef), known.offset, known.value, known.coef)
+
+
+class _Line:
+    """What both lines share: products of u and d = w - u, and the scores' rates of change."""
+
+    def __init__(self, oracle: RiskOracle, here: Point, w, squared: float):
+        space = oracle.space
+        self._oracle, self._here, self._w = oracle, here, w
+        cross = space.dot(here.w, w)
+        self._wd, self._dd = cross - here.squared, squared - 2 * cross + here.squared
+        self._target = space.scores(w)  # a space may know the scores of an element: they are not to be changed
+        self._rates = self._target - here.known.scores
+
+    def _blended(self, t: float):
+        return self._oracle.space.blend(1 - t, self._here.w, t, self._w)
+
+    def _move(self, t: float):
+        """Scores at t, in the place of the rates, which are no more."""
+        scores, self._rates = self._rates, None
+        scores *= t
+        scores += self._here.known.scores
+        return scores
+
+
+class FormedLine(_Line):
+    """A line whose values are those of the risk at scores that are formed for each."""
+
+    def __init__(self, oracle: RiskOracle, here: Point, w, squared: float):
+        super().__init__(oracle, here, w, squared)
+        self._line = ScoreLine(oracle.risk, here.known.scores, self._rates, here.known.cut)
+        self._found: Any = None
+        self._base = here.known.scores
+
+    def value(self, t: float) -> tuple[float, float]:
+        value, slope, _ = self._line.at(t)
+        return value, slope
+
+    def minimum(self, C: float, gap: float) -> float:
+        risk, here = self._oracle.risk, self._here
+        if isinstance(risk, ExactLineRisk):
+            return risk.line_minimum(here.known.scores, self._rates, self._wd, self._dd, C)
+        self._found = line_minimum(self._line, here.squared, self._wd, self._dd, C, _TOLERANCE * gap)
+        return self._found.t
+
+    def point(self, t: float) -> Point:
+        oracle = self._oracle
+        if self._found is not None and self._found.t == t:
+            scores, cut = self._found.known
+        else:
+            scores = self._move(t)
+            cut = oracle.risk.linearize(scores)
+        self._base = scores
+        return oracle.known(self._blended(t), scores, cut, self._here.age + 1)
+
+    def cut(self, t: float, share: float) -> Cut:
+        base = self._base if t else self._here.known.scores
+        query = self._target * share
+        query += (1 - share) * base
+        return self._oracle.cut_of(self._oracle.risk.linearize(query))
+
+
+class ValuedLine(_Line):
+    """A line whose values the risk knows without their scores: those of the point alone are formed, in place, for they
+    may take more memory than all else."""
+
+    def __init__(self, oracle: RiskOracle, here: Point, w, squared: float):
+        super().__init__(oracle, here, w, squared)
+        self._target = None
+        self._line = oracle.risk.along(here.known.scores, self._rates, here.known.cut)
+        self._found: Any = None
+
+    def value(self, t: float) -> tuple[float, float]:
+        value, slope, _ = self._line.at(t)
+        return value, slope
+
+    def minimum(self, C: float, gap: float) -> float:
+        self._found = line_minimum(
+            self._line, self._here.squared, self._wd, self._dd, C, _CLOSE * gap, first=FIRST_STEP
+        )
+        return self._found.t
+
+    def point(self, t: float) -> Point:
+        known = self._found.known if self._found is not None and self._found.t == t else self._line.at(t)[2]
+        return self._oracle.known(self._blended(t), self._rates, known, self._here.age + 1)
+
+    def cut(self, t: float, share: float) -> Cut:
+        query = self._line.at(t + share * (1 - t))[2]
+        if t:
+            self._move(t)
+        return self._oracle.cut_of(query)

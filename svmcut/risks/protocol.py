@@ -37,6 +37,25 @@ class BoundRisk(Protocol):
 
 
 @runtime_checkable
+class ExactLineRisk(BoundRisk, Protocol):
+    """A risk whose minimum on a line is known."""
+
+    def line_minimum(self, s: NDArray, e: NDArray, wd: float, dd: float, C: float) -> float:
+        """The t >= 0 that minimises (t^2 dd + 2 t wd)/2 + C R(s + t e)."""
+        ...
+
+
+@runtime_checkable
+class LineRisk(BoundRisk, Protocol):
+    """A risk that knows its values on a line without forming the scores there; its coefficients are labellings."""
+
+    def along(self, s: NDArray, e: NDArray, known: Linearization) -> Any:
+        """R on the line s + t e, t >= 0, known being its linearization at s: an object whose at(t) gives R, its slope
+        and the linearization."""
+        ...
+
+
+@runtime_checkable
 class SignedRisk(BoundRisk, Protocol):
     """A sum over examples with one label each.
 

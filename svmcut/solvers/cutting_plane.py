@@ -35,50 +35,30 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from svmcut.cutting.bundle import CutBundle
-from svmcut.cutting.line_search import ScoreLine, line_minimum
-from svmcut.cutting.oracle import RiskOracle
+from svmcut.cutting.oracle import REFRESH, Line, Oracle, Point
 from svmcut.qp.checked import CheckedSimplexQp
-from svmcut.risks.protocol import Linearization
-from svmcut.solvers.protocol import Problem, Progress, Stall, Start, kept
+from svmcut.solvers.protocol import CuttingProblem, Progress, Stall, Start, StoppingRule, kept
 
 TINY = 1e-300
 NULL_STEPS = 8  # iterations without a smaller gap after which the query is that of the model alone, which cannot stall
-FIRST_STEP = 0.3  # of line searches where each evaluation decodes: most minima are nearer than the model's
-REFRESH = 50  # iterations for which scores and cuts are updated before they are formed afresh
 
 
 class Iterate(NamedTuple):
-    """A w with all that is known there.
+    """A point and its primal value 1/2 |w|^2 + C R."""
 
-    Attributes
-    ----------
-    scores, cut : (n,) float64, Linearization
-        A w and R linearised there.
-    squared, primal : float
-        |w|^2 and 1/2 |w|^2 + C R.
-    age : int
-        How often the scores were carried along a line since they were formed from w.
-    """
-
-    w: Any
-    scores: Any
-    cut: Any
-    squared: float
+    point: Point
     primal: float
-    age: int = 0
 
 
-def _evaluate(problem: Problem, w, scores, cut=None, age: int = 0) -> Iterate:
-    cut = cut or problem.risk.linearize(scores)
-    squared = problem.space.dot(w, w)
-    return Iterate(w, scores, cut, squared, 0.5 * squared + problem.C * cut.value, age)
+def _valued(point: Point, C: float) -> Iterate:
+    return Iterate(point, 0.5 * point.squared + C * point.risk)
 
 
-def _verified(problem: Problem, point: Iterate) -> Iterate:
-    """The point with scores from its w; the primal changes where that is more than rounding."""
-    fresh = _evaluate(problem, point.w, problem.space.scores(point.w))
-    same = abs(fresh.primal - point.primal) <= 1e-13 * fresh.primal
-    return fresh._replace(primal=point.primal) if same else fresh
+def _verified(oracle: Oracle, C: float, best: Iterate) -> Iterate:
+    """The point as the oracle finds it afresh; the primal changes where that is more than rounding."""
+    fresh = _valued(oracle.at(best.point.w), C)
+    same = abs(fresh.primal - best.primal) <= 1e-13 * fresh.primal
+    return fresh._replace(primal=best.primal) if same else fresh
 
 
 def _next_mu(mu: float, t: float, promised: float) -> float:
@@ -92,62 +72,14 @@ def _next_mu(mu: float, t: float, promised: float) -> float:
     return 2 * mu if t < 0.1 else mu
 
 
-def _direction(problem: Problem, best: Iterate, model) -> tuple[float, float]:
-    """w.d and d.d of the direction d from the best point to the model's minimiser."""
-    cross = problem.space.dot(best.w, model.w)
-    return cross - best.squared, model.squared_norm - 2 * cross + best.squared
-
-
-def _search(
-    problem: Problem, best: Iterate, model, scores, gap: float, overshoot: float
-) -> tuple[Iterate, float, Linearization]:
-    """The minimum of P on the line from the best point through the model's minimiser, or the best point; the step; the
-    query point's linearization. scores, those of the minimiser, are used up."""
-    best, t = _line_step(problem, best, model, scores, 0.1 * gap)
-    scores *= overshoot
-    scores += (1 - overshoot) * best.scores
-    return best, t, problem.risk.linearize(scores)
-
-
-def _search_along(
-    problem: Problem, best: Iterate, model, scores, gap: float, overshoot: float
-) -> tuple[Iterate, float, Linearization]:
-    """As _search, where the risk knows its values on a line: of all scores on it, those of the new best point alone are
-    formed, in place; they take more memory than all else. A closer minimum costs little here and saves cuts."""
-    wd, dd = _direction(problem, best, model)
-    rates = scores - best.scores  # a space may know the scores of an element: they are not to be changed
-    line = problem.risk.along(best.scores, rates, best.cut)
-    found = line_minimum(line, best.squared, wd, dd, problem.C, 0.03 * gap, first=FIRST_STEP)
-    if found.t <= 0:
-        return best, 0.0, line.at(overshoot)[2]
-    w = problem.space.blend(1 - found.t, best.w, found.t, model.w)
-    moved = _evaluate(problem, w, rates, found.known, best.age + 1)
-    if moved.primal >= best.primal:
-        return best, 0.0, line.at(overshoot)[2]
-    query = line.at(found.t + overshoot * (1 - found.t))[2]
-    rates *= found.t
-    rates += best.scores
-    return moved, found.t, query
-
-
-def _line_step(problem: Problem, best: Iterate, model, scores, tol: float) -> tuple[Iterate, float]:
-    risk, space = problem.risk, problem.space
-    wd, dd = _direction(problem, best, model)
-    rates = scores - best.scores
-    if hasattr(risk, "line_minimum"):
-        t, moved_s, cut = risk.line_minimum(best.scores, rates, wd, dd, problem.C), None, None
-    else:
-        line = ScoreLine(risk, best.scores, rates, best.cut)
-        found = line_minimum(line, best.squared, wd, dd, problem.C, tol)
-        t, (moved_s, cut) = found.t, found.known
-    if t <= 0:
-        return best, 0.0
-    if moved_s is None:
-        rates *= t
-        rates += best.scores
-        moved_s = rates
-    moved = _evaluate(problem, space.blend(1 - t, best.w, t, model.w), moved_s, cut, best.age + 1)
-    return (moved, t) if moved.primal < best.primal else (best, 0.0)
+def _step(line: Line, best: Iterate, C: float, gap: float) -> tuple[Iterate, float]:
+    """The minimum of P on the line and its place there; the best point and 0 where P does not fall."""
+    t = line.minimum(C, gap)
+    if t > 0:
+        moved = _valued(line.point(t), C)
+        if moved.primal < best.primal:
+            return moved, t
+    return best, 0.0
 
 
 class CuttingPlane:
@@ -175,7 +107,7 @@ class CuttingPlane:
         self._qp = qp or CheckedSimplexQp()
 
     def steps(
-        self, problem: Problem, start: Start | None = None, state: dict[str, Any] | None = None
+        self, problem: CuttingProblem, start: Start | None = None, state: dict[str, Any] | None = None
     ) -> Iterator[Progress]:
         """Yields after every cut; ends when the stopping rule is met or rounding forbids progress.
 
@@ -186,15 +118,14 @@ class CuttingPlane:
         state : dict or None
             What `state` gave in a run on the same problem: this one goes on from there to the same bytes.
         """
-        space, C, stop = problem.space, problem.C, problem.stop
+        C, stop = problem.C, problem.stop
         started = time.perf_counter()
-        along = hasattr(problem.risk, "along")
-        search, refresh = _search_along if along else _search, REFRESH if self.line_search and not along else 1
-        oracle = RiskOracle(problem.risk, space, refresh=refresh)
+        oracle = problem.oracle(self.line_search)
+        space = oracle.space
         stall = Stall()
         if state is None:
             self.bundle = bundle = start.bundle if start else CutBundle(space, self._qp)
-            best, cut, lower, slack, passes = self._first(problem, start, bundle, oracle)
+            best, cut, lower, slack, passes = self._first(oracle, C, stop, start, bundle)
             iteration, mu, ends = 1, self.mu, False
         else:
             self.bundle = bundle = CutBundle.restored(space, self._qp, state["bundle"])
@@ -213,14 +144,14 @@ class CuttingPlane:
         while True:
             if state is None:
                 ends = stop.met(best.primal, lower) or stall.update(best.primal - lower)
-                if best.age and (ends or best.age >= REFRESH):
-                    best = _verified(problem, best)
+                if best.point.age and (ends or best.point.age >= REFRESH):
+                    best = _verified(oracle, C, best)
                     passes += 1
                     ends = stop.met(best.primal, lower) or stall.over
             state = None
             yield Progress(
                 iteration, passes, best.primal, lower, best.primal - lower, time.perf_counter() - started,
-                kept(best.w), len(bundle), bundle.support, slack, best.cut.value,
+                kept(best.point.w), len(bundle), bundle.support, slack, best.point.risk,
             )  # fmt: skip
             if ends:
                 return
@@ -231,33 +162,36 @@ class CuttingPlane:
             if stall.since >= NULL_STEPS:
                 mu = self.mu
             elif mu:
-                model = bundle.solve_near(C, best.w, mu, tol)
+                model = bundle.solve_near(C, best.point.w, mu, tol)
                 lower = max(lower, model.lower)
             if self.max_idle:
                 bundle.prune(self.max_idle)
-            scores = space.scores(model.w)
             passes += 2
             iteration += 1
             if self.line_search:
-                promised = (best.primal - 0.5 * model.squared_norm - C * model.slack) / max(best.primal - lower, TINY)
-                best, t, query = search(problem, best, model, scores, best.primal - lower, self.overshoot)
+                gap = best.primal - lower
+                promised = (best.primal - 0.5 * model.squared_norm - C * model.slack) / max(gap, TINY)
+                line = oracle.line(best.point, model.w, model.squared_norm)
+                best, t = _step(line, best, C, gap)
+                cut = line.cut(t, self.overshoot)
                 mu = mu and _next_mu(mu, t, promised)
-                cut = oracle.cut_of(query)
             else:
-                cut = oracle.cut_at(scores)
-                value = 0.5 * model.squared_norm + C * cut.risk
-                if value < best.primal:
-                    best = Iterate(model.w, scores, Linearization(cut.risk, None, cut.b), model.squared_norm, value)
+                found = _valued(oracle.at(model.w), C)
+                cut = oracle.cut(found.point)
+                best = min(best, found, key=_primal)
 
-    def _first(self, problem: Problem, start: Start | None, bundle: CutBundle, oracle: RiskOracle):
+    def _first(self, oracle: Oracle, C: float, stop: StoppingRule, start: Start | None, bundle: CutBundle):
         """The first point, its cut, lower bound, slack and passes."""
-        space, C, stop = problem.space, problem.C, problem.stop
-        best = _evaluate(problem, space.zero(), space.scores(space.zero()))
+        best = _valued(oracle.at(oracle.space.zero()), C)
         lower, slack, passes = 0.0, 0.0, 0.0
         if start:
             model = bundle.solve(C, 0.01 * stop.target(best.primal) / C)
             lower, slack = max(0.0, model.lower), model.slack
             for w in (*start.points, model.w):
-                best = min(best, _evaluate(problem, w, space.scores(w)), key=lambda point: point.primal)
+                best = min(best, _valued(oracle.at(w), C), key=_primal)
                 passes += 1
-        return best, oracle.cut_at(best.scores), lower, slack, passes + 1
+        return best, oracle.cut(best.point), lower, slack, passes + 1
+
+
+def _primal(iterate: Iterate) -> float:
+    return iterate.primal

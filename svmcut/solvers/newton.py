@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from svmcut._native import newton as native
-from svmcut.cutting.oracle import RiskOracle
+from svmcut.cutting.oracle import Normals
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.fractional import FractionalCuts, check_needs
 from svmcut.solvers.protocol import Problem, Progress, Stall, Start
@@ -99,7 +99,7 @@ class Descent:
 
     def _begin(self, space, risk, C: float, delta: float) -> None:
         self.space, self.signs, self.C, self.delta = space, risk.signs, C, delta
-        self._oracle = RiskOracle(risk, space, refresh=20)
+        self._normals = Normals(space, refresh=20)
         n = len(self.signs)
         self._room, self._rows = (np.empty(n), np.empty(n)), np.empty(n + 1, np.int32)
 
@@ -110,24 +110,24 @@ class Descent:
         descent.w, descent.s, descent.a, descent.at = (state[name] for name in ("w", "s", "a", "at"))
         delta, descent.passes, descent.smoothing, descent.unfinished = state["numbers"]
         descent._begin(problem.space, problem.risk, problem.C, delta)
-        descent._oracle.restore(state["oracle"])
+        descent._normals.restore(state["normals"])
         descent.gradient = descent.w + descent.C * descent.a
         return descent
 
     def state(self) -> dict[str, Any]:
         """The point with what the last look found there; later steps do not change it."""
-        coef = self.at.coef.copy()  # its room is used again, and the oracle keeps it too
+        coef = self.at.coef.copy()  # its room is used again, and the normals keep it too
         return {
             "w": self.w, "s": self.s, "a": self.a, "at": self.at._replace(coef=coef),
-            "oracle": {**self._oracle.state(), "coef": coef},
+            "normals": {**self._normals.state(), "coef": coef},
             "numbers": (self.delta, self.passes, self.smoothing, self.unfinished),
         }  # fmt: skip
 
     def look(self) -> None:
         """Gradient and gap at w and delta; one pass, over the band's rows alone where only delta changed."""
-        self._room = self._room[::-1]  # the oracle keeps the last coefficients
+        self._room = self._room[::-1]  # the normals keep the last coefficients
         self.at = smooth(self.signs, self.s, self.delta, self.space.threads, self._room[0])
-        self.a = self._oracle.normal(self.at.coef)
+        self.a = self._normals.of(self.at.coef)
         self.gradient = self.w + self.C * self.a
         self.smoothing = self.C * self.at.excess
         self.unfinished = 0.5 * self.space.dot(self.gradient, self.gradient)

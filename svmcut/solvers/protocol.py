@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+from svmcut.cutting.oracle import Oracle, RiskOracle
+
 
 class Progress(NamedTuple):
     """The best solution so far and its certificate.
@@ -117,6 +119,24 @@ class Problem:
     space: Any
     C: float
     stop: StoppingRule
+
+    def oracle(self, carry: bool = True) -> RiskOracle:
+        """What cutting planes ask; carry as in RiskOracle."""
+        return RiskOracle(self.risk, self.space, carry)
+
+
+class CuttingProblem(Protocol):
+    """All that cutting planes know of a problem; Problem is one."""
+
+    @property
+    def C(self) -> float: ...
+
+    @property
+    def stop(self) -> StoppingRule: ...
+
+    def oracle(self, carry: bool = True) -> Oracle:
+        """R, by points and lines."""
+        ...
 
 
 class Start(NamedTuple):
