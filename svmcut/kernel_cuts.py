@@ -96,7 +96,7 @@ class KernelCutTrainer(SpanTrainer):
 
             space = SampleSpace(self._rows)
             solver = ConstantCuts(sampler, reduced.sample_size, reduced.patience, config.seed)
-        problem = Problem(objective.risk, space, objective.C, self._rule(objective))
+        problem = Problem(objective.risk, space, objective.C, self._rule(objective), self.config.qp)
         progress, stopped_by = self._run(solver, problem, objective, observe, None, state)
         full = getattr(solver, "full", False)
         w = progress.solution()

@@ -92,7 +92,7 @@ class SpanTrainer(Trainer):
     def _fit_exactly(self, objective: Objective, observe, space, state: dict[str, Any] | None = None) -> Outcome:
         """Cutting planes in the full space or in a span, with the certificate of the full problem."""
         solver = CuttingPlane()
-        problem = Problem(objective.risk, space, objective.C, self._rule(objective))
+        problem = Problem(objective.risk, space, objective.C, self._rule(objective), self.config.qp)
         start = None if state else self._scaled_start(objective.C, space)
         progress, stopped_by = self._run(solver, problem, objective, observe, start, state)
         converged = problem.stop.met(progress.primal, progress.dual)

@@ -82,6 +82,8 @@ class Config:
         All its parameters go into the model file.
     max_iterations, time_limit : int, float or None
         End training with the best model so far; seconds.
+    qp : str or None
+        Solver of the small QP of the cutting planes, a name of svmcut.qp.QPS; None for the default.
     reduced : KernelOptions
         How training with a kernel is made cheaper.
     """
@@ -105,6 +107,7 @@ class Config:
     max_memory: float | None = None
     threads: int = 1
     seed: int = 0
+    qp: str | None = None
     reduced: KernelOptions = field(default_factory=KernelOptions)
 
 
@@ -239,7 +242,7 @@ class Trainer:
 
     def _problem(self, name: str, objective: Objective):
         """What the solver of that name takes."""
-        return Problem(objective.risk, self.space, objective.C, self._rule(objective))
+        return Problem(objective.risk, self.space, objective.C, self._rule(objective), self.config.qp)
 
     def _next_start(self, solver, w) -> Start | None:
         """What the next C starts from."""

@@ -121,7 +121,7 @@ class EmissionTrainer(Trainer):
 
     def _problem(self, name: str, objective: Objective) -> Problem:
         risk = ChainRisk(self._labellings.chains, self._beam, self.config.threads)
-        return Problem(risk, self.space, objective.C, self._rule(objective))
+        return Problem(risk, self.space, objective.C, self._rule(objective), self.config.qp)
 
     def _fit_sampled(self, objective: Objective, observe, state) -> Outcome:
         config = self.config
@@ -131,7 +131,7 @@ class EmissionTrainer(Trainer):
             ChainSampler(self._labellings, config.threads), config.reduced.sample_size, config.seed,
             memory=planned_memory(config.max_memory) / 2, trace=certify,
         )  # fmt: skip
-        problem = Problem(None, self.space, objective.C, self._rule(objective))
+        problem = Problem(None, self.space, objective.C, self._rule(objective), self.config.qp)
         progress, stopped_by = self._run(solver, problem, objective, observe, None, state)
         w, converged = progress.solution(), stopped_by is None and not solver.full
         outcome = Outcome(

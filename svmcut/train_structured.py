@@ -38,8 +38,8 @@ class StructuredTrainer(Trainer):
         rule = self._rule(objective)
         if name == "cutting-plane":
             risk, space = self._cuts()
-            return Problem(risk, space, objective.C, rule)
-        return StructuredProblem(self.model, objective.C, rule)
+            return Problem(risk, space, objective.C, rule, self.config.qp)
+        return StructuredProblem(self.model, objective.C, rule, self.config.qp)
 
     def _cuts(self) -> tuple[Any, Any]:
         """The risk and the space of cutting planes."""

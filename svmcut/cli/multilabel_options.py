@@ -18,7 +18,7 @@ DEFAULTS = {"task": "multilabel", "loss": "hamming", "bias": 1.0}
 
 _HERE = {
     "task", "cost", "example_cost", "loss", "bias", "solver", "epsilon", "gap", "max_iterations", "time_limit",
-    "validate", "select", "threads", "seed", "max_memory", "checkpoint", "checkpoint_every", "report", "trace",
+    "validate", "select", "threads", "seed", "qp", "max_memory", "checkpoint", "checkpoint_every", "report", "trace",
     "verbosity",
 }  # fmt: skip
 _TEXTS = {

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 from svmcut.cli.kinds import ANY, PATH, TEXT, Cost, Kind, costs, integer, number, one_of
 from svmcut.kernel_options import BUDGET_SOLVERS, STOCHASTIC_SOLVERS
 from svmcut.machine import usable_cpus
+from svmcut.qp import QPS
 
 LOSSES = {
     "zero-one": 0, "f1": 1, "error-rate": 2, "prbep": 3, "prec-at-k": 4, "rec-at-k": 5, "roc-area": 10,
@@ -130,6 +131,9 @@ LEARN = (
            "objective alone then.", KERNEL),
     Option("average", ("--average",), one_of(("suffix", "full")),
            "sbp: the model is the average of the last half of the iterates (suffix, the default), or of all.", KERNEL),
+    Option("qp", ("--qp",), one_of(tuple(QPS)),
+           "Small QP of the cutting planes: " + "; ".join(f"{name}, {row.help}" for name, row in QPS.items())
+           + ". Default auto.", RUN),
     Option("threads", ("--threads",), integer(1, 4096), "Threads; the model's bytes do not depend on it.", RUN),
     Option("seed", ("--seed",), integer(0), "Seed of whatever is drawn at random.", RUN),
     Option("max_memory", ("--max-memory",), number(0, above=True), "Refuse work that needs more megabytes.", RUN),
@@ -209,6 +213,7 @@ class LearnOptions:
     u: str = "empty"
     threads: int = field(default_factory=usable_cpus)
     seed: int = 0
+    qp: str | None = None
     max_memory: float | None = None
     checkpoint: str | None = None
     checkpoint_every: float = 60.0

@@ -275,6 +275,7 @@ def configure(options: LearnOptions) -> Config:
         max_memory=options.max_memory,
         threads=options.threads,
         seed=options.seed,
+        qp=options.qp,
         reduced=KernelOptions(
             options.sample_size, options.patience, options.basis_size, options.basis_method, options.basis_file,
             solver_name(options) not in STOCHASTIC_SOLVERS if options.polish is None else options.polish,

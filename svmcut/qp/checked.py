@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""OSQP where it pays, the exact solver to check it and to take over.
+"""The QP of the cutting planes by the solver that was asked for, and the exact one to check it and to take over.
 
 The exact solver starts from OSQP's answer, so an answer within the tolerance costs one gradient and any other is
 mended.
@@ -23,12 +23,12 @@ class CheckedSimplexQp:
 
     Parameters
     ----------
-    osqp_from : int
+    osqp_from : float
         Number of cuts from which OSQP is asked first. Below it the exact solver needs microseconds, and a short run
         never imports osqp.
     """
 
-    def __init__(self, osqp_from: int = 500):
+    def __init__(self, osqp_from: float = 500):
         self.osqp_from = osqp_from
         self._exact = ExactSimplexQp()
         self._osqp = OsqpSimplexQp()

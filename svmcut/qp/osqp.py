@@ -1,9 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """OSQP on the unit simplex (Stellato et al., 2020), never trusted on its status alone.
 
-Measured on cutting-plane problems: with default settings OSQP's objective is off by 1e-6 to 2e-3; with polishing, tight
-tolerances and its own scaling of the data the error is at rounding level up to some 200 cuts. P and q are divided by
-their largest entry; importing osqp (and scipy with it) costs 0.2 s and waits until it is needed.
+    maximise  b.beta - (C/2) beta'H beta,   beta >= 0,  sum beta = 1
+    gap       max_t g_t - g.beta,   g = b - C H beta: what any feasible beta is short of the maximum at most
+
+Most cuts have multiplier 0 at the solution, and OSQP's answer is only as good as its guess which. So it is asked about
+a working set: the cuts with a positive multiplier and the few that promise most; an exact line search takes the answer
+in, and the set grows until the gap is met. P and q are divided by their largest entry. Importing osqp (and scipy with
+it) costs 0.2 s and waits until it is needed.
+
+What was tried on the 248 QPs of adult at C = 100 per example (up to 115 cuts, gap of the run 1e-3), CPU seconds on one
+machine; the exact solver takes 0.07 s and meets the tolerance in all of them:
+
+    all cuts, set up anew                                4.3 s   tolerance met in 147
+    all cuts, one workspace of 16, 32, .. cuts, `update` 10.9 s                    128
+    the same without OSQP's scaling                      11.4 s                    121
+    the same, loose and without polishing                 0.9 s                     23
+    working set, set up anew                              2.5 s                    238
+
+A workspace that is kept pays for its whole capacity in every factorisation, and every new cut changes P, so that
+nothing of the old factor serves; loose answers cost more rounds than they save.
 """
 
 from __future__ import annotations
@@ -11,6 +27,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
+
+#: Times the working set may grow, and cuts that join it each time.
+_ROUNDS, _JOIN = 12, 4
+#: Multipliers below this are 0.
+_TINY = 1e-12
 
 
 def project_on_simplex(beta):
@@ -32,18 +53,45 @@ class OsqpSimplexQp:
 
     SETTINGS: ClassVar[dict] = dict(
         eps_abs=1e-8, eps_rel=1e-8, max_iter=4000, polishing=True, polish_refine_iter=10, delta=1e-9,
-        adaptive_rho=True, adaptive_rho_interval=50, warm_starting=True, verbose=False,
+        adaptive_rho=True, adaptive_rho_interval=25, warm_starting=True, verbose=False,
     )  # fmt: skip
 
     def solve(self, H, b, C: float, beta0, tol: float):
-        """The projected answer of OSQP, whatever its status; None where that is no finite vector, or a refusal.
+        """A feasible beta, no worse than beta0 projected on the simplex; None where OSQP refuses or fails at once.
 
         OSQP refuses matrices that rounding made indefinite.
         """
+        beta = project_on_simplex(np.asarray(beta0, np.float64))
+        for round in range(_ROUNDS):
+            gradient = b - C * (H @ beta)
+            level = float(gradient @ beta)
+            if gradient.max() - level <= tol:
+                break
+            used = np.flatnonzero(beta)
+            rising = np.setdiff1d(np.flatnonzero(gradient > level), used)
+            joining = rising[np.argsort(-gradient[rising], kind="stable")[:_JOIN]]
+            chosen = np.sort(np.concatenate([used, joining]))
+            answer = self._ask(np.ascontiguousarray(H[np.ix_(chosen, chosen)]), b[chosen], C, beta[chosen])
+            if answer is None:
+                return beta if round else None
+            direction = -beta
+            direction[chosen] += answer
+            rise = float(gradient @ direction)
+            if rise <= 0:
+                break
+            bend = C * float(direction @ (H @ direction))
+            t = 1.0 if bend <= rise else rise / bend
+            beta = np.maximum(beta + t * direction, 0.0)
+            beta[beta < _TINY] = 0.0
+            beta /= beta.sum()
+        return beta
+
+    def _ask(self, H, b, C: float, beta0):
+        """The projected answer of OSQP, whatever its status; None where that is no finite vector, or a refusal."""
         import osqp
         from scipy import sparse
 
-        k = len(b)
+        k, b = len(b), b - b.max()
         scale = max(C * float(np.max(np.abs(H))), float(np.max(np.abs(b))), 1e-300)
         problem = osqp.OSQP()
         constraints = sparse.vstack([np.ones((1, k)), sparse.identity(k)], format="csc")

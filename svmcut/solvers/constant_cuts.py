@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svmcut.cutting.bundle import BundleSolution, Cut, CutBundle
-from svmcut.qp.checked import CheckedSimplexQp
+from svmcut.qp import make_qp
 from svmcut.solvers.protocol import Problem, Progress, kept
 
 if TYPE_CHECKING:
@@ -126,10 +126,10 @@ class ConstantCuts:
         """
         space, C, n = problem.space, problem.C, len(self._sampler.signs)
         started, rng = time.perf_counter(), np.random.default_rng(self._seed)
-        self.bundle = bundle = SampledBundle(space, CheckedSimplexQp())
+        self.bundle = bundle = SampledBundle(space, make_qp(problem.qp))
         w, squared, slack, calm, iteration = Points(np.zeros(0, np.int64), np.zeros(0)), 0.0, 0.0, 0, 0
         if state is not None:
-            self.bundle = bundle = SampledBundle.restored(space, CheckedSimplexQp(), state["bundle"])
+            self.bundle = bundle = SampledBundle.restored(space, make_qp(problem.qp), state["bundle"])
             rng.bit_generator.state = state["rng"]
             w = state["w"]
             squared, slack, calm, iteration = state["numbers"]

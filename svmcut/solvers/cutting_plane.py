@@ -36,7 +36,7 @@ from typing import Any, NamedTuple
 
 from svmcut.cutting.bundle import CutBundle
 from svmcut.cutting.oracle import REFRESH, Line, Oracle, Point
-from svmcut.qp.checked import CheckedSimplexQp
+from svmcut.qp import make_qp
 from svmcut.solvers.protocol import CuttingProblem, Progress, Stall, Start, StoppingRule, kept
 
 TINY = 1e-300
@@ -95,16 +95,13 @@ class CuttingPlane:
         The query lies at (1 - overshoot) best + overshoot minimiser.
     mu : float
         Of the first model, see the head of the module; 0 for none at all. Without line search there is none.
-    qp : SimplexQp or None
-        None for OSQP with the exact solver behind it.
     """
 
     name = "cutting-plane"
 
-    def __init__(self, line_search: bool = True, max_idle: int = 50, overshoot: float = 0.1, mu: float = 1.0, qp=None):
+    def __init__(self, line_search: bool = True, max_idle: int = 50, overshoot: float = 0.1, mu: float = 1.0):
         self.line_search, self.max_idle, self.overshoot = line_search, max_idle, overshoot
         self.mu = mu if line_search else 0.0
-        self._qp = qp or CheckedSimplexQp()
 
     def steps(
         self, problem: CuttingProblem, start: Start | None = None, state: dict[str, Any] | None = None
@@ -124,11 +121,11 @@ class CuttingPlane:
         space = oracle.space
         stall = Stall()
         if state is None:
-            self.bundle = bundle = start.bundle if start else CutBundle(space, self._qp)
+            self.bundle = bundle = start.bundle if start else CutBundle(space, make_qp(problem.qp))
             best, cut, lower, slack, passes = self._first(oracle, C, stop, start, bundle)
             iteration, mu, ends = 1, self.mu, False
         else:
-            self.bundle = bundle = CutBundle.restored(space, self._qp, state["bundle"])
+            self.bundle = bundle = CutBundle.restored(space, make_qp(problem.qp), state["bundle"])
             oracle.restore(state["oracle"])
             stall.restore(state["stall"])
             best, cut, ends = state["best"], state["cut"], state["ends"]

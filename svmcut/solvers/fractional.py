@@ -19,7 +19,7 @@ import numpy as np
 
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.errors import TrainingError
-from svmcut.qp.checked import CheckedSimplexQp
+from svmcut.qp import make_qp
 from svmcut.solvers.protocol import Problem, Progress, Start
 
 # what a solver may need of a problem -> how to tell, and how to say so
@@ -66,7 +66,7 @@ class FractionalCuts:
         self.problem, self._max_idle = problem, max_idle
         self._started, self._iteration = time.perf_counter(), 0
         space = problem.space
-        self.bundle = start.bundle if start else CutBundle(space, CheckedSimplexQp())
+        self.bundle = start.bundle if start else CutBundle(space, make_qp(problem.qp))
         self.passes, self.slack, self.lower = 0.0, 0.0, 0.0
         n = len(problem.risk.signs)
         self.w, self.s, self.risk, self._squared = space.zero(), np.zeros(n), float(n), 0.0
@@ -80,7 +80,7 @@ class FractionalCuts:
     def restored(cls, problem: Problem, state: dict[str, Any]) -> FractionalCuts:
         """The run whose `state` this is."""
         run = cls(problem, None)
-        run.bundle = CutBundle.restored(problem.space, CheckedSimplexQp(), state["bundle"])
+        run.bundle = CutBundle.restored(problem.space, make_qp(problem.qp), state["bundle"])
         run.w, run.s = state["w"], state["s"]
         run.passes, run.slack, run.lower, run.risk, run._squared, run.primal, run._iteration = state["numbers"]
         return run

@@ -205,6 +205,7 @@ def sampled_start(problem: Problem, w, delta: float):
         type(space)(space.X.take(rows), space.bias, space.threads),
         problem.C * len(signs) / n,
         problem.stop,
+        problem.qp,
     )
     w, delta = sampled_start(part, w, delta)
     descent = Descent(part.space, part.risk, part.C, w, delta)

@@ -113,12 +113,15 @@ class Problem:
     C : float
         In the unit of the risk.
     stop : StoppingRule
+    qp : str or None
+        A name of svmcut.qp.QPS; None for the default.
     """
 
     risk: Any
     space: Any
     C: float
     stop: StoppingRule
+    qp: str | None = None
 
     def oracle(self, carry: bool = True) -> RiskOracle:
         """What cutting planes ask; carry as in RiskOracle."""
@@ -133,6 +136,9 @@ class CuttingProblem(Protocol):
 
     @property
     def stop(self) -> StoppingRule: ...
+
+    @property
+    def qp(self) -> str | None: ...
 
     def oracle(self, carry: bool = True) -> Oracle:
         """R, by points and lines."""

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svmcut.cutting.bundle import Cut, CutBundle
-from svmcut.qp.checked import CheckedSimplexQp
+from svmcut.qp import make_qp
 from svmcut.solvers.protocol import Problem, Progress, kept
 from svmcut.spaces.kernel import Expansion
 
@@ -90,12 +90,12 @@ class SampledCuts:
         """
         space, C = problem.space, problem.C
         started, rng = time.perf_counter(), np.random.default_rng(self._seed)
-        self.bundle = bundle = CutBundle(space, CheckedSimplexQp())
+        self.bundle = bundle = CutBundle(space, make_qp(problem.qp))
         self.full = False
         w, squared, slack, best = space.zero(), 0.0, 0.0, math.inf
         iteration, best_w, best_risk = 1, w, math.inf
         if state is not None:
-            self.bundle = bundle = CutBundle.restored(space, CheckedSimplexQp(), state["bundle"])
+            self.bundle = bundle = CutBundle.restored(space, make_qp(problem.qp), state["bundle"])
             rng.bit_generator.state = state["rng"]
             w, best_w = state["w"], state["best_w"]
             squared, slack, best, best_risk, iteration = state["numbers"]

@@ -21,7 +21,7 @@ import numpy as np
 
 from svmcut._native import chain_ssg
 from svmcut.cutting.bundle import Cut, CutBundle
-from svmcut.qp.checked import CheckedSimplexQp
+from svmcut.qp import make_qp
 from svmcut.solvers.protocol import Progress, Stall, Start, kept
 from svmcut.spaces.chain import ChainSpace
 from svmcut.structured.protocol import StructuredProblem
@@ -61,7 +61,7 @@ class Ssg:
         model, C, stop = problem.model, problem.C, problem.stop
         started = time.perf_counter()
         space = ChainSpace(model.sequences.X, model.chains, model.threads)
-        self.bundle = bundle = start.bundle if start else CutBundle(space, CheckedSimplexQp())
+        self.bundle = bundle = start.bundle if start else CutBundle(space, make_qp(problem.qp))
         rng, n = np.random.default_rng(self.seed), model.n_samples
         z, weighted, visits = space.zero(), space.zero(), 0
         best, primal, risk = None, np.inf, 0.0
@@ -81,7 +81,7 @@ class Ssg:
                 solution = bundle.solve(C, 0.01 * stop.target(primal) / C)
                 lower, slack = max(0.0, solution.lower), solution.slack
         else:
-            self.bundle = bundle = CutBundle.restored(space, CheckedSimplexQp(), state["bundle"])
+            self.bundle = bundle = CutBundle.restored(space, make_qp(problem.qp), state["bundle"])
             rng.bit_generator.state = state["rng"]
             stall.restore(state["stall"])
             best, z, weighted = state["best"], state["z"].copy(), state["weighted"].copy()

@@ -133,8 +133,11 @@ class StructuredProblem:
         Per sample.
     stop : StoppingRule
         As in svmcut.solvers.protocol; in units of P.
+    qp : str or None
+        As there.
     """
 
     model: Any
     C: float
     stop: Any
+    qp: str | None = None

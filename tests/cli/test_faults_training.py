@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from programs import CLASSIFICATION_LEARNERS, LEARNERS, RANK_LEARNERS, call, run, status_of
 
+from svmcut import qp
 from svmcut.cli.options import LOSSES, RANK_LOSSES
 from svmcut.files.models import read_model
-from svmcut.qp.checked import CheckedSimplexQp
 from svmcut.qp.exact import ExactSimplexQp
 
 
@@ -185,7 +185,7 @@ def always_osqp(monkeypatch):
     """OSQP is asked from the first cut on; with answers(f), f(number of cuts) is what it says."""
     import osqp
 
-    monkeypatch.setattr(CheckedSimplexQp.__init__, "__defaults__", (1,))
+    monkeypatch.setattr(qp, "DEFAULT", "osqp")
     asked = []
 
     def answers(x):
@@ -204,14 +204,14 @@ def always_osqp(monkeypatch):
 
 @pytest.mark.parametrize("x", ANSWERS.values(), ids=ANSWERS)
 @pytest.mark.parametrize("program", ["svmcut learn", "svmcut rank"])
-def test_the_exact_qp_answers_where_osqp_does_not(program, x, always_osqp, rng):
+def test_the_exact_qp_answers_where_osqp_does_not(program, x, always_osqp, rng, monkeypatch):
     y, X = noisy(rng)
     put("train", y, X, np.arange(len(y)) // 10)
     asked = always_osqp(x)
     assert call(program, "-c", "10", "--gap", "1e-6", "--report", "report", "train", "model") == 0
     assert len(asked) > 5 and document()["relative_gap"] <= 1e-6
     primal = document()["primal"]
-    CheckedSimplexQp.__init__.__defaults__ = (10**9,)
+    monkeypatch.setattr(qp, "DEFAULT", "exact")
     assert call(program, "-c", "10", "--gap", "1e-6", "--report", "report", "train", "model") == 0
     assert document()["primal"] == pytest.approx(primal, rel=2e-6)
 

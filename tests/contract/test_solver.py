@@ -45,6 +45,13 @@ def optimum(C, bias):
     return hinge.optimum(*data(3), C, bias)[1]
 
 
+@pytest.mark.parametrize("C", [1e-3, 1.0, 30.0])
+@pytest.mark.parametrize("name", [name for name in SOLVERS if name.startswith("cutting-plane")])
+def test_osqp_leads_to_the_same_optimum(name, C, monkeypatch):
+    monkeypatch.setattr("svmcut.qp.DEFAULT", "osqp")
+    test_reaches_the_reference_optimum_with_an_honest_certificate(name, C, 1.0)
+
+
 @pytest.mark.parametrize("bias", [0.0, 1.0])
 @pytest.mark.parametrize("C", [1e-3, 0.1, 1.0, 30.0])
 @pytest.mark.parametrize("name", SOLVERS)

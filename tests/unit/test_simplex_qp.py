@@ -4,7 +4,8 @@
 import numpy as np
 import pytest
 
-from svmcut.qp import checked, osqp
+from svmcut.errors import UsageError
+from svmcut.qp import checked, make_qp, osqp
 from svmcut.qp.checked import CheckedSimplexQp, objective
 from svmcut.qp.exact import ExactSimplexQp
 
@@ -79,22 +80,48 @@ class Answer:
 
 
 @pytest.mark.parametrize(
-    "x", [None, np.full(12, np.nan), np.full(12, 7.0), np.eye(12)[3]], ids=["none", "nan", "inaccurate", "vertex"]
+    "x",
+    [lambda k: None, lambda k: np.full(k, np.nan), lambda k: np.full(k, 7.0), lambda k: np.eye(k)[-1]],
+    ids=["none", "nan", "inaccurate", "vertex"],
 )
 def test_a_bad_osqp_answer_is_mended_by_the_exact_solver(rng, monkeypatch, x):
     import osqp as package
 
     H, b = problem(rng, 12, 4)
-    monkeypatch.setattr(package.OSQP, "solve", lambda self, raise_error=False: Answer(x))
+    monkeypatch.setattr(package.OSQP, "solve", lambda self, raise_error=False: Answer(x(self.n)))
     beta = CheckedSimplexQp(osqp_from=1).solve(H, b, 10.0, np.eye(12)[0], 1e-10)
     expected = ExactSimplexQp().solve(H, b, 10.0, np.eye(12)[0], 1e-10)
     assert objective(H, b, 10.0, beta) == pytest.approx(objective(H, b, 10.0, expected), rel=1e-9)
 
 
 def test_a_matrix_that_osqp_refuses_is_left_to_the_exact_solver():
-    H, b = -np.eye(3), np.array([0.0, 1.0, 1.0])
+    H, b = -np.eye(3), np.array([0.0, 2.0, 2.0])
     assert osqp.OsqpSimplexQp().solve(H, b, 1.0, np.eye(3)[0], 1e-8) is None
     assert_feasible(CheckedSimplexQp(osqp_from=1).solve(H, b, 1.0, np.eye(3)[0], 1e-8))
+
+
+@pytest.mark.parametrize("trial", range(6))
+def test_osqp_meets_the_tolerance_without_the_exact_solver(trial):
+    rng = np.random.default_rng(40 + trial)
+    H, b = problem(rng, 90, 60)
+    C = 10.0 ** rng.integers(-2, 2)
+    tol = 1e-5 * abs(objective(H, b, C, ExactSimplexQp().solve(H, b, C, np.eye(90)[0], 0.0)))
+    beta = osqp.OsqpSimplexQp().solve(H, b, C, np.eye(90)[0], tol)
+    assert_feasible(beta)
+    gradient = b - C * H @ beta
+    assert gradient.max() - beta @ gradient <= tol
+
+
+def test_the_choices_of_the_catalog(rng, monkeypatch):
+    H, b = problem(rng, 12, 4)
+    asked = []
+    monkeypatch.setattr(checked.OsqpSimplexQp, "solve", lambda *words: asked.append(len(words[2])))
+    for name, expected in (("auto", 0), (None, 0), ("exact", 0), ("osqp", 1)):
+        asked.clear()
+        assert_feasible(make_qp(name).solve(H, b, 1.0, np.eye(12)[0], 1e-9))
+        assert len(asked) == expected
+    with pytest.raises(UsageError, match="'simplex' is unknown; expected one of auto, osqp, exact"):
+        make_qp("simplex")
 
 
 def test_osqp_is_not_asked_about_a_few_cuts(rng, monkeypatch):
