@@ -12,9 +12,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from svmcut._version import __version__
-from svmcut.cli.guard import Terminated, warn
-from svmcut.errors import CheckpointError
-from svmcut.files.checkpoints import read_checkpoint, remove_checkpoint, write_checkpoint
+from svmcut.cli.guard import TERMINATED, Terminated, warn
+from svmcut.errors import CheckpointError, OutputError
+from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
+from svmcut.files.generations import Generations, check_ours, hold
 
 if TYPE_CHECKING:
     from svmcut.cli.options import LearnOptions, Option
@@ -45,7 +46,8 @@ class Checkpoints:
     Notes
     -----
     Within the context SIGTERM raises Terminated with the status STOPPED wherever the run is; the state of the last look
-    is written then. What the run did since is lost and will be done again.
+    is written then. What the run did since is lost and will be done again. A checkpoint that cannot be written does not
+    end the run: the next one may be.
     """
 
     def __init__(self, path: str, options: LearnOptions, table: tuple[Option, ...], classes: tuple[type, ...]):
@@ -55,6 +57,32 @@ class Checkpoints:
         self._latest: Any = None
         self._written = time.perf_counter()
         self._wanted = False
+        self._files = Generations(path)
+        self._tries, self._failures, self._failure = 0, 0, ""
+        self._lock_warning: str | None = None
+
+    @contextlib.contextmanager
+    def held(self):
+        """Keeps the checkpoint for this run alone, until the end of the context.
+
+        Raises
+        ------
+        CheckpointError, UsageError
+            When something else stands under its name, or another run holds it.
+        """
+        check_ours(self.path)
+        with hold(self.path) as self._lock_warning:
+            if self._lock_warning is not None:
+                self._warn(self._lock_warning)
+            yield
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the report says of them; standard error has it already."""
+        found = [] if self._lock_warning is None else [self._lock_warning]
+        if self._failures:
+            found.append(f"{self._failure}; {self._failures} of {self._tries} checkpoints were not written")
+        return found
 
     @contextlib.contextmanager
     def signals(self):
@@ -75,8 +103,8 @@ class Checkpoints:
         try:
             yield
         except Terminated:
-            if self._latest is not None:
-                self._write()
+            if self._latest is not None and not self._write(last=True) and not self._files:
+                raise Terminated(TERMINATED) from None
             raise
         finally:
             for number, handler in before.items():
@@ -96,7 +124,7 @@ class Checkpoints:
         """
         found = read_checkpoint(self.path, self._classes)
         if found is None:
-            warn(f"svmcut {self._options.command}", f"no checkpoint at {self.path}; training starts afresh")
+            self._warn(f"no checkpoint at {self.path}; training starts afresh")
             return None
         identity, state = found
         differences = self._differences(identity)
@@ -104,6 +132,7 @@ class Checkpoints:
             raise CheckpointError(
                 self.path, f"is of another run: {'; '.join(differences)}. Remove it or leave out --resume"
             )
+        self._files.own_all()
         return state
 
     def take(self, snapshot: Callable[[], Any]) -> None:
@@ -113,16 +142,33 @@ class Checkpoints:
             self._write()
 
     def finish(self, keep: bool) -> None:
-        """After the models are written: removes the file, or leaves the last state for a run with larger limits."""
+        """After the models are written: removes what this run wrote, or leaves the last state for larger limits."""
         if keep and self._latest is not None:
-            self._write()
+            self._write(last=True)
         elif not keep:
-            remove_checkpoint(self.path)
+            self._files.remove()
 
-    def _write(self) -> None:
+    def _write(self, last: bool = False) -> bool:
+        """Whether the latest state could be written; a warning says the first time, and the last, that it could not."""
         self._wanted = False
-        write_checkpoint(self.path, self._identity, self._latest, self._classes)
-        self._written = time.perf_counter()
+        self._tries += 1
+        try:
+            write_checkpoint(self.path, self._identity, self._latest, self._classes)
+        except (OutputError, CheckpointError) as error:
+            self._failures += 1
+            self._failure = str(error)
+            if last:
+                self._warn(f"{error}; {'an older state is there' if self._files else 'there is nothing'} to go on from")
+            elif self._failures == 1:
+                self._warn(f"{error}; training goes on and tries again")
+            return False
+        finally:
+            self._written = time.perf_counter()
+        self._files.own_newest()
+        return True
+
+    def _warn(self, message: str) -> None:
+        warn(f"svmcut {self._options.command}", message)
 
     def _differences(self, other: dict[str, Any]) -> list[str]:
         mine, found = self._identity, []

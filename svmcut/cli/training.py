@@ -57,6 +57,7 @@ def run(options: LearnOptions, original: bool = False) -> int:
         checkpoints = None
         if options.checkpoint is not None:
             checkpoints = make_checkpoints(options.checkpoint, options)
+            stack.enter_context(checkpoints.held())
             stack.enter_context(checkpoints.signals())
         training = kind(options, original, checkpoints)
         training.open(stack)
@@ -215,7 +216,8 @@ class Training:
             self._checkpoints.finish(keep=not all(outcome.converged for outcome in self.outcomes))
         self._seconds["total"] = time.perf_counter() - self._began
         if options.report:
-            document = report.learn_report(options, self.examples, self.outcomes[chosen], self._seconds, self._warnings)
+            warnings = self._warnings + (self._checkpoints.warnings if self._checkpoints is not None else [])
+            document = report.learn_report(options, self.examples, self.outcomes[chosen], self._seconds, warnings)
             document |= self._counts()
             if self.rows:
                 document["path"] = self.rows

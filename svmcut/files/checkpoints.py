@@ -12,30 +12,24 @@ string keys, NumPy arrays, and instances of the classes that the caller lists; n
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import hashlib
 import json
 import math
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from svmcut.errors import CheckpointError
+from svmcut.files.generations import MAGIC, check_ours, make_room, previous
 from svmcut.files.output import write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_MAGIC = b"svmcut checkpoint 1\n"
+_MAGIC = MAGIC
 _DIGEST = hashlib.sha256().digest_size
 _KINDS = "biuf"
-
-
-def previous(path: str) -> str:
-    """The name of the generation before."""
-    return path + ".1"
 
 
 def write_checkpoint(path: str, identity: dict[str, Any], state: Any, classes: Iterable[type] = ()) -> None:
@@ -53,9 +47,12 @@ def write_checkpoint(path: str, identity: dict[str, Any], state: Any, classes: I
     Raises
     ------
     OutputError
+    CheckpointError
+        Where FILE or FILE.1 is there and is no checkpoint; they stay as they are.
     TypeError
         For a value that is none of the kinds above.
     """
+    check_ours(path)
     arrays: list[np.ndarray] = []
     tree = _encode(state, {cls.__name__ for cls in classes}, arrays, {})
     heads = [[array.dtype.str, list(array.shape)] for array in arrays]
@@ -67,8 +64,7 @@ def write_checkpoint(path: str, identity: dict[str, Any], state: Any, classes: I
             digest.update(part)
             output.write(part)
         output.write(digest.digest())
-        with contextlib.suppress(FileNotFoundError):
-            os.replace(path, previous(path))
+        make_room(path)
 
 
 def read_checkpoint(path: str, classes: Iterable[type] = ()) -> tuple[dict[str, Any], Any] | None:
@@ -94,13 +90,6 @@ def read_checkpoint(path: str, classes: Iterable[type] = ()) -> tuple[dict[str, 
     if damage is not None:
         raise damage
     return None
-
-
-def remove_checkpoint(path: str) -> None:
-    """Removes both generations."""
-    for name in (path, previous(path)):
-        with contextlib.suppress(OSError):
-            os.unlink(name)
 
 
 def _parse(path: str, data: bytes, classes: dict[str, type]) -> tuple[dict[str, Any], Any]:

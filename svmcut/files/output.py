@@ -2,7 +2,7 @@
 """Writing files so that a killed run leaves the old file or the new one.
 
 A regular file is written under another name in its folder, synced and renamed over the target. A pipe, a device or a
-terminal has no such thing as an old content and is written in place.
+terminal has no such thing as an old content and is written in place; so is ``-``, standard output.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ def write_atomically(path: str) -> Iterator[Output]:
     ----------
     path : str
         Symbolic links are followed: what the link points to is replaced. Mode and owner of an existing file are kept;
-        a new file gets what the umask leaves. A target that is no regular file is written in place, as it comes.
+        a new file gets what the umask leaves. A target that is no regular file is written in place, as it comes;
+        ``-`` is standard output.
 
     Raises
     ------
@@ -76,7 +77,7 @@ def write_atomically(path: str) -> Iterator[Output]:
     try:
         with _named(path):
             target, old = _resolve(path)
-            if _descriptor_of(path) is not None or (old is not None and not stat.S_ISREG(old.st_mode)):
+            if descriptor_of(path) is not None or (old is not None and not stat.S_ISREG(old.st_mode)):
                 output = Output(path, _open_in_place(path, target))
             else:
                 # Named before it exists: a signal may end the run between any two steps.
@@ -109,7 +110,7 @@ def check_writable(path: str) -> None:
     with _named(path):
         if not path:
             raise OutputError(path, "an empty file name cannot be written")
-        descriptor = _descriptor_of(path)
+        descriptor = descriptor_of(path)
         if descriptor is not None:
             if not _is_written(descriptor):
                 raise OutputError(path, "is not open for writing")
@@ -149,8 +150,13 @@ def _resolve(path: str) -> tuple[str, os.stat_result | None]:
         return target, None
 
 
-def _descriptor_of(path: str) -> int | None:
-    """The open descriptor a name such as /dev/stdout stands for; reopening it would lose its place in the file."""
+def descriptor_of(path: str) -> int | None:
+    """The open descriptor an output's name such as ``-`` or /dev/stdout stands for.
+
+    Reopening it would lose its place in the file.
+    """
+    if path == "-":
+        return 1
     match = _DESCRIPTOR.fullmatch(path)
     if match is None:
         return None
@@ -167,7 +173,7 @@ def _is_written(descriptor: int) -> bool:
 
 
 def _open_in_place(path: str, target: str) -> int:
-    descriptor = _descriptor_of(path)
+    descriptor = descriptor_of(path)
     return os.open(target, os.O_WRONLY) if descriptor is None else os.dup(descriptor)
 
 

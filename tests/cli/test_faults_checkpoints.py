@@ -307,15 +307,14 @@ def test_row25_resume_without_a_file_is_a_usage_error():
     assert (done.returncode, "--checkpoint FILE" in done.stderr) == (2, True)
 
 
-@pytest.mark.parametrize("damage", ["cut", "flipped", "foreign", "empty"])
+@pytest.mark.parametrize("damage", ["cut", "flipped"])
 def test_row23_a_damaged_checkpoint_gives_way_to_the_one_before(damage):
     paused("--checkpoint-every", "0")
     data = bytearray(content("state"))
     if damage == "flipped":
         data[len(data) // 2] ^= 1
-    kept = {"cut": data[:-40], "flipped": data, "foreign": b"1 1:1\n", "empty": b""}[damage]
     with open("state", "wb") as file:
-        file.write(kept)
+        file.write(data[:-40] if damage == "cut" else data)
     assert learn("-c", "1000", "--gap", "1e-6", "--solver", "cutting-plane", "train", "whole").returncode == 0
     assert learn(*RESUME, "train", "m").returncode == 0
     assert content("m") == content("whole")
