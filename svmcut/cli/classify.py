@@ -11,7 +11,7 @@ Examples:
   svmcut classify test.dat model scores.txt --report report.json
   svmcut classify test.hmm chain tags.txt         one tag a token
   svmcut classify test.ml sets labels.txt         labels with commas in between
-  zcat test.gz | svmcut classify -v 0 - model /dev/stdout
+  zcat test.gz | svmcut classify - model - >scores.txt
 """
 
 
@@ -41,7 +41,7 @@ def classify(example_file, model_file, predictions_file, verbosity, labels, beam
     of sequences. Accuracy, precision, recall, F1, PRBEP, ROC
     area and average precision are printed, swapped pairs where the examples have a qid, wrong tags for sequences; for
     label sets Hamming loss, subset accuracy, micro and macro F1 and precision at 1, 3 and 5.
-    EXAMPLE_FILE may be - for standard input.
+    EXAMPLE_FILE may be - for standard input, PREDICTIONS_FILE - for standard output.
     """
     from svmcut.cli.guard import warn
     from svmcut.cli.scoring import Scoring, run_scoring

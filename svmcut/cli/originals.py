@@ -267,5 +267,8 @@ def _classify(
     threads = usable_cpus()
     if values.get("beam", 0) < 0:
         raise UsageError(f"option --b: {values['beam']} is refused; expected 0 or more")
-    job = Scoring(examples, model, predictions, measures, values["verbosity"], threads, beam=values.get("beam", 0))
+    job = Scoring(
+        examples, model, predictions, measures, values["verbosity"], threads, beam=values.get("beam", 0),
+        arguments=("example_file", "model_file", "output_file"),
+    )  # fmt: skip
     run_scoring(job)

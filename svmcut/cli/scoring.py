@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from svmcut import __version__
+from svmcut.cli.files import log_beside
 from svmcut.cli.report import classification_lines, loss_lines, ranking_lines, write_report
 from svmcut.errors import ModelError, UsageError
 from svmcut.files.models import read_model
-from svmcut.files.output import check_writable
+from svmcut.files.roles import File, check_roles
 from svmcut.measures import classification_measures, ranking_measures, sequence_measures
 from svmcut.models import ChainModel, KernelChainModel, MultilabelModel
 from svmcut.predict import predict, predict_tags
@@ -44,6 +45,8 @@ class Scoring:
         States kept a token of a sequence, 0 for all.
     command : str
         As the JSON document names it.
+    arguments : tuple of str
+        Names of the three files in messages.
     """
 
     examples: str
@@ -56,6 +59,7 @@ class Scoring:
     report: str | None = None
     beam: int = 0
     command: str = "classify"
+    arguments: tuple[str, str, str] = ("EXAMPLE_FILE", "MODEL_FILE", "PREDICTIONS_FILE")
 
 
 def run_scoring(job: Scoring) -> list[str]:
@@ -66,11 +70,16 @@ def run_scoring(job: Scoring) -> list[str]:
     SvmcutError
         Whatever the files or the system refuse; no prediction file is written then.
     """
+    examples, model, predictions = map(File, job.arguments, (job.examples, job.model, job.predictions))
+    outputs = [predictions] if job.report is None else [predictions, File("--report", job.report)]
+    check_roles((examples, model), outputs)
+    with log_beside(outputs):
+        return _run(job)
+
+
+def _run(job: Scoring) -> list[str]:
     began = time.perf_counter()
     say = _Narrator(job.verbosity >= 1)
-    check_writable(job.predictions)
-    if job.report is not None:
-        check_writable(job.report)
     with say:
         say("Reading model...")
         model = read_model(job.model)

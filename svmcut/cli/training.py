@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from svmcut.cli import training_report as report
+from svmcut.cli.files import check_training_files, log_beside, model_files
 from svmcut.cli.guard import warn
 from svmcut.cli.option_checks import check, solver_name
 from svmcut.cli.options import MEASURES, RANK_MEASURES, Cost, LearnOptions
@@ -19,7 +20,7 @@ from svmcut.cli.report import write_report
 from svmcut.errors import UsageError
 from svmcut.files.examples import read_examples
 from svmcut.files.models import write_model
-from svmcut.files.output import check_writable, write_atomically
+from svmcut.files.output import write_atomically
 from svmcut.kernel_options import STOCHASTIC_SOLVERS, KernelOptions
 from svmcut.kernels import Kernel
 from svmcut.train import Config, make_trainer
@@ -48,12 +49,9 @@ def run(options: LearnOptions, original: bool = False) -> int:
     elif options.task == "multilabel":
         from svmcut.cli.multilabel import MultilabelTraining as kind
     kind.check(options)
-    targets = model_files(options)
-    others = (options.checkpoint, options.report, options.trace, options.alphas, options.select and options.model_file)
-    for path in (*targets, *others):
-        if path is not None:
-            check_writable(path)
+    targets, outputs = model_files(options), check_training_files(options, original)
     with contextlib.ExitStack() as stack:
+        stack.enter_context(log_beside(outputs))
         checkpoints = None
         if options.checkpoint is not None:
             checkpoints = make_checkpoints(options.checkpoint, options)
@@ -83,13 +81,6 @@ def make_checkpoints(path: str, options: LearnOptions) -> Checkpoints:
         module, name = TASKS[options.task]
         table = getattr(importlib.import_module(module), name)
     return Checkpoints(path, options, table, state_classes())
-
-
-def model_files(options: LearnOptions) -> list[str]:
-    """Where each model of the path goes: MODEL_FILE for one value of C, MODEL_FILE.C for several."""
-    if len(options.path) == 1:
-        return [options.model_file]
-    return [f"{options.model_file}.{cost.text}" for cost in options.path]
 
 
 class Training:

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The files of a training run by the options that name them, and where its log goes."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from typing import TYPE_CHECKING
+
+from svmcut.errors import UsageError
+from svmcut.files.roles import File, check_roles
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from svmcut.cli.options import LearnOptions
+
+
+def model_files(options: LearnOptions) -> list[str]:
+    """Where each model of the path goes: MODEL_FILE for one value of C, MODEL_FILE.C for several."""
+    if len(options.path) == 1:
+        return [options.model_file]
+    return [f"{options.model_file}.{cost.text}" for cost in options.path]
+
+
+def training_outputs(options: LearnOptions, original: bool) -> list[File]:
+    """All that a run may write, in the words of its command or of the executable."""
+    models = model_files(options)
+    if options.select and len(models) > 1:
+        models.append(options.model_file)
+    found = [File("model_file" if original else "MODEL_FILE", path) for path in models]
+    named = (("--report", options.report), ("--trace", options.trace), ("-a", options.alphas))
+    found += [File(option, path) for option, path in named if path is not None]
+    if options.checkpoint is not None:
+        from svmcut.files.generations import lock_of, newest, previous
+
+        found += [File("--checkpoint", name(options.checkpoint)) for name in (newest, previous, lock_of)]
+    return found
+
+
+def check_training_files(options: LearnOptions, original: bool) -> list[File]:
+    """Refuses outputs that are inputs or other outputs, or cannot be written; gives them.
+
+    Raises
+    ------
+    UsageError, OutputError
+    """
+    if options.model_file == "-" and len(options.path) > 1:
+        raise UsageError("several values of C train several models, for which standard output is no place; name a file")
+    named = (("example_file" if original else "EXAMPLE_FILE", options.example_file),
+             ("--validate", options.validate), ("--f", options.basis_file))  # fmt: skip
+    outputs = training_outputs(options, original)
+    check_roles([File(option, path) for option, path in named if path is not None], outputs)
+    return outputs
+
+
+def log_beside(outputs: Iterable[File]) -> contextlib.AbstractContextManager:
+    """What the run prints goes to standard error where one of its outputs is ``-``, standard output."""
+    if any(file.path == "-" for file in outputs):
+        return contextlib.redirect_stdout(sys.stderr)
+    return contextlib.nullcontext()
