@@ -65,6 +65,13 @@ def classification_measures(y: NDArray, scores: NDArray) -> dict[str, float]:
     return {name: 100.0 * value for name, value in measures.items()}
 
 
+def contingency_table(y: NDArray, scores: NDArray) -> tuple[int, int, int, int]:
+    """True positives, false positives, false negatives and true negatives, both classes above 0."""
+    positive, predicted = np.asarray(y) > 0, np.asarray(scores) > 0
+    hits, n_positive, n_predicted = (int(part.sum()) for part in (positive & predicted, positive, predicted))
+    return hits, n_predicted - hits, n_positive - hits, len(positive) - n_positive - n_predicted + hits
+
+
 @dataclass(frozen=True, slots=True)
 class RankingMeasures:
     """Measures of a ranking per query, and their means.

@@ -49,6 +49,13 @@ def integer(low: int, high: int = 2**31 - 1) -> Kind:
     return Kind("INTEGER", parse)
 
 
+def _level(text: str) -> int:
+    try:
+        return max(0, int(text))
+    except ValueError:
+        raise ValueError(f"{text!r} is not a whole number") from None
+
+
 class Cost(NamedTuple):
     """One value of C and its text as typed, which names the model file of a path."""
 
@@ -94,3 +101,4 @@ def one_line(text: str) -> str:
 ANY = number(-1e300, 1e300)
 TEXT = Kind("TEXT", one_line)
 PATH = Kind("FILE", str)
+LEVEL = Kind("INTEGER", _level)  # of verbosity: below 0 is 0, as in the originals

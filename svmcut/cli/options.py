@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple
 
-from svmcut.cli.kinds import ANY, PATH, TEXT, Cost, Kind, costs, integer, number, one_of
+from svmcut.cli.kinds import ANY, LEVEL, PATH, TEXT, Cost, Kind, costs, integer, number, one_of
 from svmcut.kernel_options import BUDGET_SOLVERS, STOCHASTIC_SOLVERS
 from svmcut.machine import usable_cpus
 from svmcut.qp import QPS
@@ -143,8 +143,8 @@ LEARN = (
     Option("report", ("--report",), PATH, "Write the report as one JSON document.", RUN),
     Option("trace", ("--trace",), PATH, "Write one JSON line per iteration.", RUN),
     Option("alphas", ("-a",), PATH, "Write the multipliers of the final constraints, one a line.", RUN),
-    Option("verbosity", ("-v",), integer(0, 10), "Verbosity of the report on standard output.", RUN),
-    Option("light_verbosity", ("-y",), integer(0, 10), "svm_light's verbosity.", COMPAT),
+    Option("verbosity", ("-v",), LEVEL, "Verbosity of the report on standard output.", RUN),
+    Option("light_verbosity", ("-y",), LEVEL, "svm_light's verbosity.", COMPAT),
     Option("new_constraints", ("-k",), integer(1), "New constraints before the QP is solved.", COMPAT),
     Option("constraint_cache", ("-f",), integer(-(2**31)), "Constraints cached per example (-w 4).", COMPAT),
     Option("refresh", ("-b",), number(0, 100, above=True), "Percent of examples refreshed (-w 4).", COMPAT),

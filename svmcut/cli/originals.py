@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from svmcut._version import __version__
 from svmcut.cli.guard import guard
 from svmcut.errors import UsageError
 
@@ -73,12 +74,17 @@ class Grammar:
             for letter, flag in table.items():
                 kind = getattr(flag.type, "__name__", None) or flag.type.name.lower()
                 lines.append(f"  {dashes + letter:<4} {kind:<6} {flag.help}")
-        lines.append(f"  -{self.help_characters[0]}          this help")
+        lines.append(f"  -{self.help_characters[0]}, --help  this help")
+        lines.append("  --version   the version")
         return "\n".join(lines) + "\n"
 
 
 class HelpRequested(Exception):
     """The command line asks for help."""
+
+
+class VersionRequested(Exception):
+    """The command line asks for the version."""
 
 
 def read_argv(argv: list[str], grammar: Grammar) -> tuple[dict[str, Any], list[str]]:
@@ -104,12 +110,17 @@ def read_argv(argv: list[str], grammar: Grammar) -> tuple[dict[str, Any], list[s
     ------
     UsageError
         An unknown option, a missing value, a value that is no number, too few arguments.
-    HelpRequested
+    HelpRequested, VersionRequested
+        These two words are looked at whole.
     """
     values = {flag.name: flag.default for table in (grammar.flags, grammar.long_flags) for flag in table.values()}
     at = 0
     while at < len(argv) and argv[at].startswith("-") and argv[at] != "-":
         option = argv[at]
+        if option == "--help":
+            raise HelpRequested
+        if option == "--version":
+            raise VersionRequested
         if option.startswith("--"):
             flag = grammar.long_flags.get(option[2:3])
         elif option[1] in grammar.help_characters:
@@ -137,6 +148,9 @@ def run_original(grammar: Grammar, work, argv: list[str] | None) -> int:
         except HelpRequested:
             print(grammar.usage(), end="")
             return 0
+        except VersionRequested:
+            print(f"{grammar.program} of svmcut {__version__}")
+            return 0
         return work(values, arguments)
 
     return guard(run, lambda: grammar.program, statuses=(0, 1))
@@ -146,8 +160,9 @@ def _convert(option: str, text: str, kind: Any) -> Any:
     if kind is str:
         return text
     if not isinstance(kind, type):
+        whole = _INTEGER.fullmatch(text) if kind.name == "INTEGER" else None
         try:
-            return kind.parse(text)
+            return kind.parse(text if whole is None else whole.group(1))
         except ValueError as error:
             raise UsageError(f"option {option}: {error}") from None
     match = (_INTEGER if kind is int else _DECIMAL).fullmatch(text)

@@ -43,9 +43,16 @@ def loss_lines(cpu_seconds: float, loss: float, correct: int, total: int) -> str
 
 
 def classification_lines(measures: dict[str, float]) -> str:
-    """svm_perf's note and seven numbers, in percent."""
-    numbers = "".join(f"{label}: {measures[key]:5.2f}\n" for label, key in _CLASSIFICATION_LINES)
-    return _CLASSIFICATION_NOTE + numbers
+    """svm_perf's note and seven numbers, in percent; -nan where a measure is undefined, as scripts know it."""
+    numbers = ((label, measures[key]) for label, key in _CLASSIFICATION_LINES)
+    lines = (f"{label}: {' -nan' if math.isnan(value) else f'{value:5.2f}'}\n" for label, value in numbers)
+    return _CLASSIFICATION_NOTE + "".join(lines)
+
+
+def contingency_lines(measures: dict[str, float], table: tuple[int, int, int, int]) -> str:
+    """svm_perf's lines of -v 2: average loss, then what accuracy, precision, recall and F1 miss of 100, with the table."""
+    losses = [measures["error_rate"], *(100.0 - measures[key] for key in ("accuracy", "precision", "recall", "f1"))]
+    return "".join(f"    loss={loss:f}; contingency_table={table}\n" for loss in losses)
 
 
 def ranking_lines(measures: RankingMeasures) -> str:

@@ -12,11 +12,11 @@ import numpy as np
 
 from svmcut import __version__
 from svmcut.cli.files import log_beside
-from svmcut.cli.report import classification_lines, loss_lines, ranking_lines, write_report
+from svmcut.cli.report import classification_lines, contingency_lines, loss_lines, ranking_lines, write_report
 from svmcut.errors import ModelError, UsageError
 from svmcut.files.models import read_model
 from svmcut.files.roles import File, check_roles
-from svmcut.measures import classification_measures, ranking_measures, sequence_measures
+from svmcut.measures import classification_measures, contingency_table, ranking_measures, sequence_measures
 from svmcut.models import ChainModel, KernelChainModel, MultilabelModel
 from svmcut.predict import predict, predict_tags
 
@@ -35,7 +35,7 @@ class Scoring:
     measures : {"classification", "ranking", "sequence", None}
         What is reported; None lets the model and the file say: ranking where it has queries.
     verbosity : int
-        0 prints the measures alone.
+        0 prints the measures alone; 2 adds the contingency table.
     threads : int
     labels : bool
         Write labels instead of scores.
@@ -104,14 +104,16 @@ def _run(job: Scoring) -> list[str]:
             labels=job.labels,
             grouped=job.measures != "classification",
         )
-        say("done.\nClassifying test examples...done\n")
+        say("done.\nClassifying test examples...")
     kind = job.measures or ("classification" if predicted.qid is None else "ranking")
     if kind == "ranking":
         lines, keys, warnings = _measure_ranking(predicted)
     else:
         lines, keys, warnings = _measure_classification(predicted)
+        if job.verbosity > 1:
+            say(contingency_lines(keys, contingency_table(predicted.y, predicted.scores)))
     loss, rest = lines
-    say(loss)
+    say("done\n" + loss)
     print(rest, end="", flush=True)
     warnings += _warn_of_scores(predicted)
     if job.report is not None:

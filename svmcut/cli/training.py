@@ -132,10 +132,11 @@ class Training:
         """Prints what is known of the examples before training starts."""
         options = self.options
         queries = self._trainer.risk.n_queries if options.task == "rank" else None
-        self._say(report.properties_line(self.examples, self._config.bias, queries))
+        say = report.out if self.original and options.task == "rank" else self._say  # svm_rank says it at -v 0 too
+        say(report.properties_line(self.examples, self._config.bias, queries))
         if options.loss == "swapped-pairs":
             epsilon = self._trainer.objective(1.0, None).epsilon
-            self._say(f"NOTE: Adjusted stopping criterion relative to maximum loss: eps={epsilon:.6f}")
+            say(f"NOTE: Adjusted stopping criterion relative to maximum loss: eps={epsilon:.6f}")
 
     def _counts(self) -> dict[str, int]:
         """Keys of the report that the task adds or counts otherwise."""

@@ -53,7 +53,7 @@ OUT_OF_RANGE = {
     "row27-eps-nan": ("-c 1 -e nan", "above 0"),
     "row27-k-0": ("-c 1 -k 0", "of at least 1"),
     "row27-slack-norm-3": ("-c 1 -p 3", "from 1 to 2"),
-    "row27-verbosity-negative": ("-c 1 -v -1", "from 0 to 10"),
+    "row27-verbosity-text": ("-c 1 -v loud", "is not a whole number"),
     "row27-algorithm-5": ("-c 1 -w 5", "-w 5 is no algorithm"),
     "row27-loss-unknown": ("-c 1 -l 77", "'77' is unknown; expected one of "),
 }

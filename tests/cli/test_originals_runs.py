@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What scripts of svm_perf, svm_rank and svm_hmm rely on beside the objective: lines, verbosity, help."""
+
+import numpy as np
+import pytest
+from programs import call
+
+from svmcut._version import __version__
+from svmcut.files.models import write_model
+from svmcut.models import LinearModel
+
+PROGRAMS = [f"svm_{name}_{verb}" for name in ("perf", "rank", "hmm") for verb in ("learn", "classify")]
+RANKED = "2 qid:1 1:3\n1 qid:1 1:2\n0 qid:1 1:2\n1 qid:4 1:1\n0 qid:4 1:5\n"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ranked").write_text(RANKED)
+    (tmp_path / "train").write_text("1 1:1 2:2\n-1 1:-1\n1 3:-0.25\n-1 2:0.5 4:7\n1 1:3\n")
+    (tmp_path / "tagged").write_text("1 qid:1 1:1\n2 qid:1 2:1\n2 qid:2 2:1\n")
+    write_model("model", LinearModel(np.array([1.0, 2.0, -2.0]), 0.5, n_documents=1))
+    return tmp_path
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("before", [(), ("-v", "0")])
+def test_help_and_version_are_printed(program, before, capsys):
+    assert call(program, *before, "--help") == 0
+    text = capsys.readouterr().out
+    assert text.startswith(f"usage: {program} [options] ")
+    assert call(program, "-?") == 0
+    assert capsys.readouterr().out == text
+    assert call(program, *before, "--version", "train") == 0
+    assert capsys.readouterr().out == f"{program} of svmcut {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "program, words", [("svm_perf_learn", ("train",)), ("svm_rank_learn", ("ranked",)), ("svm_hmm_learn", ("tagged",))]
+)
+def test_verbosity_below_0_is_0(program, words, folder, capsys):
+    models, texts = [], []
+    for verbosity in ("0", "-1", "-7.5"):
+        assert call(program, "-c", "1", "-v", verbosity, "-y", verbosity, *words, "new") == 0
+        models.append((folder / "new").read_bytes())
+        texts.append(capsys.readouterr().out.partition("Viterbi")[0])
+    assert len(set(models)) == len(set(texts)) == 1
+    assert "Iter" not in texts[0]
+
+
+@pytest.mark.parametrize("loss, note", [("1", "NOTE: Adjusted stopping criterion relative to maximum loss: eps=0.002000\n"),
+                                        ("2", "")])  # fmt: skip
+def test_the_ranker_says_what_it_read_even_in_quiet(loss, note, capsys):
+    assert call("svm_rank_learn", "-c", "1", "-v", "0", "-l", loss, "ranked", "new") == 0
+    assert capsys.readouterr().out == "Training set properties: 1 features, 2 rankings, 5 examples\n" + note
+    assert call("svmcut rank", "-c", "1", "-v", "0", "-l", loss, "ranked", "new") == 0
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    "rows, roc, average",
+    [("1 1:1\n1 1:-1\n", " -nan", "100.00"), ("-1 1:1\n-1 1:-1\n", " -nan", " -nan"), ("1 1:1\n-1 1:-1\n", "100.00", "100.00")],
+)  # fmt: skip
+def test_undefined_measures_print_as_scripts_know_them(rows, roc, average, folder, capsys):
+    (folder / "test").write_text(rows)
+    assert call("svm_perf_classify", "-v", "0", "test", "model") == 0
+    assert capsys.readouterr().out.endswith(f"ROCArea  : {roc}\nAvgPrec  : {average}\n")
+
+
+@pytest.mark.parametrize("verbosity", ["2", "3"])
+def test_contingency_tables_are_told_from_verbosity_2_on(verbosity, capsys):
+    # scores 4.5, -1.5, 0, 0.5, 2.5: two hits, one false alarm, one miss, one right refusal
+    assert call("svm_perf_classify", "-v", verbosity, "train", "model") == 0
+    text = capsys.readouterr().out
+    losses = [40.0, 40.0, 100 / 3, 100 / 3, 100 / 3]
+    lines = [f"    loss={loss:f}; contingency_table=(2, 1, 1, 1)\n" for loss in losses]
+    assert "Classifying test examples..." + "".join(lines) + "done\nRuntime" in text
+    assert call("svm_perf_classify", "train", "model") == 0
+    quiet = capsys.readouterr().out
+    assert "loss=" not in quiet and "Classifying test examples...done\nRuntime" in quiet
+    assert text.partition("Average loss")[2] == quiet.partition("Average loss")[2]
