@@ -262,8 +262,8 @@ void tables(const Cut& c, const double* s, int loss, bool slack, bool root, int6
     for_pieces(pieces, threads, [&](int64_t piece) {
         found[piece] = scan(t, piece * kBlock, std::min(end, (piece + 1) * kBlock));
     });
-    Best best = found[0];
-    for (int64_t piece = 1; piece < pieces; ++piece)
+    Best best{0.0, -1, 0};
+    for (int64_t piece = 0; piece < pieces; ++piece)
         if (found[piece].value > best.value) best = found[piece];
     if (best.a < 0) return;
     const double delta = t.delta(best.a, best.b), scale = c.kappa * (slack ? delta : 1.0);

@@ -72,6 +72,8 @@ class Config:
         solver's custom, 0.1 and 0.001.
     gap : float or None
         Stop at this relative gap instead of epsilon.
+    one_class : bool
+        Whether measures of two classes accept examples of one.
     bias : float
         Value of the constant feature, 0 for none.
     free_bias : bool or None
@@ -97,6 +99,7 @@ class Config:
     slack_norm: Literal[1, 2] = 1
     epsilon: float | None = 0.1
     gap: float | None = None
+    one_class: bool = False
     bias: float = 1.0
     free_bias: bool | None = None
     cache_mb: float = 40.0
@@ -138,7 +141,9 @@ class Trainer:
         self._is_sum = config.task == "rank" or (
             config.loss == "error-rate" and config.rescaling == "margin" and config.slack_norm == 1
         )
-        risk = make_risk(config.loss, p=config.p, rescaling=config.rescaling, slack_norm=config.slack_norm)
+        risk = make_risk(
+            config.loss, p=config.p, rescaling=config.rescaling, slack_norm=config.slack_norm, one_class=config.one_class
+        )
         if config.slack_norm == 2:
             risk = SquaredRisk(risk)
         if config.task == "rank":

@@ -122,7 +122,7 @@ class Training:
         with report.step(self._say, "Reading training examples"):
             examples = read_examples(options.example_file, threads=options.threads, max_memory=options.max_memory)
         self._seconds = {"read": time.perf_counter() - self._began, "train": 0.0, "write": 0.0}
-        self._config = configure(options)
+        self._config = configure(options, self.original)
         return examples, make_trainer(examples, self._config)
 
     def _read_validation(self, path: str):
@@ -248,8 +248,8 @@ class Training:
         return row
 
 
-def configure(options: LearnOptions) -> Config:
-    """The options as train.Trainer takes them; C comes with every fit."""
+def configure(options: LearnOptions, original: bool = False) -> Config:
+    """The options as train.Trainer takes them; C comes with every fit. The originals accept examples of one class."""
     default_bias = 1.0 if options.task == "classification" and not options.has_kernel else 0.0
     return Config(
         task=options.task,
@@ -259,6 +259,7 @@ def configure(options: LearnOptions) -> Config:
         slack_norm=options.slack_norm,
         epsilon=0.1 if options.epsilon is None and not options.has_kernel else options.epsilon,
         gap=options.gap,
+        one_class=original,
         bias=default_bias if options.bias is None else options.bias,
         free_bias=options.free_bias,
         cache_mb=options.cache_size,

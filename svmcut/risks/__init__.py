@@ -57,6 +57,7 @@ def make_risk(
     p: float = 0.0,
     rescaling: Literal["margin", "slack"] = "margin",
     slack_norm: Literal[1, 2] = 1,
+    one_class: bool = False,
 ) -> Risk:
     """The risk of a name in `RISKS`.
 
@@ -69,6 +70,8 @@ def make_risk(
     rescaling : {"margin", "slack"}
     slack_norm : {1, 2}
         Power of the slack in the objective.
+    one_class : bool
+        Whether measures of two classes accept examples of one, as svm_perf does.
 
     Returns
     -------
@@ -96,7 +99,9 @@ def make_risk(
         if not p >= 0:
             raise UsageError(f"--p {p:g} is out of range; expected a number of at least 0")
         factory = getattr(importlib.import_module(entry.module), entry.factory)
-        return factory(name) if entry.task == "rank" else factory()
+        if entry.task == "rank":
+            return factory(name)
+        return factory(one_class=True) if one_class and name != "error-rate" else factory()
     from svmcut.risks.contingency import ContingencyRisk
 
-    return ContingencyRisk(name, p, rescaling, slack_norm)
+    return ContingencyRisk(name, p, rescaling, slack_norm, one_class)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from svmcut._native.constraints import average_precision_cut, workspace
-from svmcut.risks.classes import split_classes
+from svmcut.risks.classes import BoundNothing, split_classes
 from svmcut.risks.protocol import Linearization
 
 if TYPE_CHECKING:
@@ -27,22 +27,28 @@ if TYPE_CHECKING:
 
 
 class AveragePrecisionRisk:
-    """svm_perf -l 11."""
+    """svm_perf -l 11; with `one_class` the risk of examples of one class is 0."""
 
     name = "average-precision"
     scope: Literal["sample"] = "sample"
 
+    def __init__(self, one_class: bool = False):
+        self._one_class = one_class
+
     def bind(
         self, y: NDArray, qid: NDArray | None = None, cost: NDArray | None = None, threads: int = 1
-    ) -> BoundAveragePrecision:
+    ) -> BoundAveragePrecision | BoundNothing:
         """Positive where y > 0; qid and cost are ignored, as svm_perf ignores them.
 
         Raises
         ------
         TrainingError
-            When all labels have one sign.
+            When all labels have one sign and one_class does not allow it.
         """
-        return BoundAveragePrecision(*split_classes(y, self.name), threads)
+        positive, negative = split_classes(y, self.name, not self._one_class)
+        if not (len(positive) and len(negative)):
+            return BoundNothing(len(y))
+        return BoundAveragePrecision(positive, negative, threads)
 
 
 class BoundAveragePrecision:

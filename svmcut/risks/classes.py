@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svmcut.errors import TrainingError
+from svmcut.risks.protocol import Linearization
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,3 +41,13 @@ def split_classes(y: NDArray, loss: str, both: bool = True) -> tuple[NDArray[np.
         which = f"all {n} labels are" if n > 1 else "the only label is"
         raise TrainingError(f"loss '{loss}' needs labels of both signs, but {which} {sign}")
     return positive, negative
+
+
+class BoundNothing:
+    """The risk 0 of n examples of one class for a loss of pairs of both: there is no pair to rank wrongly."""
+
+    def __init__(self, n: int):
+        self._n = n
+
+    def linearize(self, s) -> Linearization:
+        return Linearization(0.0, np.zeros(self._n), 0.0)

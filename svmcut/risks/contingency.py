@@ -12,6 +12,9 @@ P positives, N negatives, n = P + N:
     f1           100 (1 - 2a/(P + a + b))                       prbep        100 (1 - a/P), labellings with a + b = P
     prec-at-k    100 (1 - a/(a + b)), a + b >= k                rec-at-k     100 (1 - a/P), a + b <= k
 
+Precision and recall are 0 where their denominator is, as in svm_perf. So without positives f1, prbep and rec-at-k are 100
+for every labelling, the right one among them, and w = 0 is the optimum.
+
 References
 ----------
 T. Joachims, A support vector method for multivariate performance measures, ICML 2005,
@@ -68,6 +71,8 @@ class ContingencyRisk:
     rescaling : {"margin", "slack"}
     slack_norm : {1, 2}
         2 puts the root of the loss in place of the loss, for 1/2 w'w + C xi^2.
+    one_class : bool
+        Whether examples of one class are accepted. zero-one and error-rate accept them always.
 
     Raises
     ------
@@ -83,24 +88,28 @@ class ContingencyRisk:
         p: float = 0.0,
         rescaling: Literal["margin", "slack"] = "margin",
         slack_norm: Literal[1, 2] = 1,
+        one_class: bool = False,
     ):
         if name not in NUMBERS or rescaling not in ("margin", "slack") or slack_norm not in (1, 2):
             raise ValueError(f"no such risk: {name!r}, {rescaling!r}, {slack_norm!r}")
         self.name, self.rescaling, self.slack_norm = name, rescaling, slack_norm
         self.p = fraction_of_positives(name, p)
+        self._both = not one_class and name not in ("zero-one", "error-rate")
 
     def bind(
         self, y: NDArray, qid: NDArray | None = None, cost: NDArray | None = None, threads: int = 1
-    ) -> BoundContingency:
+    ) -> BoundContingency | BoundWithoutPositives:
         """Positive where y > 0; qid and cost are ignored, as svm_perf ignores them.
 
         Raises
         ------
         TrainingError
-            When there are no examples; when all labels have one sign, but for zero-one and error-rate.
+            When there are no examples; when all labels have one sign and that is not accepted.
         """
-        both = self.name not in ("zero-one", "error-rate")
-        positive, negative = split_classes(y, self.name, both)
+        positive, negative = split_classes(y, self.name, self._both)
+        if not len(positive) and self.name in ("f1", "prbep", "rec-at-k"):
+            most = {"f1": len(y), "prbep": 0, "rec-at-k": 1}[self.name]
+            return BoundWithoutPositives(len(y), most, self.rescaling == "slack", self.slack_norm)
         k = int(min(max(1, math.floor(len(positive) * self.p)), len(y)))
         return BoundContingency(
             positive, negative, NUMBERS[self.name], self.rescaling == "slack", self.slack_norm, k, threads
@@ -136,3 +145,36 @@ class BoundContingency:
                 self._threads,
             )
         )  # fmt: skip
+
+
+class BoundWithoutPositives:
+    """The risk of n negatives for a loss that is 100 whatever is predicted.
+
+    Parameters
+    ----------
+    most : int
+        Most predicted positives of an admissible labelling: n, 1 or 0.
+
+    Attributes
+    ----------
+    k : int
+        Of rec-at-k: the least there is.
+    """
+
+    k = 1
+
+    def __init__(self, n: int, most: int, slack: bool, slack_norm: int):
+        self._n, self._most, self._price = n, most, 100.0 / n
+        self._loss = 10.0 if slack_norm == 2 else 100.0
+        if slack:
+            self._price *= self._loss
+
+    def linearize(self, s: NDArray) -> Linearization:
+        """As BoundContingency.linearize."""
+        coef = np.zeros(self._n)
+        if self._most == 1:
+            highest = int(np.argmax(s))
+            coef[highest] = self._price * (s[highest] > 0)
+        elif self._most:
+            coef[s > 0] = self._price
+        return Linearization(self._loss + float(np.sum(coef * s)), coef, self._loss)

@@ -4,9 +4,10 @@
 import numpy as np
 import pytest
 from programs import call
+from reference import risks as truth
 
 from svmcut._version import __version__
-from svmcut.files.models import write_model
+from svmcut.files.models import read_model, write_model
 from svmcut.models import LinearModel
 
 PROGRAMS = [f"svm_{name}_{verb}" for name in ("perf", "rank", "hmm") for verb in ("learn", "classify")]
@@ -48,8 +49,10 @@ def test_verbosity_below_0_is_0(program, words, folder, capsys):
     assert "Iter" not in texts[0]
 
 
-@pytest.mark.parametrize("loss, note", [("1", "NOTE: Adjusted stopping criterion relative to maximum loss: eps=0.002000\n"),
-                                        ("2", "")])  # fmt: skip
+NOTE = "NOTE: Adjusted stopping criterion relative to maximum loss: eps=0.002000\n"
+
+
+@pytest.mark.parametrize("loss, note", [("1", NOTE), ("2", "")])
 def test_the_ranker_says_what_it_read_even_in_quiet(loss, note, capsys):
     assert call("svm_rank_learn", "-c", "1", "-v", "0", "-l", loss, "ranked", "new") == 0
     assert capsys.readouterr().out == "Training set properties: 1 features, 2 rankings, 5 examples\n" + note
@@ -59,8 +62,12 @@ def test_the_ranker_says_what_it_read_even_in_quiet(loss, note, capsys):
 
 @pytest.mark.parametrize(
     "rows, roc, average",
-    [("1 1:1\n1 1:-1\n", " -nan", "100.00"), ("-1 1:1\n-1 1:-1\n", " -nan", " -nan"), ("1 1:1\n-1 1:-1\n", "100.00", "100.00")],
-)  # fmt: skip
+    [
+        ("1 1:1\n1 1:-1\n", " -nan", "100.00"),
+        ("-1 1:1\n-1 1:-1\n", " -nan", " -nan"),
+        ("1 1:1\n-1 1:-1\n", "100.00", "100.00"),
+    ],
+)
 def test_undefined_measures_print_as_scripts_know_them(rows, roc, average, folder, capsys):
     (folder / "test").write_text(rows)
     assert call("svm_perf_classify", "-v", "0", "test", "model") == 0
@@ -79,3 +86,37 @@ def test_contingency_tables_are_told_from_verbosity_2_on(verbosity, capsys):
     quiet = capsys.readouterr().out
     assert "loss=" not in quiet and "Classifying test examples...done\nRuntime" in quiet
     assert text.partition("Average loss")[2] == quiet.partition("Average loss")[2]
+
+
+ONE_CLASS = [("1", "f1"), ("3", "prbep"), ("4", "prec-at-k"), ("5", "rec-at-k"), ("10", None), ("11", None)]
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("number, loss", ONE_CLASS)
+def test_one_class_trains_to_its_optimum(number, loss, sign, folder, rng, capsys):
+    X = np.round(rng.normal(0.3, 1.0, (24, 3)), 2).astype(np.float32)
+    rows = [f"{sign} " + " ".join(f"{j}:{v:.9g}" for j, v in enumerate(row, 1)) for row in X]
+    (folder / "one").write_text("\n".join(rows) + "\n")
+    words = ("-c", "0.02", "-e", "0.001", "-l", number)
+    assert call("svm_perf_learn", *words, "-w", "3", "one", "new") == 0
+    printed = capsys.readouterr()
+    primal, dual = (float(printed.out.partition(f"{name}val=")[2].split()[0]) for name in "pd")
+    model = read_model("new")
+    w = np.zeros(3)
+    w[: len(model.w)] = model.w
+    s, positive = X @ w - model.b, np.full(24, sign > 0)
+    k = 2 * 24 if number == "5" and sign > 0 else 12 if sign > 0 else 1
+    risk = 0.0
+    if loss is not None:
+        tables = truth.table_labellings(s, positive)
+        risk = truth.contingency(s, positive, loss, k, "margin", 1, tables)
+    assert primal == pytest.approx(0.5 * (w @ w + model.b**2) + 0.02 * risk, abs=2e-5)
+    assert 0 <= primal - dual <= 0.02 * 0.001 + 2e-5
+    assert printed.err == ""
+    assert call("svm_perf_learn", *words, "-w", "0", "-v", "0", "one", "again") == 0
+    assert call("svm_perf_learn", *words, "-w", "3", "-t", "2", "--b", "0", "-v", "0", "one", "kernel") == 0
+    if loss is not None:
+        assert call("svm_perf_learn", *words, "-w", "1", "-p", "2", "-o", "1", "-v", "0", "one", "squared") == 0
+    assert call("svmcut learn", *words, "one", "no") == 1
+    assert "needs labels of both signs" in capsys.readouterr().err
+    assert not (folder / "no").exists()

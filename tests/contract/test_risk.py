@@ -171,6 +171,26 @@ def test_one_class(name, options, sign):
 
 
 @every_risk
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_one_class_where_it_is_allowed(name, options, sign, rng):
+    if RISKS[name].task == "rank":
+        pytest.skip("has no classes")
+    for trial in range(8):
+        n = int(rng.integers(1, 8))
+        y = np.full(n, sign)
+        bound = make_risk(name, **options, one_class=True).bind(y)
+        s = np.round(rng.normal(size=n) * rng.choice([0.3, 3.0]), 1) * (trial > 0)
+        cut = bound.linearize(s)
+        pairs_of_both = name in ("roc-area", "average-precision")
+        expected = 0.0 if pairs_of_both else true_value(name, options, bound, s, y, None)
+        assert cut.value == pytest.approx(expected, rel=1e-13, abs=1e-13)
+        assert cut.offset + np.sum(cut.coef * s) == pytest.approx(cut.value, rel=1e-12, abs=1e-12)
+        for _ in range(8):
+            other = rng.normal(size=n)
+            assert bound.linearize(other).value >= cut.offset + np.sum(cut.coef * other) - 1e-11
+
+
+@every_risk
 def test_start_is_positive_and_perfect_scores_cost_nothing(name, options, rng):
     y, qid, _ = sample(name, rng, 25)
     bound = make_risk(name, **options).bind(y, qid)

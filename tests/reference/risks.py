@@ -58,7 +58,7 @@ def error_table(a, b, P, N, loss, k):
     if loss == "zero-one":
         return float(a < P or b > 0)
     if loss == "f1":
-        return 100.0 * (1.0 - 2.0 * a / (P + a + b))
+        return 100.0 * (1.0 - 2.0 * a / (P + a + b)) if a else 100.0
     if loss == "error-rate":
         return 100.0 * (P - a + b) / n
     if loss == "prbep":
