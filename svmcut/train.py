@@ -141,9 +141,8 @@ class Trainer:
         self._is_sum = config.task == "rank" or (
             config.loss == "error-rate" and config.rescaling == "margin" and config.slack_norm == 1
         )
-        risk = make_risk(
-            config.loss, p=config.p, rescaling=config.rescaling, slack_norm=config.slack_norm, one_class=config.one_class
-        )
+        variant, slack_norm, one_class = config.rescaling, config.slack_norm, config.one_class
+        risk = make_risk(config.loss, p=config.p, rescaling=variant, slack_norm=slack_norm, one_class=one_class)
         if config.slack_norm == 2:
             risk = SquaredRisk(risk)
         if config.task == "rank":

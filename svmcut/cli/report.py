@@ -50,7 +50,7 @@ def classification_lines(measures: dict[str, float]) -> str:
 
 
 def contingency_lines(measures: dict[str, float], table: tuple[int, int, int, int]) -> str:
-    """svm_perf's lines of -v 2: average loss, then what accuracy, precision, recall and F1 lack to 100, and the table."""
+    """svm_perf's lines of -v 2: average loss, what accuracy, precision, recall and F1 lack to 100, and the table."""
     losses = [measures["error_rate"], *(100.0 - measures[key] for key in ("accuracy", "precision", "recall", "f1"))]
     return "".join(f"    loss={loss:f}; contingency_table={table}\n" for loss in losses)
 

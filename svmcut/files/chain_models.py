@@ -6,7 +6,8 @@ With K tags and F features, tags from 1, the weight of a transition of order m h
     i + K p_1 + K^2 p_2 + ... + K^m p_m        i the tag, p_j the one j places before it; K + 1 is the least at m = 1
 
 and the weight of feature f at tag i behind tag p (0 where the previous tag does not matter) has E + F (i + K p) + f,
-E = K + K^2 + ... + K^(order + 1) + 1. Indices 1 to K stay empty.
+E = K + K^2 + ... + K^(order + 1) + 1. Indices 1 to K stay empty. Above the weights svm_hmm writes the slacks of its
+-p 2; they are read over.
 """
 
 from __future__ import annotations
@@ -65,6 +66,8 @@ def read_chain(path: str, first: bytes, file: BinaryIO) -> ChainModel:
     if whole.transitions > described:
         raise ModelError(path, f"{tags} tags at order {transition} are more than a file of this size describes", 10, 1)
     numbers = indices.astype(np.int64) + 1
+    inside = numbers <= _largest_number(whole)
+    numbers, weights = numbers[inside], weights[inside]
     columns = None
     if features > 2 * (lines.size + len(text)) or features * whole.node_size > described:
         base = _emission_base(whole)
@@ -120,6 +123,11 @@ def _emission_base(shape: ChainShape) -> int:
     return sum(shape.n_tags ** (order + 1) for order in range(shape.transition_order + 1)) + 1
 
 
+def _largest_number(shape: ChainShape) -> int:
+    slots = shape.n_tags * (shape.n_tags + 1 if shape.emission_order else 1)
+    return _emission_base(shape) + shape.n_features * (1 + slots)
+
+
 def _numbers(places: NDArray, shape: ChainShape, whole: ChainShape, columns) -> NDArray[np.int64]:
     """Indices in the file, from 1, of places in the weights."""
     K, S = shape.n_tags, shape.stride
@@ -165,7 +173,7 @@ def _places(path: str, numbers: NDArray, whole: ChainShape, shape: ChainShape, c
     places = transition_places(numbers, shape)
     places[places >= 0] += shape.n_features * shape.node_size
     base = _emission_base(whole)
-    inside = (numbers > base + F) & (numbers <= base + F * (1 + K * (K + 1 if shape.emission_order else 1)))
+    inside = numbers > base + F
     if F:
         slot, feature = np.divmod(numbers[inside] - base - 1, F)
         previous, tag = np.divmod(slot - 1, K)

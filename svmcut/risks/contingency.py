@@ -12,8 +12,8 @@ P positives, N negatives, n = P + N:
     f1           100 (1 - 2a/(P + a + b))                       prbep        100 (1 - a/P), labellings with a + b = P
     prec-at-k    100 (1 - a/(a + b)), a + b >= k                rec-at-k     100 (1 - a/P), a + b <= k
 
-Precision and recall are 0 where their denominator is, as in svm_perf. So without positives f1, prbep and rec-at-k are 100
-for every labelling, the right one among them, and w = 0 is the optimum.
+Precision and recall are 0 where their denominator is, as in svm_perf. So without positives f1, prbep and rec-at-k are
+100 for every labelling, the right one among them, and w = 0 is the optimum.
 
 References
 ----------

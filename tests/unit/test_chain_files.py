@@ -40,6 +40,24 @@ def test_models_of_the_original_go_round(shared, tmp_path, case):
     assert (tmp_path / "model").read_bytes() == path.read_bytes()
 
 
+@pytest.mark.parametrize("t, e", [(0, 0), (1, 0), (2, 1)])
+@pytest.mark.parametrize("columns", [None, [0, 3, 40_000]])
+def test_slacks_above_the_weights_are_read_over(tmp_path, rng, t, e, columns):
+    shape = ChainShape(3, 3, t, e)
+    w = np.zeros(shape.dim)
+    w.reshape(-1, shape.stride)[:, :3] = rng.normal(size=(shape.dim // shape.stride, 3)).astype(np.float32)
+    model = ChainModel(w, shape, columns=None if columns is None else np.array(columns, np.int32))
+    write_model(str(tmp_path / "a"), model)
+    lines = (tmp_path / "a").read_text().splitlines()
+    highest = int(lines[7].split()[0])
+    lines[7] = f"{highest + 8} # highest feature index "
+    slacks = " ".join(f"{highest + k}:{0.1 * (k + 1):g}" for k in range(8))
+    lines[15] = f"{lines[15].removesuffix('#')}{slacks} #"
+    (tmp_path / "b").write_text("\n".join(lines) + "\n")
+    write_model(str(tmp_path / "c"), read_model(str(tmp_path / "b")))
+    assert (tmp_path / "c").read_bytes() == (tmp_path / "a").read_bytes()
+
+
 HEADER = """SVM-HMM Version V3.10
 0 # kernel type
 3 # kernel parameter -d
