@@ -71,11 +71,12 @@ def check_counting(path: str, numbers: NDArray, lengths: NDArray, option: str, l
     need = 8e-6 * float(numbers.sum())
     available = limit_mb if limit_mb is not None else available_memory()
     if available is not None and need > available:
-        raise MemoryLimitError(
+        refusal = (
             f"{path}: {option} counts the wrong tags of sequences of up to {lengths[0]} tokens, which needs about "
-            f"{need:,.0f} MB for {len(numbers)} at a time, and {available:,.0f} MB are available; lower "
-            f"--threads or --t, cut the sequences, or leave out {option}"
+            f"{need:,.0f} MB for {len(numbers)} at a time, and {available:,.0f} MB are available"
         )
+        others = f"--t, cut the sequences, or leave out {option}"
+        raise MemoryLimitError(f"{refusal}; lower --threads or {others}", original=f"{refusal}; lower {others}")
 
 
 def check_queries(examples: Examples) -> None:

@@ -11,6 +11,12 @@ from __future__ import annotations
 class SvmcutError(Exception):
     """Base of all failures that are reported as one message.
 
+    Parameters
+    ----------
+    message : str
+    original : str or None
+        What the executables with the originals' names say in its place, where it names options that they lack.
+
     Attributes
     ----------
     exit_status : int
@@ -18,6 +24,10 @@ class SvmcutError(Exception):
     """
 
     exit_status = 1
+
+    def __init__(self, message: str = "", original: str | None = None):
+        super().__init__(message)
+        self.original = message if original is None else original
 
 
 class UsageError(SvmcutError):

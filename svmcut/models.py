@@ -139,10 +139,12 @@ def check_lattice(shape: ChainShape, sequences: NDArray[np.int64]) -> None:
     need = 8e-6 * longest * (shape.node_size + shape.n_tags ** max(0, shape.transition_order - 1) * shape.stride)
     available = available_memory() if need > 100 else None
     if available is not None and need > available:
-        raise MemoryLimitError(
+        refusal = (
             f"a sequence of {longest} tokens at transition order {shape.transition_order} needs about {need:,.0f} MB "
-            f"for its states and {available:,.0f} MB are available; lower --t, or cut the sequence"
+            f"for its states and {available:,.0f} MB are available"
         )
+        remedy = "cut the sequence, or train at a lower order of transitions"
+        raise MemoryLimitError(f"{refusal}; lower --t, or cut the sequence", original=f"{refusal}; {remedy}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -286,10 +288,11 @@ class MultilabelModel:
         need = 8e-6 * len(self.names) ** 2
         available = available_memory() if need > 100 else None
         if available is not None and need > available:
-            raise MemoryLimitError(
+            refusal = (
                 f"weights of the pairs of {len(self.names)} labels take {need:,.0f} MB and {available:,.0f} MB are "
-                "available; train with --pairs none"
+                "available"
             )
+            raise MemoryLimitError(f"{refusal}; train with --pairs none", original=refusal)
         pairs = np.zeros((len(self.names), len(self.names)))
         pairs[self.first, self.second] = pairs[self.second, self.first] = self.v
         return pairs

@@ -134,10 +134,11 @@ class SpanTrainer(Trainer):
         n, config = len(self.examples), self.config
         need, memory = 4e-6 * n * min(points.n_rows, config.reduced.basis), self._memory()
         if need > memory:
-            raise MemoryLimitError(
+            refusal = (
                 f"{self.examples.source.path}: {points.n_rows} features of {n} rows need about {need:,.0f} MB and "
-                f"{memory:,.0f} MB are available; lower --basis"
+                f"{memory:,.0f} MB are available"
             )
+            raise MemoryLimitError(f"{refusal}; lower --basis", original=f"{refusal}; lower --k")
         self._basis = Basis(config.kernel, points, config.threads)
         if not len(self._basis):
             raise DataError(self.examples.source.path, "every row is zero in the feature space of the kernel")

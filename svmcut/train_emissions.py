@@ -188,11 +188,12 @@ class EmissionTrainer(Trainer):
             name = "cutting-plane" if exact <= min(BUDGET, memory) else "sampled-cuts"
         need = exact if name == "cutting-plane" else sampled
         if need > memory:
-            remedy = (
-                "lower -m, or use fewer tokens" if sampled > memory else "use --solver sampled-cuts or fewer tokens"
-            )
-            raise MemoryLimitError(
+            refusal = (
                 f"{path}: {name} with the {config.kernel.name} kernel on {n} tokens of {self.shape.n_tags} tags needs "
-                f"about {need:,.0f} MB and {memory:,.0f} MB are available; {remedy}"
+                f"about {need:,.0f} MB and {memory:,.0f} MB are available"
             )
+            remedy = "lower -m, or use fewer tokens"
+            if sampled <= memory:
+                remedy = "use --solver sampled-cuts or fewer tokens"
+            raise MemoryLimitError(f"{refusal}; {remedy}", original=f"{refusal}; use fewer tokens")
         return name

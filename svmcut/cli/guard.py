@@ -43,7 +43,8 @@ def guard(
     program : callable
         The name that opens messages which name no file; asked when a message is due.
     statuses : tuple of int or None
-        The statuses allowed; any other becomes 1. None allows all.
+        The statuses allowed; any other becomes 1. None allows all. Where they are given the messages are those of the
+        executables with the originals' names.
 
     Returns
     -------
@@ -63,7 +64,7 @@ def guard(
     except (Exception, KeyboardInterrupt, Terminated) as error:
         if os.environ.get("SVMCUT_DEBUG") == "1":
             raise
-        status = _report(error, program)
+        status = _report(error, program, original=statuses is not None)
     return status if statuses is None or status in statuses else 1
 
 
@@ -72,7 +73,7 @@ def warn(program: str, message: str) -> None:
     _complain(f"{program}: warning: {message}")
 
 
-def _report(error: BaseException, program: Callable[[], str]) -> int:
+def _report(error: BaseException, program: Callable[[], str], original: bool) -> int:
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
     if isinstance(error, Terminated):
@@ -84,7 +85,7 @@ def _report(error: BaseException, program: Callable[[], str]) -> int:
         _complain(str(error))
         return error.exit_status
     if isinstance(error, SvmcutError):
-        _complain(f"{program()}: {error}")
+        _complain(f"{program()}: {error.original if original else error}")
         return error.exit_status
     if isinstance(error, OSError):
         _silence_stdout()

@@ -73,6 +73,17 @@ def costs(low: float, high: float) -> Kind:
     return Kind("FLOAT[,FLOAT...]", parse)
 
 
+def one_cost(several: Kind) -> Kind:
+    """One value of C, of a kind that takes several."""
+
+    def parse(text: str) -> tuple[Cost, ...]:
+        if "," in text:
+            raise ValueError(f"{text!r} is not one number")
+        return several.parse(text)
+
+    return Kind("FLOAT", parse)
+
+
 def one_of(table: Mapping[str, int | None] | tuple[str, ...]) -> Kind:
     """A name, or its number where the originals have one; the name is kept."""
     numbers = {}

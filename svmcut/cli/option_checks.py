@@ -28,7 +28,10 @@ def check_path(options: LearnOptions) -> None:
     UsageError
     """
     if options.cost is None and options.example_cost is None:
-        raise UsageError("C is missing; give -c (the original's unit) or --example-cost (weight of one example)")
+        raise UsageError(
+            "C is missing; give -c (the original's unit) or --example-cost (weight of one example)",
+            original="C is missing; give -c",
+        )
     if options.cost is not None and options.example_cost is not None:
         raise UsageError("-c and --example-cost exclude each other")
     if len({cost.text for cost in options.path}) < len(options.path):
@@ -45,7 +48,7 @@ def _check_vector_machine(options: LearnOptions) -> None:
     algorithms = (0, 1, 2, 3, 4) if options.task == "rank" else (0, 1, 2, 3, 4, 9)
     if options.algorithm is not None and options.algorithm not in algorithms:
         known = ", ".join(map(str, algorithms))
-        raise UsageError(f"-w {options.algorithm} is no algorithm of {options.command}; expected one of {known}")
+        raise UsageError(f"-w {options.algorithm} is no algorithm; expected one of {known}")
     if options.algorithm == 9 and options.loss != "error-rate":
         raise UsageError(f"-w 9 trains for error-rate only; use -w 3 with loss '{options.loss}'")
     if options.algorithm == 4 and options.constraint_cache <= 0:
@@ -78,10 +81,8 @@ def check_kernel(options: LearnOptions) -> None:
     """
     what = f"the {options.kernel} kernel" if options.kernel != "linear" else f"solver '{options.solver}'"
     if options.bias:
-        raise UsageError(
-            f"{what} takes no constant feature, but --b {options.bias:g} asks for one; give --b 0 (and --solver smo "
-            "for an unregularised bias)"
-        )
+        refusal = f"{what} takes no constant feature, but --b {options.bias:g} asks for one; give --b 0"
+        raise UsageError(f"{refusal} (and --solver smo for an unregularised bias)", original=refusal)
     solver = solver_name(options)
     if options.free_bias and solver not in ("auto", "smo", "sbp"):
         raise UsageError(f"solver '{solver}' has no unregularised bias; use --solver smo or sbp")

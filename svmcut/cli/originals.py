@@ -203,6 +203,22 @@ _HMM_CLASSIFY = Grammar(
 )
 
 
+#: Help where that of svmcut speaks of what the executables lack.
+_PERF_TEXTS = {
+    "cost": "C: 1/2 w'w + C * loss, the loss in percent. Required.",
+    "epsilon": "Stop when primal - dual <= C * epsilon (percent points of the loss). Default 0.1.",
+    "basis_size": "Most basis vectors of -w 9 with a kernel and of --t. Default 500.",
+}
+_RANK_TEXTS = {
+    "cost": "C: 1/2 w'w + C * loss averaged over the queries. Required.",
+    "loss": "swapped-pairs (1, the default): pairs per query; swapped-fraction (2): their fraction per query.",
+}
+_HMM_TEXTS = {
+    "cost": "C: 1/2 w'w + C * wrong tags averaged over the sequences. Required.",
+    "cache_size": "Kernel rows kept, in MB.",
+}
+
+
 def svm_perf_classify(argv: list[str] | None = None) -> int:
     """Entry point of ``svm_perf_classify``."""
     return run_original(_PERF_CLASSIFY, lambda *parsed: _classify("classification", *parsed), argv)
@@ -223,7 +239,7 @@ def svm_perf_learn(argv: list[str] | None = None) -> int:
     from svmcut.cli.options import LEARN
 
     summary = "Trains a support vector machine for a performance measure."
-    grammar = _learn_grammar("svm_perf_learn", summary, LEARN, {"algorithm": 9})
+    grammar = _learn_grammar("svm_perf_learn", summary, LEARN, {"algorithm": 9}, _PERF_TEXTS)
     return run_original(grammar, lambda *parsed: _learn({}, *parsed), argv)
 
 
@@ -231,7 +247,8 @@ def svm_rank_learn(argv: list[str] | None = None) -> int:
     """Entry point of ``svm_rank_learn``."""
     from svmcut.cli.options import RANK, RANK_DEFAULTS
 
-    grammar = _learn_grammar("svm_rank_learn", "Learns to rank the rows of queries.", RANK, {"algorithm": 3})
+    summary = "Learns to rank the rows of queries."
+    grammar = _learn_grammar("svm_rank_learn", summary, RANK, {"algorithm": 3}, _RANK_TEXTS)
     grammar.long_flags.clear()
     return run_original(grammar, lambda *parsed: _learn(RANK_DEFAULTS, *parsed), argv)
 
@@ -241,16 +258,19 @@ def svm_hmm_learn(argv: list[str] | None = None) -> int:
     from svmcut.cli.sequence_options import DEFAULTS, ORIGINAL
 
     summary = "Learns to tag the tokens of sequences."
-    grammar = _learn_grammar("svm_hmm_learn", summary, ORIGINAL, {"algorithm": 4})
+    grammar = _learn_grammar("svm_hmm_learn", summary, ORIGINAL, {"algorithm": 4}, _HMM_TEXTS)
     return run_original(grammar, lambda *parsed: _learn(DEFAULTS, *parsed), argv)
 
 
-def _learn_grammar(program: str, summary: str, table, defaults: dict[str, Any]) -> Grammar:
+def _learn_grammar(program: str, summary: str, table, defaults: dict[str, Any], texts: Mapping[str, str]) -> Grammar:
     """The part of a table of options that an original knows: those of one letter. Defaults of others stay unset."""
+    from svmcut.cli.kinds import one_cost
+
     short, long = {}, {}
     for option in table:
+        kind = one_cost(option.kind) if option.field == "cost" else option.kind
         for text in option.flags:
-            flag = Flag(option.field, option.kind, defaults.get(option.field), option.help)
+            flag = Flag(option.field, kind, defaults.get(option.field), texts.get(option.field, option.help))
             if len(text) == 2:
                 short[text[1]] = flag
             elif len(text) == 3:
@@ -263,8 +283,6 @@ def _learn(defaults: Mapping[str, Any], values: dict[str, Any], arguments: list[
     from svmcut.cli.training import run
 
     given = {name: value for name, value in values.items() if value is not None}
-    if len(given.get("cost", ())) > 1:
-        raise UsageError("option -c takes one number; 'svmcut learn' and 'svmcut rank' train for several")
     if given.get("kernel", "linear") != "linear" and not defaults:
         given.setdefault("bias", 1.0)  # svm_perf_learn's default, which it refuses with a kernel
     files = dict(zip(("example_file", "model_file"), arguments))
