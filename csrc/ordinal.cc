@@ -4,7 +4,7 @@
  * Joachims (2006), "Training linear SVMs in linear time", section 3.2 and Algorithm 2, without its factor R.
  *
  * With t_j = fl(s_j + 1), one walk merges s and t in ascending order. Pair (i, j) is in the cut iff s_i comes before t_j:
- * one comparison decides for both rows, so the counts agree whatever the rounding.
+ * one comparison decides for both rows, so the counts agree whatever the rounding. A query may have another margin than 1.
  *
  *   at t_j: c-_j = rows i passed, of higher grade;  then j joins the rows passed in t
  *   at s_i: c+_i = rows j not yet passed in t, of lower grade;  then i joins the rows passed in s
@@ -85,6 +85,7 @@ struct Query {
     int32_t* passed_t;    /* at s_i: rows of lower grade passed in t (c+ is all of them minus these) */
     int32_t* c_minus;
     uint32_t* events;     /* 2 n */
+    double margin;
 };
 
 /* Rows passed in s after `event` steps of the merged walk (the rest are passed in t). */
@@ -92,7 +93,7 @@ int64_t walk_split(const Query& q, int64_t event) {
     int64_t low = std::max<int64_t>(0, event - q.n), high = std::min(event, q.n);
     while (low < high) { /* smallest i with s_i not before t_(event - i - 1) */
         const int64_t i = (low + high) / 2;
-        if (q.sorted[event - i - 1] + 1.0 > q.sorted[i])
+        if (q.sorted[event - i - 1] + q.margin > q.sorted[i])
             low = i + 1;
         else
             high = i;
@@ -106,7 +107,7 @@ void merge(const Query& q, int64_t event, int64_t end) {
     const int64_t stop = walk_split(q, end), n_t = end - stop;
     uint32_t* out = q.events + event;
     while (i < stop && j < n_t) {
-        if (q.sorted[j] + 1.0 > q.sorted[i])
+        if (q.sorted[j] + q.margin > q.sorted[i])
             *out++ = static_cast<uint32_t>(2 * i++ + 1);
         else
             *out++ = static_cast<uint32_t>(2 * j++);
@@ -188,7 +189,7 @@ void walk_two(const Query& q, int64_t n_low, double* score, int32_t* place) {
         q.passed_t[place[j++]] = 0;
     };
     while (i < q.n && j < n_low) {
-        if (score[j] + 1.0 > score[i])
+        if (score[j] + q.margin > score[i])
             at_s();
         else
             at_t();
@@ -203,6 +204,7 @@ struct Job {
     const int32_t* grade;
     const int32_t* n_grades;
     const double* weight;
+    const double* margin;
     double* coef;
     int64_t* cut_pairs;
     double* value;
@@ -229,7 +231,8 @@ void cut_query(const Job& job, int64_t query, int threads) {
             grade[k] = job.grade[first + items[k].row];
     });
 
-    const Query q{sorted, grade, n, counts, counts + n, reinterpret_cast<uint32_t*>(job.work.extra + first)};
+    const Query q{sorted, grade, n, counts, counts + n, reinterpret_cast<uint32_t*>(job.work.extra + first),
+                  job.margin[query]};
     const Shape shape(job.n_grades[query]);
     alignas(64) int32_t stack[2 * kStackNodes];
     const bool small = shape.ints <= kStackNodes && threads <= 1;
@@ -305,7 +308,7 @@ void cut_query(const Job& job, int64_t query, int threads) {
         }
         partial[block] = sum;
     });
-    double value = static_cast<double>(pairs);
+    double value = q.margin * static_cast<double>(pairs);
     for (int64_t block = 0; block < blocks; ++block) value += partial[block];
     job.cut_pairs[query] = pairs;
     job.value[query] = value;
@@ -365,10 +368,10 @@ extern "C" int svmcut_ordinal_grades(const double* y, const int64_t* start, int6
 }
 
 extern "C" int svmcut_ordinal_cut(const double* s, const int64_t* start, int64_t n_queries, const int32_t* grade,
-                                  const int32_t* n_grades, const double* weight, double* coef, int64_t* cut_pairs,
-                                  double* value, void* workspace, int threads) {
+                                  const int32_t* n_grades, const double* weight, const double* margin,
+                                  double* coef, int64_t* cut_pairs, double* value, void* workspace, int threads) {
     if (start[n_queries] >= INT32_MAX) return SVMCUT_BAD_INPUT;
-    Job job{s, start, grade, n_grades, weight, coef, cut_pairs, value, {}};
+    Job job{s, start, grade, n_grades, weight, margin, coef, cut_pairs, value, {}};
     lay_out(start[n_queries], workspace, &job.work);
     for_queries(start, n_queries, threads, [&](int64_t query, int inner) { cut_query(job, query, inner); });
     return SVMCUT_OK;

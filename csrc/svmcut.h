@@ -129,11 +129,11 @@ int64_t svmcut_risk_workspace(int64_t n);
 int svmcut_ordinal_grades(const double* y, const int64_t* start, int64_t n_queries, int32_t* grade, int32_t* n_grades,
                           int64_t* pairs, void* workspace, int threads);
 
-/* Pairs (i, j) of one query with grade[i] > grade[j] and s_j + 1 > s_i. coef = weight[q] (pairs below minus pairs above);
- * cut_pairs[q]: their number; value[q]: sum of 1 - s_i + s_j over them, unweighted. */
+/* Pairs (i, j) of one query with grade[i] > grade[j] and s_j + margin[q] > s_i. coef = weight[q] (pairs below minus pairs
+ * above); cut_pairs[q]: their number; value[q]: sum of margin[q] - s_i + s_j over them, unweighted. */
 int svmcut_ordinal_cut(const double* s, const int64_t* start, int64_t n_queries, const int32_t* grade,
-                       const int32_t* n_grades, const double* weight, double* coef, int64_t* cut_pairs, double* value,
-                       void* workspace, int threads);
+                       const int32_t* n_grades, const double* weight, const double* margin, double* coef,
+                       int64_t* cut_pairs, double* value, void* workspace, int threads);
 
 /* Losses of contingency tables; the numbers are svm_perf's. */
 enum svmcut_table_loss {

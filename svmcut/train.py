@@ -143,7 +143,7 @@ class Trainer:
         )
         variant, slack_norm, one_class = config.rescaling, config.slack_norm, config.one_class
         risk = make_risk(config.loss, p=config.p, rescaling=variant, slack_norm=slack_norm, one_class=one_class)
-        if config.slack_norm == 2:
+        if config.slack_norm == 2 and config.task != "rank":  # a ranking risk squares the slack of every query
             risk = SquaredRisk(risk)
         if config.task == "rank":
             check_queries(examples)

@@ -12,8 +12,8 @@ cdef extern from "svmcut.h" nogil:
     int svmcut_ordinal_grades(const double* y, const int64_t* start, int64_t n_queries, int32_t* grade,
                               int32_t* n_grades, int64_t* pairs, void* workspace, int threads)
     int svmcut_ordinal_cut(const double* s, const int64_t* start, int64_t n_queries, const int32_t* grade,
-                           const int32_t* n_grades, const double* weight, double* coef, int64_t* cut_pairs,
-                           double* value, void* workspace, int threads)
+                           const int32_t* n_grades, const double* weight, const double* margin, double* coef,
+                           int64_t* cut_pairs, double* value, void* workspace, int threads)
     int svmcut_contingency_cut(const double* s, const int32_t* positive, int64_t n_positive, const int32_t* negative,
                                int64_t n_negative, int loss, int slack_rescaling, int slack_norm, int64_t k,
                                double* coef, double* value_offset, void* workspace, int threads)
@@ -57,12 +57,14 @@ def ordinal_grades(const double[::1] y, const int64_t[::1] start, uint8_t[::1] w
 
 
 def ordinal_cut(const double[::1] s, const int64_t[::1] start, const int32_t[::1] grade, const int32_t[::1] n_grades,
-                const double[::1] weight, uint8_t[::1] work, int threads):
+                const double[::1] weight, const double[::1] margin, uint8_t[::1] work, int threads):
     """Coefficients (n,), and per query the pairs in the cut (Q,) int64 and the unweighted value (Q,)."""
     check_queries(s.shape[0], start, work)
     cdef int64_t n_queries = start.shape[0] - 1
-    if grade.shape[0] != s.shape[0] or n_grades.shape[0] != n_queries or weight.shape[0] != n_queries:
-        raise ValueError("grades, weights and rows do not match")
+    if grade.shape[0] != s.shape[0] or n_grades.shape[0] != n_queries:
+        raise ValueError("grades and rows do not match")
+    if weight.shape[0] != n_queries or margin.shape[0] != n_queries:
+        raise ValueError("weights, margins and queries do not match")
     coef_array = np.empty(s.shape[0])
     cut_pairs_array = np.empty(n_queries, np.int64)
     value_array = np.empty(n_queries)
@@ -73,8 +75,8 @@ def ordinal_cut(const double[::1] s, const int64_t[::1] start, const int32_t[::1
     cdef double[::1] value = value_array
     cdef int status
     with nogil:
-        status = svmcut_ordinal_cut(&s[0], &start[0], n_queries, &grade[0], &n_grades[0], &weight[0], &coef[0],
-                                    &cut_pairs[0], &value[0], &work[0], threads)
+        status = svmcut_ordinal_cut(&s[0], &start[0], n_queries, &grade[0], &n_grades[0], &weight[0], &margin[0],
+                                    &coef[0], &cut_pairs[0], &value[0], &work[0], threads)
     if status:
         raise ValueError("more than 2^31 - 2 rows")
     return coef_array, cut_pairs_array, value_array

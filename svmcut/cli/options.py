@@ -166,6 +166,7 @@ _RANK_TEXTS = {
     "example_cost": "C as the weight of one query's loss.",
     "loss": "swapped-pairs (1, the default): pairs per query; swapped-fraction (2): their fraction per query; pairs: "
     "the fraction of all pairs.",
+    "slack_norm": "1 for C xi of every query, 2 for C xi^2 with the root of the loss inside xi; not for pairs.",
     "algorithm": "svm_rank's algorithm number 0-4; all lead to the same optimum.",
     "epsilon": "Stop when primal - dual <= C * epsilon (swapped-pairs: times the mean number of pairs). Default 0.001.",
 }

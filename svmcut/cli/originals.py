@@ -212,6 +212,7 @@ _PERF_TEXTS = {
 _RANK_TEXTS = {
     "cost": "C: 1/2 w'w + C * loss averaged over the queries. Required.",
     "loss": "swapped-pairs (1, the default): pairs per query; swapped-fraction (2): their fraction per query.",
+    "slack_norm": "1 for C xi of every query, 2 for C xi^2 with the root of the loss inside xi, with -w 0 or 1.",
 }
 _HMM_TEXTS = {
     "cost": "C: 1/2 w'w + C * wrong tags averaged over the sequences. Required.",

@@ -24,6 +24,8 @@ class Entry(NamedTuple):
     task : {"classification", "rank"}
     table : bool
         Whether the loss is a function of the contingency table: these know slack rescaling and both slack norms.
+    squared : tuple of two str, or None
+        Module and class of the risk of slack norm 2, where it is one of its own.
     """
 
     module: str
@@ -31,10 +33,12 @@ class Entry(NamedTuple):
     number: int | None
     task: Literal["classification", "rank"]
     table: bool
+    squared: tuple[str, str] | None = None
 
 
 _TABLES = "svmcut.risks.contingency"
 _ORDINAL = "svmcut.risks.ordinal"
+_SQUARED = ("svmcut.risks.ordinal_squared", "SquaredOrdinalRisk")
 
 RISKS: dict[str, Entry] = {
     "zero-one": Entry(_TABLES, "ContingencyRisk", 0, "classification", True),
@@ -45,8 +49,8 @@ RISKS: dict[str, Entry] = {
     "rec-at-k": Entry(_TABLES, "ContingencyRisk", 5, "classification", True),
     "roc-area": Entry("svmcut.risks.rocarea", "RocAreaRisk", 10, "classification", False),
     "average-precision": Entry("svmcut.risks.average_precision", "AveragePrecisionRisk", 11, "classification", False),
-    "swapped-pairs": Entry(_ORDINAL, "OrdinalRisk", 1, "rank", False),
-    "swapped-fraction": Entry(_ORDINAL, "OrdinalRisk", 2, "rank", False),
+    "swapped-pairs": Entry(_ORDINAL, "OrdinalRisk", 1, "rank", False, _SQUARED),
+    "swapped-fraction": Entry(_ORDINAL, "OrdinalRisk", 2, "rank", False, _SQUARED),
     "pairs": Entry(_ORDINAL, "OrdinalRisk", None, "rank", False),
 }
 
@@ -76,7 +80,8 @@ def make_risk(
     Returns
     -------
     Risk
-        For error-rate the hinge, a sum over examples; with slack rescaling or slack norm 2 the loss of the sample.
+        For error-rate the hinge, a sum over examples; with slack rescaling or slack norm 2 the loss of the sample. With
+        slack norm 2 that of a sample is the slack, that of queries the mean of their squared slacks.
 
     Raises
     ------
@@ -92,13 +97,14 @@ def make_risk(
     entry = RISKS[name]
     if rescaling == "slack" and not entry.table:
         raise UsageError(f"slack rescaling is not implemented for loss '{name}'")
-    if slack_norm == 2 and not entry.table:
+    if slack_norm == 2 and not entry.table and entry.squared is None:
         raise UsageError(f"slack norm 2 is not implemented for loss '{name}'")
     plain = rescaling == "margin" and slack_norm == 1
     if not entry.table or (name == "error-rate" and plain):
         if not p >= 0:
             raise UsageError(f"--p {p:g} is out of range; expected a number of at least 0")
-        factory = getattr(importlib.import_module(entry.module), entry.factory)
+        module, name_of = (entry.module, entry.factory) if plain or entry.squared is None else entry.squared
+        factory = getattr(importlib.import_module(module), name_of)
         if entry.task == "rank":
             return factory(name)
         return factory(one_class=True) if one_class and name != "error-rate" else factory()

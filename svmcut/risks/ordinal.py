@@ -121,6 +121,8 @@ class BoundOrdinal:
         m, over all queries; exact, may exceed 2^31.
     pairs_per_query : (Q,) int64
         m_q.
+    start : (Q + 1,) int64
+        First row of every query.
 
     Notes
     -----
@@ -130,8 +132,9 @@ class BoundOrdinal:
     """
 
     def __init__(self, start, grade, n_grades, pairs, weight, work, threads):
-        self._start, self._grade, self._n_grades, self._weight = start, grade, n_grades, weight
+        self.start, self._grade, self._n_grades, self._weight = start, grade, n_grades, weight
         self._work, self._threads = work, threads
+        self._margin = np.ones(len(weight))
         self._uniform = len(weight) == 0 or bool((weight == weight[0]).all())
         self.pairs_per_query = pairs
         self.n_queries = len(pairs)
@@ -141,15 +144,28 @@ class BoundOrdinal:
         """Pairs with s_j + 1 > s_i; value, coefficients (n,) and offset of their cut."""
         s = np.ascontiguousarray(s, np.float64)
         coef, cut_pairs, value = ordinal_cut(
-            s, self._start, self._grade, self._n_grades, self._weight, self._work, self._threads
+            s, self.start, self._grade, self._n_grades, self._weight, self._margin, self._work, self._threads
         )
         if self._uniform:
             weight = float(self._weight[0]) if self.n_queries else 0.0
             return Linearization(weight * float(value.sum()), coef, weight * int(cut_pairs.sum()))
         return Linearization(float((self._weight * value).sum()), coef, float((self._weight * cut_pairs).sum()))
 
+    def below(self, s: NDArray, margin: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+        """Pairs with s_j + margin > s_i, (Q,) margins, unweighted.
+
+        Returns
+        -------
+        coef : (n,) float64
+        pairs : (Q,) int64
+        value : (Q,) float64
+            Sum of margin - (s_i - s_j) over them.
+        """
+        weight, work = self._margin, self._work
+        return ordinal_cut(s, self.start, self._grade, self._n_grades, weight, margin, work, self._threads)
+
     def sampler(self):
         """The violated pairs, to draw from; see PairSampler."""
         from svmcut.risks.pair_sampling import PairSampler
 
-        return PairSampler(self, self._start, self._grade, self._weight)
+        return PairSampler(self, self.start, self._grade, self._weight)

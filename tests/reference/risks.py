@@ -28,6 +28,60 @@ def ordinal(s, y, qid, normalisation):
     return total / all_pairs if all_pairs else 0.0
 
 
+def ordinal_squared(s, y, qid, normalisation):
+    """Mean over queries of the square of the best sqrt(v m) - v (sum of the m smallest differences); O(n^2)."""
+    qid = np.zeros(len(y), np.int64) if qid is None else np.asarray(qid)
+    queries, total = np.unique(qid), 0.0
+    for query in queries:
+        rows = np.flatnonzero(qid == query)
+        above = y[rows][:, None] > y[rows][None, :]
+        differences = np.sort((s[rows][:, None] - s[rows][None, :])[above])
+        if len(differences):
+            v = 1.0 if normalisation == "swapped-pairs" else 1.0 / len(differences)
+            sums = [math.fsum(differences[:m]) for m in range(len(differences) + 1)]
+            total += max(math.sqrt(v * m) - v * part for m, part in enumerate(sums)) ** 2
+    return total / len(queries)
+
+
+def sets_of_pairs(y):
+    """Every set of pairs y_i > y_j of one query."""
+    pairs = list(zip(*np.nonzero(y[:, None] > y[None, :]), strict=True))
+    return [part for m in range(len(pairs) + 1) for part in itertools.combinations(pairs, m)]
+
+
+def ordinal_squared_by_sets(s, y):
+    """H of one query by its definition, over all sets of pairs, swapped-pairs."""
+    return max(math.sqrt(len(part)) - math.fsum(s[i] - s[j] for i, j in part) for part in sets_of_pairs(y))
+
+
+def ordinal_squared_optimum(X, y, qid, normalisation, c):
+    """min 1/2 w'w + (c/Q) sum_q xi_q^2 with a constraint for every set of pairs, as a least distance.
+
+    z = (w, sqrt(2c/Q) xi): min 1/2 z'z, G z >= b, as in Lawson and Hanson, Solving least squares problems, ch. 23.
+    """
+    from scipy.optimize import nnls
+
+    queries, rows_of_G, b = np.unique(qid), [], []
+    for k, query in enumerate(queries):
+        rows = np.flatnonzero(qid == query)
+        sets = sets_of_pairs(y[rows])
+        v = 1.0 if normalisation == "swapped-pairs" else 1.0 / max(1, len(sets[-1]))
+        slack = np.zeros(len(queries))
+        slack[k] = math.sqrt(len(queries) / (2 * c))
+        for part in sets[1:]:
+            normal = v * sum(X[rows[i]].astype(float) - X[rows[j]] for i, j in part)
+            rows_of_G.append(np.concatenate([normal, slack]))
+            b.append(math.sqrt(v * len(part)))
+    if not b:
+        return 0.0
+    E = np.vstack([np.array(rows_of_G).T, b])
+    target = np.zeros(len(E))
+    target[-1] = 1.0
+    residual = E @ nnls(E, target, maxiter=100 * len(b))[0] - target
+    z = -residual[:-1] / residual[-1]
+    return float(0.5 * z @ z)
+
+
 def ordinal_by_grades(s, y):
     """Coefficients, pairs in the cut and pairs of one query, unweighted; O(R n log n), one pass per pair of grades."""
     coef, cut, pairs = np.zeros(len(y)), 0, 0
