@@ -77,10 +77,11 @@ def test_the_executable_writes_the_bytes_of_the_command(folder, capsys):
     assert svm_perf_learn(["-c", "3", "-v", "0", "-w", "3", "train", "c"]) == 0
     assert (folder / "a").read_bytes() == (folder / "b").read_bytes()
     call("rank", "-c", 3, "-v", 0, "rank", "d")
-    assert svm_rank_learn(["-c", "3", "-v", "0", "rank", "e"]) == 0
-    assert (folder / "d").read_bytes() == (folder / "e").read_bytes()
     captured = capsys.readouterr()
     assert captured.out == captured.err == ""
+    assert svm_rank_learn(["-c", "3", "-v", "0", "rank", "e"]) == 0
+    assert (folder / "d").read_bytes() == (folder / "e").read_bytes()
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize("words", [("learn", "train"), ("rank", "rank")], ids=["learn", "rank"])
