@@ -49,16 +49,21 @@ def subcommands():
         settings = command.context_settings | {"terminal_width": WIDTH, "max_content_width": WIDTH}
         return click.Context(command, info_name=name, parent=parent, **settings)
 
+    def alone(command, name, task=None):
+        """A context that shares nothing with the others: click's contexts of one parent have one `meta`."""
+        own = context(command, name, context(svmcut, "svmcut"))
+        if task:
+            own.meta[TASK] = task
+        return f"svmcut {name}", command, own
+
     top = context(svmcut, "svmcut")
     yield "svmcut", svmcut, top
     for name in COMMANDS:
         command = svmcut.get_command(top, name)
-        yield f"svmcut {name}", command, context(command, name, top)
+        yield alone(command, name)
         for task in TASKS if name == "learn" else ():
             if task != "classification":
-                own = context(command, f"{name} --task {task}", top)
-                own.meta[TASK] = task
-                yield f"svmcut {name} --task {task}", command, own
+                yield alone(command, f"{name} --task {task}", task)
 
 
 def originals():
@@ -237,7 +242,7 @@ def man_page() -> str:
         lines += [".B " + roff(" ".join(usage.split())), ".br"]
     for name, command, context in found[1:]:
         lines += [
-            f".SH {name.upper()}",
+            f".SH {roff(name.upper())}",
             *(f"{roff(' '.join(part.split()))}\n.PP" for part in command.help.split("\n\n")),
         ]
         for parameter in command.get_params(context):

@@ -3,6 +3,7 @@
 
 import importlib.util
 import json
+import os
 import re
 from pathlib import Path
 
@@ -23,6 +24,58 @@ def generator():
 def test_generated_pages_are_up_to_date(page):
     text = generator().PAGES[page]()
     assert (ROOT / page).read_text(encoding="utf-8") == text, "the help texts changed; run make docs"
+
+
+def man_sections():
+    """Heading -> {first line of an entry: its text} of man/svmcut.1, with roff's escapes undone."""
+    text = (ROOT / "man" / "svmcut.1").read_text(encoding="utf-8").replace("\\-", "-").replace("\\&", "")
+    sections = {}
+    for part in text.replace("\\e", "\\").split("\n.SH ")[1:]:
+        heading, _, body = part.partition("\n")
+        entries = [entry.split("\n", 1) for entry in body.split("\n.TP\n.B ")[1:]]
+        sections[heading] = {flags: entry.strip() for flags, entry in entries}
+    return sections
+
+
+@pytest.mark.parametrize(
+    ("heading", "arguments"),
+    [
+        ("SVMCUT LEARN", ["learn", "data", "model"]),
+        ("SVMCUT LEARN --TASK SEQUENCE", ["learn", "--task", "sequence", "data", "model"]),
+        ("SVMCUT LEARN --TASK MULTILABEL", ["learn", "--task", "multilabel", "data", "model"]),
+        ("SVMCUT RANK", ["rank", "data", "model"]),
+        ("SVMCUT CLASSIFY", ["classify", os.devnull, os.devnull]),
+    ],
+)
+def test_man_page_has_the_options_that_a_command_line_takes(heading, arguments):
+    """Held against the command as it parses, not against the generator of the page."""
+    import click
+
+    from svmcut.cli.main import svmcut
+
+    command = svmcut.get_command(click.Context(svmcut), arguments[0])
+    context = command.make_context(arguments[0], arguments[1:], ignore_unknown_options=True)
+    options = [param for param in command.get_params(context) if isinstance(param, click.Option) and not param.hidden]
+    entries = man_sections()[heading]
+    assert len(entries) == len(options)
+    for option in options:
+        (flags,) = [flags for flags in entries if set(re.split(r", | / | ", flags)) >= {*option.opts}]
+        assert " ".join((option.help or "Show this message and exit.").split()) in entries[flags]
+
+
+def test_man_page_tells_the_tasks_apart():
+    from svmcut.cli.multilabel_options import MULTILABEL
+    from svmcut.cli.sequence_options import SEQUENCE
+
+    sections = man_sections()
+    tasks = [sections[f"SVMCUT LEARN{task}"] for task in ("", " --TASK SEQUENCE", " --TASK MULTILABEL")]
+    for table, flag, holders in (
+        (SEQUENCE, "--t", [False, True, False]),
+        (SEQUENCE, "--e", [False, True, False]),
+        (MULTILABEL, "--pairs", [False, False, True]),
+    ):
+        (text,) = [option.help for option in table if flag in option.flags]
+        assert [text in entries.values() for entries in tasks] == holders
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
