@@ -29,7 +29,7 @@ RUNS = (
     Run("wine", "learn", ("--example-cost", "10"), "error_rate", "error"),
     Run("digits", "learn", ("--example-cost", "0.1"), "error_rate", "error"),
     Run("text", "learn", ("--example-cost", "1"), "error_rate", "error"),
-    Run("unbalanced", "learn", ("-l", "f1", "-c", "10"), "f1", "F1"),
+    Run("unbalanced", "learn", ("-l", "f1", "-c", "300"), "f1", "F1"),
     Run("unbalanced", "learn", ("-l", "roc-area", "-c", "10"), "roc_area", "ROC area"),
     Run("ranking", "rank", ("-c", "10"), "swapped_percent", "swapped pairs"),
     Run("tags", "learn", ("--task", "sequence", "--example-cost", "0.3"), "token_error", "wrong tags"),

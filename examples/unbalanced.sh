@@ -4,8 +4,8 @@
 set -eu
 train=${1:-data/unbalanced.train}
 test=${2:-data/unbalanced.test}
-# $2 is C in the unit of svm_perf. A model for the ROC area orders the examples well; its zero is no threshold, so its
-# error rate and F1 mean nothing.
+# $2 is C in the unit of svm_perf; each loss has its own. A model for the ROC area orders the examples well; its zero is
+# no threshold, so its error rate and F1 mean nothing.
 compare() {
     svmcut learn -v 0 -l "$1" -c "$2" "$train" "unbalanced.$1.model"
     svmcut classify -v 0 --report "unbalanced.$1.json" "$test" "unbalanced.$1.model" /dev/null >/dev/null
@@ -14,6 +14,6 @@ compare() {
         printf '%-12s %-10s %6.2f %%\n' "$1" "$measure" "$value"
     done
 }
-compare error-rate 15
-compare f1 100
+compare error-rate 150
+compare f1 300
 compare roc-area 10

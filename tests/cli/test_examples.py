@@ -14,15 +14,17 @@ ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = sorted(path for path in (ROOT / "examples").iterdir() if path.suffix in (".sh", ".slurm"))
 
 
-def run(name, folder, *arguments, **environment):
-    """Standard output of a script run in ``folder`` with the installed programs first on PATH."""
+def run(name, folder, *arguments, status=0, **environment):
+    """What a script run in ``folder``, with the installed programs first on PATH, prints: errors, where it fails."""
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
     clean = {key: value for key, value in os.environ.items() if not key.startswith("SLURM_")}
     done = subprocess.run(
         [str(ROOT / "examples" / name), *map(str, arguments)],
         cwd=folder, env=clean | {"PATH": path} | environment, capture_output=True, text=True, timeout=100,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == status, done.stderr
+    if status:
+        return done.stderr
     assert done.stderr == ""
     return done.stdout
 
@@ -57,17 +59,29 @@ def test_defaults_are_the_sets_of_the_project(tmp_path):
 
 def test_grid_over_c(tmp_path):
     out = run("grid_over_c.sh", tmp_path, *sets("text"))
-    tried = [(float(error), c) for c, error in re.findall(r"C = (\S+): (\S+) % errors", out)]
-    assert len(tried) == 6
-    assert f"with C = {min(tried, key=lambda pair: pair[0])[1]}\n" in out
+    table = out[: out.index("training on")].splitlines()
+    assert table[0].split()[:2] == ["C", "objective"]
+    column = re.split(r"  +", table[0].strip()).index("error")
+    held_out = {cells[0]: float(cells[column]) for cells in (line.split() for line in table[1:])}
+    assert len(held_out) == 6
+    best = min(held_out, key=held_out.get)
+    assert [line.split()[0] for line in table if line.endswith("<- selected")] == [best]
+    assert f"with C = {best}\n" in out
+    assert best not in (min(held_out, key=float), max(held_out, key=float))
+    assert float(re.search(r"Accuracy : *(\S+)", out)[1]) > 91
     assert os.listdir(tmp_path) == ["grid.model"]
 
 
 def test_unbalanced(tmp_path):
+    """Each loss is the best of the three by its own measure, and clearly so where the classes matter."""
     out = run("unbalanced.sh", tmp_path, *sets("unbalanced"))
     assert len(out.splitlines()) == 9
-    f1 = {loss: json.loads((tmp_path / f"unbalanced.{loss}.json").read_text())["f1"] for loss in ("error-rate", "f1")}
-    assert f1["f1"] > f1["error-rate"]
+    losses = ("error-rate", "f1", "roc-area")
+    reports = [json.loads((tmp_path / f"unbalanced.{loss}.json").read_text()) for loss in losses]
+    errors, f1, roc = ([report[measure] for report in reports] for measure in ("error_rate", "f1", "roc_area"))
+    assert errors[0] < min(errors[1:]) - 1
+    assert f1[1] > max(f1[0], f1[2]) + 10
+    assert roc[2] > max(roc[:2]) + 1
 
 
 @pytest.mark.parametrize(("environment", "c"), [({}, "0.3"), ({"SLURM_ARRAY_TASK_ID": "1"}, "0.03")])
@@ -78,6 +92,21 @@ def test_job_array(tmp_path, environment, c):
     assert sorted(os.listdir(tmp_path)) == [
         f"grid.{c}.{end}" for end in ("classify.json", "learn.json", "model", "scores")
     ]
+
+
+def test_job_array_has_a_c_for_every_task_it_submits_and_refuses_others(tmp_path):
+    script = (ROOT / "examples" / "job_array.slurm").read_text(encoding="utf-8")
+    last = int(re.search(r"^#SBATCH --array=0-(\d+)$", script, re.MULTILINE)[1])
+    grid = re.search(r"^set -- (.*)$", script, re.MULTILINE)[1].split()
+    assert len(grid) == last + 1
+    run("job_array.slurm", tmp_path, *sets("wine"), SLURM_ARRAY_TASK_ID=str(last))
+    assert (tmp_path / f"grid.{grid[last]}.model").exists()
+    for index in (str(last + 1), str(last + 2), "-1", "x"):
+        folder = tmp_path / index
+        folder.mkdir()
+        message = run("job_array.slurm", folder, *sets("wine"), status=2, SLURM_ARRAY_TASK_ID=index)
+        assert f"submit with --array=0-{last}\n" in message
+        assert os.listdir(folder) == []
 
 
 def test_drop_in(tmp_path):
