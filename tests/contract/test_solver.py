@@ -94,18 +94,6 @@ def test_same_bytes_for_any_number_of_threads_and_in_a_second_run(name):
     assert len(results) == 1
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_no_more_cuts_than_the_bound_of_the_paper(seed):
-    """Joachims 2006, Theorem 4: at most max(2/eps, 8 C R^2 / eps^2) cuts, loss a fraction, C its multiplier."""
-    rng = np.random.default_rng(seed)
-    X, y = data(seed, n=40, d=5)
-    C, epsilon = 10.0 ** rng.integers(-1, 3), 10.0 ** rng.integers(-2, 0)
-    R = np.sqrt((X.astype(float) ** 2).sum(1).max())
-    history = run(CuttingPlane(line_search=False, max_idle=0), X, y, C / len(y), StoppingRule(C * epsilon), bias=0.0)
-    assert history[-1].gap <= C * epsilon
-    assert history[-1].cuts <= max(2 / epsilon, 8 * C * R * R / epsilon**2)
-
-
 def test_line_search_needs_fewer_cuts():
     X, y = data(8, n=500, d=30)
     rule = StoppingRule(0, 1e-4)
