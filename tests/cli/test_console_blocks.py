@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What README.md and docs/ show in a console is what the programs print."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def load():
+    spec = importlib.util.spec_from_file_location("svmcut_docs_replay", ROOT / "docs" / "replay.py")
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+replay = load()
+PAGE = """\
+Text
+
+```console
+$ svmcut learn -v 0 -c 1 data/wine.train model
+$ svmcut classify -v 0 data/wine.test model scores
+...
+Accuracy : {accuracy}
+...
+$ wc -l <scores
+59
+```
+
+    svmcut learn -v 0 {option} data/wine.train other
+
+```text
+$ svmcut never run
+```
+"""
+
+
+@pytest.mark.parametrize("name", replay.PAGES)
+def test_pages_show_what_the_programs_print(name):
+    assert replay.replay(name) == []
+
+
+def test_readme_shows_every_command_at_work():
+    commands = replay.shown((ROOT / "README.md").read_text(encoding="utf-8").splitlines())
+    for task in ("svmcut learn", "svmcut rank", "svmcut classify", "--task sequence", "--task multilabel", "-t 2"):
+        assert any(task in command for command, _ in commands), task
+    assert sum(lines is not None for _, lines in commands) >= 7
+
+
+@pytest.fixture
+def page(tmp_path, monkeypatch):
+    """Writes a page of a project with data/."""
+    (tmp_path / "data").symlink_to(ROOT / "data", target_is_directory=True)
+    monkeypatch.setattr(replay, "ROOT", tmp_path)
+
+    def write(accuracy, option="-c 1"):
+        (tmp_path / "page.md").write_text(PAGE.format(accuracy=accuracy, option=option))
+        return tmp_path / "page.md"
+
+    return write
+
+
+def test_a_page_that_shows_other_numbers_is_told_and_mended(page):
+    path = page("50.01")
+    (fault,) = replay.replay("page.md")
+    assert fault.startswith("page.md:5: $ svmcut classify")
+    true = next(line for line in fault.splitlines() if "Accuracy" in line).split()[-1]
+    assert replay.replay("page.md", write=True) == []
+    assert path.read_text() == PAGE.format(accuracy=true, option="-c 1")
+    page(f"{float(true) + 0.01:.2f}")
+    assert replay.replay("page.md") == []
+
+
+def test_a_command_that_fails_is_told(page):
+    page("50.01", "--no-such-option")
+    with pytest.raises(RuntimeError, match=r"--no-such-option data/wine\.train other: ended with 2"):
+        replay.replay("page.md")
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "fits"),
+    [
+        (["a 1.00"], ["a 1.01"], True),
+        (["a 90.67"], ["a 90.83"], False),
+        (["gap 0.22630"], ["gap 0.22323"], False),
+        (["gap 2.3e-04"], ["gap 2.4e-04"], True),
+        (["7 rows"], ["8 rows"], False),
+        (["a", "..."], ["a", "b", "c"], True),
+        (["..."], [], True),
+        (["a", "...", "c"], ["a", "b", "c", "c"], True),
+        (["a", "...", "b", "..."], ["a", "c"], False),
+        (["...", "a"], ["a", "b"], False),
+        (["a"], ["a", "b"], False),
+        (["a", "b"], ["a"], False),
+        ([], ["a"], False),
+        (["a", "...", "a"], ["a"], False),
+    ],
+)
+def test_lines_are_held_against_a_pattern(expected, actual, fits):
+    assert (replay.matched(expected, actual) is not None) == fits
