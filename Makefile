@@ -15,11 +15,11 @@ FUZZ_SECONDS ?= 60
 FUZZERS = scan expansion
 SANITIZE = -g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
-.PHONY: help venv build demo test lint bench docs wheel fuzz asan kills clean
+.PHONY: help venv build demo test lint bench docs wheel release-check fuzz asan kills clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
 	@echo "  PYTHON=$(PYTHON) and VENV=$(VENV) may be set on the command line."
 
 $(VENV)/.created:
@@ -62,12 +62,16 @@ lint: build $(VENV)/.test $(VENV)/.lint  ## ruff, mypy, import-linter and the ch
 bench: build $(VENV)/.test  ## benchmarks/linear.py on the sets in data/
 	@$(VENV)/bin/python benchmarks/linear.py --quick
 
-docs: build  ## write docs/commands.md and the man pages from the help texts
+docs: build  ## write docs/commands.md and the man page from the help texts, and what README shows as printed
 	@$(VENV)/bin/python docs/generate.py
+	@$(VENV)/bin/python docs/replay.py --write
 
 wheel: $(VENV)/.created  ## a wheel in dist/
 	@$(VENV)/bin/python -m pip --disable-pip-version-check --quiet wheel --no-deps --wheel-dir dist .
 	@ls dist/*.whl
+
+release-check: build $(VENV)/.test  ## source distribution, its wheel, an empty environment, the demo; minutes
+	@$(VENV)/bin/python -m pytest -q -m slow tests/test_release.py
 
 build/fuzz/%: csrc/fuzz/%_fuzzer.cc $(wildcard csrc/*.cc csrc/*.h)
 	@test -n "$(CLANG)" || { echo "make fuzz needs clang++ with libFuzzer (Debian: clang and libclang-rt-dev); \

@@ -3,6 +3,7 @@
 
 import copy
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -20,7 +21,21 @@ if os.environ.get("SVMCUT_SANITIZE"):
     COMPILE += sanitize
     LINK += sanitize
 
+
+def fail(message):
+    """Ends the build: an installation that lacks extensions would succeed and could not train."""
+    sys.exit(f"setup.py: error: {message}; unpack the whole source distribution or clone the repository")
+
+
+modules = sorted(Path("svmcut/_native").glob("*.pyx"))
+if not modules:
+    fail("svmcut/_native holds no .pyx file, so there is nothing to compile")
 # Each .pyx names the C++ files it calls in a "# distutils: sources" line at its head.
+for module in modules:
+    named = re.findall(r"^# distutils: sources = (.*)", module.read_text(encoding="utf-8"), re.MULTILINE)
+    for source in " ".join(named).split():
+        if not Path(source).is_file():
+            fail(f"{module} needs {source}, which is missing")
 extensions = [
     Extension(
         f"svmcut._native.{path.stem}",
@@ -31,7 +46,7 @@ extensions = [
         extra_compile_args=COMPILE,
         extra_link_args=LINK,
     )
-    for path in sorted(Path("svmcut/_native").glob("*.pyx"))
+    for path in modules
 ]
 
 
