@@ -160,7 +160,7 @@ class PartsLine:
 
 class PartsProblem:
     def __init__(self, oracle):
-        self._oracle, self.C, self.stop = oracle, C, StoppingRule(0.0, 1e-6)
+        self._oracle, self.C, self.stop, self.qp = oracle, C, StoppingRule(0.0, 1e-6), None
 
     def oracle(self, carry=True):
         return self._oracle
