@@ -15,7 +15,7 @@ FUZZ_SECONDS ?= 60
 FUZZERS = scan expansion
 SANITIZE = -g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
-.PHONY: help venv build demo test lint bench docs wheel release-check fuzz asan kills clean
+.PHONY: help venv build demo test lint bench docs wheel release-check fuzz asan kills mutants clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -103,6 +103,11 @@ ASAN_TESTS ?= not row26 and not memory and not golden and not benchmark
 
 kills: build $(VENV)/.test  ## 200 kills at random moments of training; every run that goes on ends in the same model
 	@SVMCUT_KILLS=200 $(VENV)/bin/python -m pytest -q tests/cli/test_faults_checkpoints.py -k killed
+
+MUTANTS ?= 2000
+
+mutants: build $(VENV)/.test  ## go on from 2,000 checkpoints that were changed and sealed again
+	@cd tests && $(abspath $(VENV))/bin/python mutants.py $(MUTANTS)
 
 clean:  ## remove what was built; the environment goes too
 	rm -rf build dist demo *.egg-info svmcut/_native/*.so .pytest_cache .mypy_cache .hypothesis $(VENV)

@@ -6,6 +6,13 @@
 #include "chain_bcfw.h"
 #include "saved.h"
 
+namespace {
+
+constexpr double kLargestShare = 1 + 1e-6;   /* of a labelling: 1, and what rounding adds */
+constexpr double kLargestWeight = 1e37;      /* a float32 with room to grow */
+
+}  // namespace
+
 extern "C" {
 
 void svmcut_bcfw_save(const svmcut_bcfw* run, int64_t* integers, double* reals, int64_t* counts) {
@@ -36,20 +43,22 @@ int svmcut_bcfw_load(svmcut_bcfw* run, const int64_t* integers, const double* re
     const int64_t N = run->chain->n_sequences;
     run->random.state = static_cast<uint64_t>(from.integer());
     run->place = from.integer(0, N - 1);
-    for (int64_t* x : {&run->visits, &run->pass}) *x = from.integer(0);
-    for (double* x : {&run->gaps, &run->counted, &run->mean_gap}) *x = from.real();
-    from.all_integers(run->order, 0, N - 1);
-    from.all_reals(run->w);
+    run->visits = from.integer(0);
+    run->pass = from.integer(0, INT32_MAX / 2);
+    for (double* x : {&run->gaps, &run->counted, &run->mean_gap}) *x = from.real_or_infinity(0);
     try {
+        from.permutation(run->order);
+        from.all_reals(run->w, -kLargestWeight, kLargestWeight);
         for (int64_t n = 0; n < N && from.ok(); ++n) {
             Block& block = run->blocks[n] = Block();
             const int64_t begin = run->chain->sequences[n], T = run->chain->sequences[n + 1] - begin;
-            block.gap = from.real();
-            for (int32_t* x : {&block.rest, &block.due}) *x = static_cast<int32_t>(from.integer(0, INT32_MAX));
+            block.gap = from.real_or_infinity(0);
+            block.rest = static_cast<int32_t>(from.integer(0, svmcut::kLongestRest));
+            block.due = static_cast<int32_t>(from.integer(0, run->pass + 1 + svmcut::kLongestRest));
             for (int64_t left = from.size(); left > 0 && from.ok(); --left) {
                 std::vector<int32_t> tags(run->chain->tags + begin, run->chain->tags + begin + T);
-                const double weight = from.real();
-                const int64_t idle = from.integer(0);
+                const double weight = from.real(0, kLargestShare);
+                const int64_t idle = from.integer(0, svmcut::kIdle);
                 for (int64_t wrong = from.size(); wrong > 0 && from.ok(); --wrong) {
                     const int64_t i = from.integer(0, T - 1);
                     tags[i] = static_cast<int32_t>(from.integer(0, run->chain->K - 1));

@@ -36,21 +36,29 @@ int svmcut_gdmm_chain_load(svmcut_gdmm_chain* state, const double* w, const int6
     Loader from(integers, reals, counts);
     auto tag = [&] { return static_cast<int32_t>(from.integer(0, chain.K - 1)); };
     state->random.state = static_cast<uint64_t>(from.integer());
-    from.all_integers(state->order, 0, chain.n_sequences - 1);
+    const double most = state->C * (1 + 1e-6);
+    auto alpha = [&] { return from.real(-most, most); };
     try {
+        from.permutation(state->order);
         for (Token& token : state->tokens) {
             token.states.clear();
             for (int64_t left = from.size(); left > 0 && from.ok(); --left) {
                 const int32_t k = tag();
-                token.states.push_back({k, from.real()});
+                token.states.push_back({k, alpha()});
             }
+            from.require(!token.states.empty() && token.states[0].tag == chain.tags[&token - state->tokens.data()]);
         }
         for (Link& link : state->links) {
+            const bool joins = !link.states.empty(); /* a new state knows where a sequence ends */
+            const PairState right = joins ? link.states[0] : PairState{};
             link.states.clear();
             for (int64_t left = from.size(); left > 0 && from.ok(); --left) {
                 const int32_t k = tag(), l = tag();
-                link.states.push_back({k, l, from.real()});
+                link.states.push_back({k, l, alpha()});
             }
+            from.require(joins == !link.states.empty());
+            if (joins && from.ok())
+                from.require(link.states[0].left == right.left && link.states[0].right == right.right);
             for (Messages& message : link.message) {
                 message.entries.clear();
                 for (int64_t left = from.size(); left > 0 && from.ok(); --left) {

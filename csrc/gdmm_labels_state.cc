@@ -31,16 +31,18 @@ int svmcut_gdmm_labels_load(svmcut_gdmm_labels* state, const int64_t* integers, 
                             const int64_t* counts) {
     Loader from(integers, reals, counts);
     state->random.state = static_cast<uint64_t>(from.integer());
-    from.all_integers(state->order, 0, state->X.n_rows - 1);
-    from.all_reals(state->a);
+    const double most = state->C * (1 + 1e-6);
     try {
+        from.permutation(state->order);
+        from.all_reals(state->a, -most, most);
         for (auto& pairs : state->pairs) {
             pairs.clear();
             for (int64_t left = from.size(); left > 0 && from.ok(); --left) {
                 LabelPair f{};
                 for (int32_t* x : {&f.k, &f.l}) *x = static_cast<int32_t>(from.integer(0, state->K - 1));
                 f.gold = static_cast<int32_t>(from.integer(0, 3));
-                from.all_reals(f.alpha);
+                from.require(f.k < f.l);
+                from.all_reals(f.alpha, -most, most);
                 from.all_reals(f.lambda);
                 pairs.push_back(f);
             }

@@ -240,15 +240,17 @@ int svmcut_label_blocks_load(svmcut_label_blocks* run, const int64_t* integers, 
     Loader from(integers, reals, counts);
     run->random.state = static_cast<uint64_t>(from.integer());
     run->visits = from.integer(0);
-    from.all_integers(run->order, 0, run->X.n_rows - 1);
-    from.all_reals(run->a);
-    from.all_reals(run->losses);
+    const double most = run->C * (1 + 1e-6);
     try {
+        from.permutation(run->order);
+        from.all_reals(run->a, -most, most);
+        from.all_reals(run->losses);
         for (auto& shares : run->shares) {
             shares.clear();
             for (int64_t left = from.size(); left > 0 && from.ok(); --left) {
                 const auto k = static_cast<int32_t>(from.integer(0, run->K - 1));
                 const auto l = static_cast<int32_t>(from.integer(0, run->K - 1));
+                from.require(k < l);
                 shares.push_back({k, l, from.real()});
             }
         }

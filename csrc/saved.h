@@ -6,8 +6,10 @@
 #ifndef SVMCUT_SAVED_H
 #define SVMCUT_SAVED_H
 
+#include <cmath>
 #include <cstdint>
 #include <type_traits>
+#include <vector>
 
 #include "svmcut.h"
 
@@ -44,7 +46,7 @@ class Saver {
     int64_t n_integers = 0, n_reals = 0;
 };
 
-/* Reads no further than the arrays go, and gives no integer outside the bounds it is asked for. */
+/* Reads no further than the arrays go, and gives no number outside the bounds it is asked for and none but finite ones. */
 class Loader {
   public:
     Loader(const int64_t* integers_, const double* reals_, const int64_t* counts)
@@ -57,9 +59,15 @@ class Loader {
         good = good && there && value >= low && value <= high;
         return good ? value : low;
     }
-    double real() {
-        good = good && n_reals > 0;
-        if (!good) return 0;
+    double real(double low = -kAnyReal, double high = kAnyReal) {
+        good = good && n_reals > 0 && *reals >= low && *reals <= high;
+        if (!good) return std::fmin(std::fmax(0, low), high);
+        --n_reals;
+        return *reals++;
+    }
+    /* As real, or infinity. */
+    double real_or_infinity(double low) {
+        if (!good || n_reals == 0 || !(*reals == HUGE_VAL)) return real(low);
         --n_reals;
         return *reals++;
     }
@@ -74,14 +82,26 @@ class Loader {
         for (auto& value : items) value = static_cast<std::remove_reference_t<decltype(value)>>(integer(low, high));
     }
     template <class Items>
-    void all_reals(Items& items) {
-        for (auto& value : items) value = static_cast<std::remove_reference_t<decltype(value)>>(real());
+    void all_reals(Items& items, double low = -kAnyReal, double high = kAnyReal) {
+        for (auto& value : items) value = static_cast<std::remove_reference_t<decltype(value)>>(real(low, high));
     }
+    /* The numbers 0 to the length of the order less 1, each once. */
+    void permutation(std::vector<int32_t>& order) {
+        const auto n = static_cast<int64_t>(order.size());
+        all_integers(order, 0, n - 1);
+        std::vector<bool> seen(order.size());
+        for (const int32_t place : order) {
+            require(!seen[static_cast<size_t>(place)]);
+            seen[static_cast<size_t>(place)] = true;
+        }
+    }
+    void require(bool holds) { good = good && holds; }
     /* Whether all was there and nothing is left. */
     int status() const { return good && n_integers == 0 && n_reals == 0 ? SVMCUT_OK : SVMCUT_BAD_INPUT; }
     bool ok() const { return good; }
 
   private:
+    static constexpr double kAnyReal = 1e300;
     const int64_t* integers;
     const double* reals;
     int64_t n_integers, n_reals;

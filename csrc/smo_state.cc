@@ -12,6 +12,7 @@
 namespace {
 
 constexpr int64_t kIntegers = 6, kReals = 5; /* before the n integers and 4 n reals by position */
+constexpr int64_t kLongestWait = INT32_MAX;  /* steps to the next shrinking */
 
 }  // namespace
 
@@ -36,7 +37,14 @@ extern "C" int svmcut_smo_load(svmcut_smo* smo, const int64_t* integers, const d
     for (int64_t p = 0; p < n; ++p)
         if (sorted[static_cast<size_t>(p)] != p) return SVMCUT_BAD_INPUT;
     if (integers[0] < 1 || integers[0] > n || integers[5] < -1 || integers[5] >= integers[0]) return SVMCUT_BAD_INPUT;
-    if (!(reals[0] > 0)) return SVMCUT_BAD_INPUT;
+    if (integers[1] < 0 || integers[2] < 0 || integers[3] > kLongestWait || !(reals[0] > 0) || !std::isfinite(reals[0]))
+        return SVMCUT_BAD_INPUT;
+    if (std::isnan(reals[2]) || std::isnan(reals[3])) return SVMCUT_BAD_INPUT; /* the extremes of nothing are infinite */
+    for (int64_t k = 0; k < kReals + 4 * n; ++k)
+        if (k != 2 && k != 3 && !std::isfinite(reals[k])) return SVMCUT_BAD_INPUT;
+    for (int64_t p = 0; p < n; ++p)
+        for (const double* beta : {reals + kReals + n, reals + kReals + 3 * n})
+            if (std::fabs(beta[p]) > reals[0] * (1 + 1e-9)) return SVMCUT_BAD_INPUT;
     try {
         smo->permute(kept, {}); /* y and the diagonal go with the order; the object is new, so positions are rows */
         smo->active = integers[0];

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from svmcut import states
+from svmcut.checked_models import check_model
 from svmcut.data import Csr, Examples
 from svmcut.errors import MemoryLimitError, TrainingError
 from svmcut.models import KernelModel
@@ -72,6 +74,11 @@ class BudgetTrainer(SpanTrainer):
         if state is None or state["found"] is None:
             outcome = self._fit_budget(objective, observe, state)
         else:
+            kinds = states.fields(model=states.anything, details=states.anything, evaluations=states.COUNT)
+            model = states.checked(state["found"], kinds, "found")["model"]
+            states.checked(model, states.instance(KernelModel), "found.model")
+            check_model(model, self.examples.X.n_features)
+            states.require(model.support.n_features == self.X.n_features, "found.model and the examples", "their width")
             outcome = self._polished(state["found"], objective, observe, state)
         outcome.seconds = time.perf_counter() - began
         return outcome
@@ -92,7 +99,7 @@ class BudgetTrainer(SpanTrainer):
         centres = progress.solution()
         used = centres.beta != 0
         Z, beta = Csr.from_dense(centres.Z[used]), centres.beta[used]
-        if not np.all(np.isfinite(beta)):
+        if not (np.isfinite(beta).all() and np.isfinite(Z.data).all()):
             raise TrainingError(f"{self.examples.source.path}: kernel values are not finite; scale the features")
         model = KernelModel(
             self.config.kernel, Z, beta, 0.0, self._columns, self.examples.X.n_features, len(self.examples)

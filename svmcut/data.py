@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from svmcut import states
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -188,6 +190,12 @@ class Labelling(NamedTuple):
 
     labels: NDArray[np.int32]
     weights: NDArray[np.float64]
+
+    @staticmethod
+    def kind(tokens: int, n_tags: int, sequences: int) -> states.Check:
+        """What a state may hold as one."""
+        labels = states.array(np.int32, tokens, low=0, high=n_tags - 1)
+        return states.instance(Labelling, labels=labels, weights=states.reals(sequences))
 
 
 @dataclass(frozen=True, slots=True)

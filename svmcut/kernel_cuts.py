@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from svmcut import states
 from svmcut.errors import TrainingError, UsageError
 from svmcut.models import renumber
 from svmcut.risks.protocol import DrawnRisk
@@ -71,6 +72,10 @@ class KernelCutTrainer(SpanTrainer):
         """Sampled cuts, then exact training in the span of the points they chose, unless the options say otherwise."""
         config, reduced = self.config, self.config.reduced
         if state is not None and state["sampled"] is not None:
+            count = states.COUNT
+            counts = states.fields(cuts=count, rounds=count, points=count, primal=states.REAL, kernel_evaluations=count)
+            kind = states.expansion(dict, len(self.examples), full=states.flag, cuts=counts)
+            states.checked(state["sampled"], kind, "sampled")
             return self._polished(state["sampled"], objective, observe, state)
         if not isinstance(self.risk, DrawnRisk):
             raise UsageError(

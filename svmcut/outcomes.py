@@ -6,7 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from svmcut import units
+from svmcut import states, units
+from svmcut.checked_models import check_model
 from svmcut.errors import UsageError
 from svmcut.models import ChainModel, Model
 from svmcut.solvers.protocol import Progress, Unsaved
@@ -112,6 +113,22 @@ class Outcome:
         return replace(
             self, objective=replace(self.objective, risk=None), progress=self.progress._replace(solution=Unsaved())
         )
+
+    def checked(self) -> Outcome:
+        """This, where a checkpoint may hold it.
+
+        Raises
+        ------
+        StateError
+        """
+        check_model(self.model)
+        numbers = states.row(states.ANY_REAL, states.ANY_REAL)
+        stopped_by = states.maybe(states.text("limit", "interrupt", "rounding"))
+        states.checked(self, states.fields(
+            multipliers=states.reals(None), warnings=states.many(states.text()), certificate=states.maybe(numbers),
+            stopped_by=stopped_by, solver=states.text(),
+        ), "outcome")  # fmt: skip
+        return self
 
     @property
     def primal(self) -> float:

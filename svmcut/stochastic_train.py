@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from svmcut import states
 from svmcut._native.expansion import NoLevel
 from svmcut.data import Examples
 from svmcut.errors import MemoryLimitError, TrainingError, UsageError
@@ -79,6 +80,8 @@ class StochasticTrainer(SpanTrainer):
         if state is None or state["found"] is None:
             outcome = self._fit_steps(objective, observe, state)
         else:
+            details = states.fields(steps=states.COUNT, epochs=states.REAL, kernel_evaluations=states.COUNT)
+            states.checked(state["found"], states.expansion(dict, len(self.examples), details=details), "found")
             outcome = self._polished(state["found"], objective, observe, state)
         outcome.seconds = time.perf_counter() - began
         outcome.kernel_evaluations = outcome.details["stochastic"]["kernel_evaluations"] + self._evaluations()

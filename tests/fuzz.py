@@ -179,7 +179,8 @@ def too_long(number, frame):
 def checkpoint(folder):
     """A file of a state."""
     path = os.path.join(folder, "state")
-    write_checkpoint(path, {"version": "1"}, {"a": np.arange(4.0), "b": (1, None, "x", [2.5])}, state_classes())
+    identity = {"version": "1", "examples": "digest", "options": {"gap": "0.1"}}
+    write_checkpoint(path, identity, {"a": np.arange(4.0), "b": (1, None, "x", [2.5])}, state_classes())
     with open(path, "rb") as file:
         return file.read()
 

@@ -4,6 +4,7 @@
 import ast
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -105,6 +106,23 @@ print(json.dumps(sorted({"scipy", "osqp", "click", "tqdm"} & set(sys.modules))))
     out = run(code, str(tmp_path / "ten"), model, str(tmp_path / "scores"))
     assert json.loads(out.splitlines()[-1]) == []
     assert len((tmp_path / "scores").read_text().splitlines()) == 10
+
+
+#: Functions of the C++ side whose number is no status.
+NUMBERS = {"svmcut_kernel_rows_layout"}
+
+
+def test_no_status_of_the_cpp_side_is_dropped():
+    wrappers = sorted((ROOT / "svmcut" / "_native").glob("*.pyx"))
+    calls = []
+    for path in wrappers:
+        text = path.read_text(encoding="utf-8")
+        for name in set(re.findall(r"^    int (svmcut_\w+)\(", text, re.MULTILINE)) - NUMBERS:
+            used = re.findall(rf"^(?!    int )(.*)\b{name}\(", text, re.MULTILINE)
+            calls += [(path.name, name, before) for before in used]
+    assert len(calls) > 50
+    dropped = [call for call in calls if not re.search(r"(status =|return|if|_check\() *$", call[2])]
+    assert dropped == []
 
 
 @pytest.mark.skipif(shutil.which("git") is None or not (ROOT / ".git").exists(), reason="not a clone")

@@ -6,8 +6,11 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
+from svmcut import states
+
 from svmcut._native.kernels cimport kernel_of, svmcut_kernel
 from svmcut._native.sparse cimport Rows, svmcut_csr
+from svmcut._native.status cimport served
 
 
 cdef extern from "svmcut_budget.h" nogil:
@@ -183,25 +186,43 @@ cdef class Budget:
         self._save(arrays)
         return counts | arrays
 
+    def _check(self, state):
+        n, count, real = self.X.n_rows, states.COUNT, states.REAL
+        adaptive = SAMPLING[self._options.sampling] == "adaptive"
+        kinds = dict.fromkeys(COUNTS, count) | {
+            "epoch": states.count(-1), "centres": states.count(0, self._options.budget),
+            "scale": states.real(1e-300, 1e300), "sum_alpha": real, "mean_gain": real,
+        }
+        states.checked(state, states.fields(**kinds))
+        begun = state["epoch"] >= 0
+        scheduled = states.count(1, 100 * n) if adaptive and begun else states.count(n * begun, n * begun)
+        states.checked(state, states.fields(scheduled=scheduled, position=states.count(0, state["scheduled"])))
+        bounds = {
+            "alpha": (0, None), "preference": (1e-3, 1e3), "credit": (0, 1), "owner": (-1, n - 1),
+            "schedule": (0, n - 1), "rank": (0, state["centres"] - 1),
+        }
+        for name, (shape, dtype) in self._shapes(state).items():
+            low, high = bounds.get(name, (None, None))
+            kind = states.array(dtype, *shape, low=low, high=high, distinct=name == "rank")
+            states.checked(state, states.fields(**{name: kind}))
+        owned = state["owner"][state["owner"] >= 0]
+        states.checked(owned, states.array(np.int32, None, distinct=True), "owner")
+        states.require(not (self._options.append and owned.size), "owner and centres", "no owners")
+
     def restore(self, state):
         """Goes back to a state of a run with the same arguments.
 
         Raises
         ------
-        ValueError
+        StateError
             For a state that does not fit.
         """
         cdef svmcut_budget_state counts
         cdef svmcut_budget_arrays arrays
         cdef int status
+        self._check(state)
         counts = {name: state[name] for name in COUNTS}
-        held = {}
-        for name, (shape, dtype) in self._shapes(state).items():
-            held[name] = np.ascontiguousarray(state[name], dtype)
-            if held[name].shape != shape:
-                raise ValueError(f"{name} of the state has shape {held[name].shape}; expected {shape}")
-        if held["owner"].size and not -1 <= held["owner"].min() <= held["owner"].max() < self.X.n_rows:
-            raise ValueError("owner of the state names rows that are not there")
+        held = {name: np.ascontiguousarray(state[name], dtype) for name, (_, dtype) in self._shapes(state).items()}
         arrays = self._arrays(held)
         with nogil:
             status = svmcut_budget_restore(self._run, &counts, &arrays)
@@ -233,8 +254,10 @@ cdef class Budget:
     def squared_norm(self):
         """|f|^2; O(m^2) kernel values."""
         cdef double squared = 0
+        cdef int status
         with nogil:
-            svmcut_budget_norm(self._run, &squared)
+            status = svmcut_budget_norm(self._run, &squared)
+        served(status)
         return squared
 
 

@@ -5,6 +5,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from svmcut._native.sparse cimport Rows, svmcut_csr
+from svmcut._native.status cimport served
 
 
 cdef extern from "svmcut_chain.h" nogil:
@@ -43,8 +44,10 @@ cdef class Chains:
     ----------
     dim : int
         Length of the weights.
-    node_size, n_tokens, n_sequences : int
+    node_size, n_tokens, n_sequences, n_tags : int
     """
+
+    n_tags = property(lambda self: (<Chains>self).chain.K)
 
     def __init__(self, Rows X, const int64_t[::1] sequences, const int32_t[::1] tags, int64_t n_features, int64_t K,
                  int64_t stride, int transition_order, int emission_order):
@@ -90,6 +93,7 @@ cdef inline const double* const_pointer(const double[::1] v) noexcept nogil:
 cdef _check(int status):
     if status == SVMCUT_NO_MEMORY:
         raise MemoryError("a lattice of states does not fit")
+    served(status)
 
 
 def nodes(Chains chains, const double[::1] w, double[::1] out, int threads):

@@ -6,11 +6,11 @@ from libc.stdint cimport int64_t, uint64_t
 
 from svmcut._native.chain cimport Chains, svmcut_chain
 from svmcut._native.saved cimport Saved
+from svmcut._native.status cimport served
 
 
 cdef extern from "svmcut_chain.h" nogil:
     int SVMCUT_OK
-    int SVMCUT_NO_MEMORY
     int SVMCUT_CANCELLED
     ctypedef struct svmcut_bcfw:
         pass
@@ -69,17 +69,17 @@ cdef class Blocks(Saved):
         cdef int status
         with nogil:
             status = svmcut_bcfw_visit(self.run, count, &self.state, flag)
-        if status == SVMCUT_NO_MEMORY:
-            raise MemoryError
-        return status != SVMCUT_CANCELLED
+        return served(status) != SVMCUT_CANCELLED
 
     def weights(self, bint afresh, double[::1] out):
         """w as it stands, or summed afresh from the labellings, from which the run then goes on."""
         if out.shape[0] != self.chains.dim:
             raise ValueError("out has the wrong length")
+        cdef int status = SVMCUT_OK
         if out.shape[0]:
             with nogil:
-                svmcut_bcfw_weights(self.run, afresh, &out[0])
+                status = svmcut_bcfw_weights(self.run, afresh, &out[0])
+        served(status)
 
     cdef void _save(self, int64_t* integers, double* reals, int64_t* counts) noexcept:
         svmcut_bcfw_save(self.run, integers, reals, counts)
@@ -87,5 +87,5 @@ cdef class Blocks(Saved):
     cdef int _load(self, const int64_t* integers, const double* reals, const int64_t* counts) noexcept:
         cdef int status = svmcut_bcfw_load(self.run, integers, reals, counts)
         if status == SVMCUT_OK:
-            svmcut_bcfw_visit(self.run, 0, &self.state, NULL)
+            status = svmcut_bcfw_visit(self.run, 0, &self.state, NULL)
         return status

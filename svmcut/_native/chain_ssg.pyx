@@ -5,10 +5,10 @@
 from libc.stdint cimport int32_t, int64_t
 
 from svmcut._native.chain cimport Chains, svmcut_chain
+from svmcut._native.status cimport served
 
 
 cdef extern from "svmcut_chain.h" nogil:
-    int SVMCUT_NO_MEMORY
     int SVMCUT_CANCELLED
     int svmcut_chain_ssg(const svmcut_chain* chain, double C, const int32_t* order, int64_t count, int64_t* visits,
                          double* z, double* weighted, double* loss, const int* cancel)
@@ -31,6 +31,4 @@ def visit(Chains chains, double C, const int32_t[::1] order, int64_t visits, dou
     with nogil:
         status = svmcut_chain_ssg(&chains.chain, C, &order[0], order.shape[0], &visits, &z[0], &weighted[0], &loss,
                                   flag)
-    if status == SVMCUT_NO_MEMORY:
-        raise MemoryError
-    return visits, loss, status != SVMCUT_CANCELLED
+    return visits, loss, served(status) != SVMCUT_CANCELLED

@@ -6,12 +6,14 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
+from svmcut import states
+
 from svmcut._native.interrupt cimport cancel_flag, serve
 from svmcut._native.sparse cimport Rows, svmcut_csr
+from svmcut._native.status cimport served
 
 
 cdef extern from "svmcut.h" nogil:
-    int SVMCUT_NO_MEMORY
     int SVMCUT_CANCELLED
     ctypedef struct svmcut_dual_cd_state:
         int64_t active
@@ -28,6 +30,9 @@ cdef extern from "svmcut.h" nogil:
                        svmcut_dual_cd_state* state, const int* cancel)
     void svmcut_dual_cd_wake(int64_t n, const double* y, const double* s, const double* alpha, double C,
                              int32_t* order, svmcut_dual_cd_state* state)
+
+
+EMPTY_EPOCHS = 100_000  # epochs that may have read nothing but empty rows
 
 
 cdef class Descent:
@@ -81,9 +86,7 @@ cdef class Descent:
         with nogil:
             status = svmcut_dual_cd(&self.X.csr, &self.y[0], &self.norms[0], self.bias, C, epochs, enough,
                                     &self.alpha[0], w, &self.order[0], &self.state, flag)
-        if status == SVMCUT_NO_MEMORY:
-            raise MemoryError
-        if status == SVMCUT_CANCELLED and cancel is None:
+        if served(status) == SVMCUT_CANCELLED and cancel is None:
             serve()
         return status != SVMCUT_CANCELLED
 
@@ -93,9 +96,24 @@ cdef class Descent:
         return np.array(self.order), state
 
     def load(self, const int32_t[::1] order, state):
-        """Goes on from what `save` gave."""
+        """Goes on from what `save` gave.
+
+        Raises
+        ------
+        StateError
+        """
+        cdef int64_t n = self.alpha.shape[0], entries = self.X.indptr[n] - self.X.indptr[0]
+        beyond = states.real(infinite=True)
+        states.checked(state, states.fields(
+            active=states.count(0, n), above=beyond, below=beyond, gap=beyond, random=states.count(0, 2**64 - 1),
+            epochs=states.COUNT, entries=states.COUNT, moved=states.count(0, n)), "native")
+        # an epoch reads what is active: too many of them would put off the next look for ever
+        fits = not entries or state["epochs"] <= state["entries"] + EMPTY_EPOCHS
+        states.require(fits, "the epochs and entries of native", "an entry an epoch")
+        states.checked(np.asarray(order)[:state["active"]], states.array(
+            np.int32, None, low=0, high=n - 1, rising=True), "the order of native")
         if order.shape[0] != self.order.shape[0]:
-            raise ValueError("order has the wrong length")
+            raise states.StateError("order has the wrong length")
         self.order[:] = order
         self.state = state
 

@@ -6,6 +6,8 @@ import numpy as np
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
 
+from svmcut import states
+
 from svmcut._native.kernels cimport kernel_of, svmcut_kernel
 from svmcut._native.sparse cimport Rows, svmcut_csr
 
@@ -227,7 +229,19 @@ cdef class Sbp:
         return numbers | {name: values.copy() for name, values in self.arrays.items()}
 
     def restore(self, state):
-        """Goes back to what state() gave."""
+        """Goes back to what state() gave.
+
+        Raises
+        ------
+        StateError
+        """
+        values, steps = states.reals(self._expansion.n), states.COUNT
+        states.checked(state, states.fields(
+            scale=states.real(1e-300, 1e300), squared=states.real(0), total=states.real(0), volume=states.real(0),
+            level=states.REAL, bias=states.REAL, steps=steps, averaged=steps, evaluations=steps,
+            covered=states.count(0, self._expansion.trained), random=states.count(0, 2**64 - 1),
+            windows=states.reals(4), **dict.fromkeys(self.arrays, values)))
+        states.require(state["averaged"] <= state["steps"], "steps and averaged", "no more averaged than done")
         for name, values in self.arrays.items():
             values[:] = state[name]
         self._state.scale, self._state.squared = state["scale"], state["squared"]
@@ -298,7 +312,17 @@ cdef class Visits:
         return numbers | arrays
 
     def restore(self, state):
-        """Goes back to what state() gave."""
+        """Goes back to what state() gave.
+
+        Raises
+        ------
+        StateError
+        """
+        values, steps, trained = states.reals(self._expansion.n), states.COUNT, self._expansion.trained
+        order = states.array(np.int32, trained, low=0, high=trained - 1, distinct=True)
+        states.checked(state, states.fields(
+            a=values, c=values, visits=steps, changes=steps, evaluations=steps, random=states.count(0, 2**64 - 1),
+            **({} if self.order is None else {"order": order})))
         self.a[:], self.c[:] = state["a"], state["c"]
         if self.order is not None:
             self.order[:] = state["order"]

@@ -8,10 +8,10 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from svmcut._native.chain cimport Chains, svmcut_chain
 from svmcut._native.saved cimport Saved
+from svmcut._native.status cimport served
 
 
 cdef extern from "gdmm_chain.h" nogil:
-    int SVMCUT_NO_MEMORY
     ctypedef struct svmcut_gdmm_chain:
         pass
     svmcut_gdmm_chain* svmcut_gdmm_chain_new(const svmcut_chain* chain, double C, double rho, int parts, int brute,
@@ -54,8 +54,7 @@ cdef class Gdmm(Saved):
         cdef int status
         with nogil:
             status = svmcut_gdmm_chain_pass(self.state, &self.w[0], NULL)
-        if status == SVMCUT_NO_MEMORY:
-            raise MemoryError
+        served(status)
 
     def repair(self):
         """V2 (K stride,), the linear part of the dual, the sum of residuals, and how many states are in use."""
@@ -65,8 +64,7 @@ cdef class Gdmm(Saved):
         cdef int status
         with nogil:
             status = svmcut_gdmm_chain_repair(self.state, &V2[0], &linear, &residual, &in_use)
-        if status == SVMCUT_NO_MEMORY:
-            raise MemoryError
+        served(status)
         return out, linear, residual, int(in_use)
 
     cdef void _save(self, int64_t* integers, double* reals, int64_t* counts) noexcept:

@@ -8,11 +8,11 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
 
 from svmcut._native.saved cimport Saved
 from svmcut._native.sparse cimport Rows, svmcut_csr
+from svmcut._native.status cimport served
 
 
 cdef extern from "multilabel.h" nogil:
     int SVMCUT_OK
-    int SVMCUT_NO_MEMORY
     ctypedef struct svmcut_label_weights:
         const double* W
         const double* v
@@ -92,11 +92,6 @@ cdef class Sets:
         self.sets.labels = &labels[0] if labels.shape[0] else NULL
 
 
-def _check(int status):
-    if status == SVMCUT_NO_MEMORY:
-        raise MemoryError
-
-
 def scores(Rows X, Weights model, int threads):
     """(n, K) float64 scores of every label alone."""
     out = np.empty((X.csr.n_rows, model.weights.K))
@@ -106,7 +101,7 @@ def scores(Rows X, Weights model, int threads):
         return out
     with nogil:
         status = svmcut_label_scores(&X.csr, &model.weights, &s[0, 0], threads)
-    _check(status)
+    served(status)
     return out
 
 
@@ -125,7 +120,7 @@ def relax(Rows X, Weights model, Sets gold, double loss, int threads):
         sets = &gold.sets
     with nogil:
         status = svmcut_label_relax(&X.csr, &model.weights, sets, loss, &p[0, 0], &h[0], threads)
-    _check(status)
+    served(status)
     return doubled, hinge
 
 
@@ -149,7 +144,7 @@ def relax_scores(const double[:, ::1] s, const double[:, ::1] v, Sets gold, int 
         status = svmcut_label_relax_scores(n, &s[0, 0], &weights, &gold.sets, 1.0, &p[0, 0], &h[0], threads)
         if status == SVMCUT_OK and weights.v != NULL:
             status = svmcut_label_together(n, K, weights.v, &p[0, 0], &gold.sets, &out[0, 0])
-    _check(status)
+    served(status)
     return doubled, hinge, pairs
 
 
@@ -176,7 +171,7 @@ def decode(const double[:, ::1] s, Weights model, str method, int threads):
         return out, half
     with nogil:
         status = svmcut_label_decode(n, &s[0, 0], &model.weights, code, &y[0, 0], &h[0], threads)
-    _check(status)
+    served(status)
     return out, half
 
 
@@ -211,7 +206,7 @@ cdef class Blocks(Saved):
         self._check_shapes(W, v)
         with nogil:
             status = svmcut_label_bcfw(self.state, &W[0, 0], &v[0, 0], &loss)
-        _check(status)
+        served(status)
         return loss
 
     def ssg(self, double[:, ::1] z, double[:, ::1] zv, double[:, ::1] weighted, double[:, ::1] weighted_v):
@@ -223,7 +218,7 @@ cdef class Blocks(Saved):
         with nogil:
             status = svmcut_label_ssg(self.state, &z[0, 0], &zv[0, 0], &weighted[0, 0], &weighted_v[0, 0],
                                       &loss)
-        _check(status)
+        served(status)
         return loss
 
     cdef void _save(self, int64_t* integers, double* reals, int64_t* counts) noexcept:
@@ -262,7 +257,7 @@ cdef class Gdmm(Saved):
         cdef int status
         with nogil:
             status = svmcut_gdmm_labels_pass(self.state, &self.W[0, 0], &self.v[0, 0], pairs, sweeps, parts, NULL)
-        _check(status)
+        served(status)
 
     def repair(self):
         """v2 (K, K), sum |alpha|, pair factors in use and the sum of residuals."""
@@ -273,7 +268,7 @@ cdef class Gdmm(Saved):
         cdef int status
         with nogil:
             status = svmcut_gdmm_labels_repair(self.state, &v2[0, 0], &linear, &active, &residual)
-        _check(status)
+        served(status)
         return out, linear, active, residual
 
     cdef void _save(self, int64_t* integers, double* reals, int64_t* counts) noexcept:

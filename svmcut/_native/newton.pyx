@@ -6,6 +6,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from svmcut._native.interrupt cimport cancel_flag, serve
 from svmcut._native.sparse cimport Rows, svmcut_csr
+from svmcut._native.status cimport served
 
 
 cdef extern from "svmcut.h" nogil:
@@ -26,10 +27,12 @@ def smooth_hinge(const double[::1] y, const double[::1] s, double delta, double[
     """Fills coef = -y u; returns (smoothed losses, hinge losses, sum of u, sum of max(0, z) - u z, band)."""
     cdef double[4] sums
     cdef int64_t band = 0, n = y.shape[0]
+    cdef int status
     if s.shape[0] != n or coef.shape[0] != n or n == 0:
         raise ValueError("y, s and coef differ in length or are empty")
     with nogil:
-        svmcut_smooth_hinge(n, &y[0], &s[0], delta, &coef[0], sums, &band, threads)
+        status = svmcut_smooth_hinge(n, &y[0], &s[0], delta, &coef[0], sums, &band, threads)
+    served(status)
     return sums[0], sums[1], sums[2], sums[3], band
 
 
@@ -37,11 +40,13 @@ def smooth_slope(const double[::1] y, const double[::1] s, const double[::1] e, 
                  int threads=1):
     """(slope, curvature) at t of the sum of the smoothed losses at scores s + t e."""
     cdef double slope = 0.0, curvature = 0.0
+    cdef int status
     cdef int64_t n = y.shape[0]
     if s.shape[0] != n or e.shape[0] != n or n == 0:
         raise ValueError("y, s and e differ in length or are empty")
     with nogil:
-        svmcut_smooth_slope(n, &y[0], &s[0], &e[0], t, delta, &slope, &curvature, threads)
+        status = svmcut_smooth_slope(n, &y[0], &s[0], &e[0], t, delta, &slope, &curvature, threads)
+    served(status)
     return slope, curvature
 
 
@@ -79,8 +84,7 @@ def band_gram(Rows X, const int32_t[::1] rows, double bias, double[:, ::1] H, in
     if status == SVMCUT_CANCELLED:
         serve()
         return band_gram(X, rows, bias, H, threads)
-    if status:
-        raise MemoryError
+    served(status)
 
 
 def band_product(Rows X, const int32_t[::1] rows, double bias, const double[::1] p, double[::1] out, int threads=1):
@@ -93,8 +97,7 @@ def band_product(Rows X, const int32_t[::1] rows, double bias, const double[::1]
     if rows.shape[0] and dim:
         with nogil:
             status = svmcut_band_product(&X.csr, &rows[0], rows.shape[0], bias, &p[0], &out[0], threads)
-    if status:
-        raise MemoryError
+    served(status)
 
 
 def solve_shifted(double[:, ::1] H, double scale, double[::1] g):

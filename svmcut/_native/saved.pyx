@@ -5,10 +5,16 @@ import numpy as np
 
 from libc.stdint cimport int64_t
 
+from svmcut import states
+
+from svmcut._native.status cimport served
+
 
 cdef extern from "svmcut.h" nogil:
-    int SVMCUT_NO_MEMORY
     int SVMCUT_BAD_INPUT
+
+
+KIND = states.fields(integers=states.array(np.int64, None), reals=states.array(np.float64, None, infinite=True))
 
 
 cdef class Saved:
@@ -43,14 +49,14 @@ cdef class Saved:
 
         Raises
         ------
-        ValueError
+        StateError
             When it does not fit.
         """
+        states.checked(saved, KIND)
         cdef const int64_t[::1] i = saved["integers"]
         cdef const double[::1] r = saved["reals"]
         cdef int64_t[2] counts = [i.shape[0], r.shape[0]]
         cdef int status = self._load(&i[0] if counts[0] else NULL, &r[0] if counts[1] else NULL, counts)
         if status == SVMCUT_BAD_INPUT:
-            raise ValueError(f"the state is not one of these {self.samples}")
-        if status == SVMCUT_NO_MEMORY:
-            raise MemoryError
+            raise states.StateError(f"the state is not one of these {self.samples}")
+        served(status)

@@ -5,6 +5,8 @@
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
 
+from svmcut._native.status cimport served
+
 
 cdef extern from "svmcut.h" nogil:
     int svmcut_scores(const svmcut_csr* X, const double* w, double constant, double* s, int threads)
@@ -51,8 +53,10 @@ def scores(Rows X, const double[::1] w, double constant, double[::1] out, int th
         return
     cdef const double* weights = first(w)
     cdef double* s = &out[0]
+    cdef int status
     with nogil:
-        svmcut_scores(&X.csr, weights, constant, s, threads)
+        status = svmcut_scores(&X.csr, weights, constant, s, threads)
+    served(status)
 
 
 def predict(Rows X, const double[::1] w, double constant, double[::1] out, int threads):
@@ -63,9 +67,11 @@ def predict(Rows X, const double[::1] w, double constant, double[::1] out, int t
         return
     cdef const double* weights = first(w)
     cdef int64_t d = w.shape[0]
+    cdef int status
     cdef double* s = &out[0]
     with nogil:
-        svmcut_predict(&X.csr, weights, d, constant, s, threads)
+        status = svmcut_predict(&X.csr, weights, d, constant, s, threads)
+    served(status)
 
 
 def adjoint(Rows X, const double[::1] coef, double[::1] out, const int64_t[::1] columns, int threads):
@@ -80,8 +86,7 @@ def adjoint(Rows X, const double[::1] coef, double[::1] out, const int64_t[::1] 
     cdef int status
     with nogil:
         status = svmcut_adjoint(&X.csr, &coef[0], &out[0], &columns[0], ranges, threads)
-    if status:
-        raise MemoryError
+    served(status)
 
 
 def dot(const double[::1] a, const double[::1] b, int threads=1):
@@ -153,12 +158,14 @@ def hinge(const double[::1] y, const double[::1] s, double[::1] coef, int thread
     """Fills coef with the subgradient of the hinge risk at s; returns (value, violated)."""
     cdef double value = 0.0
     cdef int64_t violated = 0
+    cdef int status = 0
     cdef int64_t n = y.shape[0]
     if s.shape[0] != n or coef.shape[0] != n:
         raise ValueError("y, s and coef differ in length")
     if n:
         with nogil:
-            svmcut_hinge(n, &y[0], &s[0], &coef[0], &value, &violated, threads)
+            status = svmcut_hinge(n, &y[0], &s[0], &coef[0], &value, &violated, threads)
+    served(status)
     return value, violated
 
 
@@ -173,8 +180,7 @@ def hinge_line(const double[::1] y, const double[::1] s, const double[::1] e, do
     if n:
         with nogil:
             status = svmcut_hinge_line(n, &y[0], &s[0], &e[0], wd, dd, C, &step, threads)
-    if status:
-        raise MemoryError
+    served(status)
     return step
 
 

@@ -11,11 +11,13 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from svmcut import states
 from svmcut._version import __version__
 from svmcut.cli.guard import TERMINATED, Terminated, warn
 from svmcut.errors import CheckpointError, OutputError
-from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
+from svmcut.files.checkpoints import read_checkpoint, unfit, write_checkpoint
 from svmcut.files.generations import Generations, check_ours, hold
+from svmcut.outcomes import Outcome
 
 if TYPE_CHECKING:
     from svmcut.cli.options import LearnOptions, Option
@@ -132,8 +134,20 @@ class Checkpoints:
             raise CheckpointError(
                 self.path, f"is of another run: {'; '.join(differences)}. Remove it or leave out --resume"
             )
+        with unfit(self.path):
+            states.checked(state, self._form())
         self._files.own_all()
         return state
+
+    def _form(self) -> states.Check:
+        """What a run writes: the models that are done, what is said of each, and where the next stands."""
+        number, text, several = states.ANY_REAL, states.text(), len(self._options.path) - 1
+        row = states.fields(
+            C=number, model=text, solver=text, primal=number, dual=number, gap=number, converged=states.flag,
+            iterations=states.COUNT, seconds=number, training=states.instance(dict),
+        )  # fmt: skip
+        outcomes = states.many(states.instance(Outcome), 0, several)
+        return states.fields(outcomes=outcomes, rows=states.many(row, 0, several), trainer=states.instance(dict))
 
     def take(self, snapshot: Callable[[], Any]) -> None:
         """Keeps the state of a run at a place it can go on from; writes it when that is due."""

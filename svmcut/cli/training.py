@@ -18,6 +18,7 @@ from svmcut.cli.option_checks import check, solver_name
 from svmcut.cli.options import MEASURES, RANK_MEASURES, Cost, LearnOptions
 from svmcut.cli.report import write_report
 from svmcut.errors import UsageError
+from svmcut.files.checkpoints import unfit
 from svmcut.files.examples import read_examples
 from svmcut.files.models import write_model
 from svmcut.files.output import write_atomically
@@ -26,6 +27,8 @@ from svmcut.kernels import Kernel
 from svmcut.train import Config, make_trainer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from svmcut.cli.checkpoints import Checkpoints
     from svmcut.train import Outcome
 
@@ -63,7 +66,8 @@ def run(options: LearnOptions, original: bool = False) -> int:
             training.fit(cost, target)
             if training.outcomes[-1].stopped_by in ("interrupt", "limit") and not options.max_iterations:
                 break
-        training.finish()
+        with training.going_on():
+            training.finish()
     last = training.outcomes[-1]
     if last.stopped_by == "interrupt":
         return 130
@@ -91,6 +95,8 @@ class Training:
     outcomes : list of Outcome
     rows : list of dict
         One entry of the report's path for each outcome.
+    going_on : callable
+        Gives the context of what reads a resumed state, which names the checkpoint where that fails.
     """
 
     check = staticmethod(check)
@@ -110,11 +116,13 @@ class Training:
             self._validation = self._read_validation(options.validate)
             self._seconds["read"] += time.perf_counter() - reading
         self._state = None
+        self.going_on: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
         if checkpoints is not None:
             checkpoints.identify(self.examples)
             saved = checkpoints.resume() if options.resume else None
             if saved is not None:
                 self.outcomes, self.rows, self._state = saved["outcomes"], saved["rows"], saved["trainer"]
+                self.going_on = lambda: unfit(checkpoints.path)
 
     def _read(self):
         """The training examples and a Trainer of them."""
@@ -166,7 +174,8 @@ class Training:
             self._say(f"C = {cost.text}")
         costs = (cost.value, None) if options.cost else (None, cost.value)
         state, self._state = self._state, None
-        outcome = self._trainer.fit(*costs, self._observe, state)
+        with self.going_on():
+            outcome = self._trainer.fit(*costs, self._observe, state)
         self._seconds["train"] += outcome.seconds
         cpu_seconds = time.process_time() - self._cpu_began
         for line in self._final_lines(outcome, cpu_seconds):

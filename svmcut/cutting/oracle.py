@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from svmcut import states
 from svmcut.cutting.bundle import Cut
 from svmcut.cutting.line_search import ScoreLine, line_minimum
 from svmcut.risks.protocol import ExactLineRisk, Linearization, LineRisk
@@ -95,6 +96,10 @@ class Oracle(Protocol):
 
     def restore(self, state: dict[str, Any]) -> None: ...
 
+    def form(self) -> states.Check:
+        """What a Point in a state must look like."""
+        ...
+
 
 class Scored(NamedTuple):
     """What a RiskOracle knows of a point: A w and R linearised there."""
@@ -125,6 +130,11 @@ class Normals:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Goes on from a `state`."""
+        kinds = self._space.kinds()
+        states.checked(state, states.fields(
+            coef=states.maybe(kinds.coef), a=states.maybe(kinds.element), age=states.COUNT
+        ), "oracle")  # fmt: skip
+        states.require((state["coef"] is None) == (state["a"] is None), "oracle.coef and oracle.a", "both or none")
         self._coef, self._a, self._age = state["coef"], state["a"], state["age"]
 
     def of(self, coef):
@@ -164,6 +174,13 @@ class RiskOracle:
     def restore(self, state: dict[str, Any]) -> None:
         """Goes on from a `state`."""
         self._normals.restore(state)
+
+    def form(self) -> states.Check:
+        """What a Point must look like."""
+        kinds, real = self.space.kinds(), states.REAL
+        cut = states.instance(Linearization, value=real, coef=states.maybe(kinds.coef), offset=real)
+        known = states.instance(Scored, scores=kinds.scores, cut=cut)
+        return states.instance(Point, w=kinds.element, risk=real, squared=real, age=states.COUNT, known=known)
 
     def at(self, w) -> Point:
         """One pass for the scores."""

@@ -12,17 +12,21 @@ string keys, NumPy arrays, and instances of the classes that the caller lists; n
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
+import inspect
 import json
 import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.errors import CheckpointError
+from svmcut import states
+from svmcut.errors import CheckpointError, TrainingError
 from svmcut.files.generations import MAGIC, check_ours, make_room, previous
 from svmcut.files.output import write_atomically
+from svmcut.states import StateError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,6 +34,10 @@ if TYPE_CHECKING:
 _MAGIC = MAGIC
 _DIGEST = hashlib.sha256().digest_size
 _KINDS = "biuf"
+_STUMBLES = (
+    ValueError, LookupError, TypeError, AttributeError, ArithmeticError, AssertionError, RecursionError, StopIteration,
+    TrainingError,
+)  # fmt: skip
 
 
 def write_checkpoint(path: str, identity: dict[str, Any], state: Any, classes: Iterable[type] = ()) -> None:
@@ -97,15 +105,44 @@ def _parse(path: str, data: bytes, classes: dict[str, type]) -> tuple[dict[str, 
         raise CheckpointError(path, "is no checkpoint of svmcut; remove it or name another file with --checkpoint")
     if len(data) < len(_MAGIC) + _DIGEST or hashlib.sha256(data[:-_DIGEST]).digest() != data[-_DIGEST:]:
         raise CheckpointError(path, "is damaged or cut short; remove it to start afresh")
-    end = data.index(b"\n", len(_MAGIC))
-    head = json.loads(data[len(_MAGIC) : end])
-    arrays, at = [], end + 1
-    for kind, shape in head["arrays"]:
-        count = math.prod(shape)
-        array = np.frombuffer(data, np.dtype(kind), count, at).reshape(shape).copy()
-        arrays.append(array)
-        at += array.nbytes
-    return head["identity"], _decode(head["tree"], classes, arrays)
+    with unfit(path):
+        end = data.index(b"\n", len(_MAGIC))
+        head = json.loads(data[len(_MAGIC) : end])
+        arrays, at, body = [], end + 1, memoryview(data)[:-_DIGEST]
+        for kind, shape in head["arrays"]:
+            dtype = np.dtype(kind)
+            if dtype.kind not in _KINDS or not all(type(size) is int and size >= 0 for size in shape):
+                raise StateError(f"an array {shape} of {kind}; expected one of numbers")
+            array = np.frombuffer(body, dtype, math.prod(shape), at).reshape(shape).copy()
+            arrays.append(array)
+            at += array.nbytes
+        if at != len(body):
+            raise StateError(f"{len(body) - at} bytes follow the last array; expected none")
+        text = states.text()
+        kind = states.fields(version=text, examples=text, options=states.instance(dict))
+        identity = head["identity"]
+        if identity:
+            states.checked(identity, kind, "identity")
+            states.many(text)(list(identity["options"].values()), "identity.options")
+        return identity, _decode(head["tree"], classes, arrays)
+
+
+@contextlib.contextmanager
+def unfit(path: str):
+    """One message, which names the file, of whatever keeps a run from going on from the state within.
+
+    A state is what a run wrote: one that any code stumbles over, in whatever way, is not its own.
+
+    Raises
+    ------
+    CheckpointError
+    """
+    try:
+        yield
+    except _STUMBLES as error:
+        found = str(error) if isinstance(error, StateError | TrainingError) else f"{type(error).__name__}: {error}"
+        message = f"is no state that this run can go on from: {' '.join(found.split())}; remove it to start afresh"
+        raise CheckpointError(path, message) from error
 
 
 def _encode(value: Any, classes: set[str], arrays: list[np.ndarray], seen: dict[int, int]) -> Any:
@@ -136,19 +173,39 @@ def _decode(value: Any, classes: dict[str, type], arrays: list[np.ndarray]) -> A
         return value
     ((kind, content),) = value.items()
     if kind == "array":
-        return arrays[content]
+        return arrays[states.checked(content, states.count(0, len(arrays) - 1), "array")]
     if kind == "tuple":
         return tuple(_decode(item, classes, arrays) for item in content)
     fields = {key: _decode(item, classes, arrays) for key, item in content.items()}
     if kind == "dict":
         return fields
     cls = classes[kind]
+    if fields.keys() != set(_fields(cls)):
+        raise StateError(f"a {kind} of {', '.join(sorted(fields))}; expected {', '.join(sorted(_fields(cls)))}")
+    _check_types(cls, fields, classes)
+    if "proven" in fields:  # no file can say so
+        fields["proven"] = False
     if hasattr(cls, "_fields") or dataclasses.is_dataclass(cls):
-        return cls(**fields)
-    instance: Any = object.__new__(cls)
+        instance = cls(**fields)
+        return instance.checked() if hasattr(cls, "checked") else instance
+    instance = object.__new__(cls)
     for key, item in fields.items():
         setattr(instance, key, item)
     return instance
+
+
+def _check_types(cls: type, fields: dict[str, Any], classes: dict[str, type]) -> None:
+    """Refuses values that are none of the plain types, arrays and listed classes their annotations name."""
+    plain: dict[str, Any] = {"int": int, "float": int | float, "bool": bool, "str": str, "None": type(None)} | classes
+    for base in cls.__mro__:
+        for name, annotation in inspect.get_annotations(base).items():
+            if name not in fields:
+                continue
+            value, wanted = fields[name], getattr(annotation, "__forward_arg__", str(annotation)).split(" | ")
+            kinds = [np.ndarray if kind.startswith("NDArray") else plain.get(kind, object) for kind in wanted]
+            truth = isinstance(value, bool) and not {"bool", "Any"} & set(wanted)
+            if truth or not any(isinstance(value, kind) for kind in kinds):
+                raise StateError(f"{name} of a {cls.__name__} is {type(value).__name__}; expected {annotation}")
 
 
 def _fields(cls: type) -> list[str]:

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from svmcut import states
 from svmcut._native.chain_bcfw import Blocks
 from svmcut.solvers.protocol import Progress, Stall, Start, kept
 from svmcut.structured.protocol import StructuredProblem
@@ -85,10 +86,19 @@ class Bcfw:
             for point in (w, *(start.points if start else ())):
                 look(point)
         else:
+            w_kind, real, ahead = states.weights(model.dim), states.REAL, states.count(1)
+            states.checked(state, states.fields(
+                blocks=states.anything, best=w_kind, average=w_kind, numbers=states.row(
+                    real, real, real, real, states.COUNT, ahead, real, real, ahead, states.flag
+                ),
+            ))  # fmt: skip
             blocks.restore(state["blocks"])
             stall.restore(state["stall"])
             best, average = state["best"], state["average"].copy()
             primal, risk, self.longest_cut, lower, looks, iteration, passes, weight, due, ends = state["numbers"]
+            # what decides how long the next look is put off
+            fits = blocks.visits == n * (iteration - 1) and due <= max(1, iteration // 8)
+            states.require(fits, "the visits and numbers of the state", f"{n} visits an iteration")
 
         def snapshot() -> dict[str, Any]:
             return {

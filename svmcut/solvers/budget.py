@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from svmcut import states
 from svmcut._native.budget import Budget
 from svmcut.solvers.protocol import Progress
 from svmcut.solvers.smo import KernelProblem
@@ -117,7 +118,16 @@ class BudgetedSolver:
         self._y, self._values, self._best, spent = y, {}, None, 0.0
         self._score, self._primal = (math.inf, math.inf), problem.C * n
         if state is not None:
+            # numbers may come as arrays without a dimension, as numpy.savez keeps them
+            state = {name: value.item() if np.shape(value) == () and hasattr(value, "item") else value
+                     for name, value in state.items()}  # fmt: skip
             run.restore(state)
+            number, Z = states.real(0, infinite=True), states.array(np.float32, None, X.n_features)
+            states.checked(state, states.fields(
+                best_error=number, best_primal=number, primal=number, spent=states.REAL, best_Z=Z,
+                best_beta=states.anything, **{name: states.REAL for name in VALUES if name in state},
+            ))  # fmt: skip
+            states.checked(state["best_beta"], states.reals(len(state["best_Z"])), "best_beta")
             self._values = {name: float(state[name]) for name in VALUES if name in state}
             self._score = float(state["best_error"]), float(state["best_primal"])
             self._primal, spent = float(state["primal"]), float(state["spent"])

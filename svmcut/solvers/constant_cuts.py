@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from svmcut import states
 from svmcut.cutting.bundle import BundleSolution, Cut, CutBundle
 from svmcut.qp import make_qp
 from svmcut.solvers.protocol import Problem, Progress, kept
@@ -55,6 +56,11 @@ class SampleSpace:
         self._block = np.zeros((0, 0), np.float32)
         self._last: Points | None = None
         self._pull = np.zeros(0)
+
+    def kinds(self) -> states.Kinds:
+        """What a state may hold of this space."""
+        element = states.expansion(Points, self._rows.n)
+        return states.Kinds(element, element, states.anything, states.anything)
 
     def look(self, sample: NDArray, elements: list[Points]) -> None:
         """Evaluates the sample (increasing, each once) against the points of all elements and against itself."""
@@ -129,6 +135,10 @@ class ConstantCuts:
         self.bundle = bundle = SampledBundle(space, make_qp(problem.qp))
         w, squared, slack, calm, iteration = Points(np.zeros(0, np.int64), np.zeros(0)), 0.0, 0.0, 0, 0
         if state is not None:
+            states.checked(state, states.fields(
+                rng=states.generator, w=space.kinds().element,
+                numbers=states.row(states.real(0), states.real(0), states.count(0, self._patience - 1), states.COUNT),
+            ))  # fmt: skip
             self.bundle = bundle = SampledBundle.restored(space, make_qp(problem.qp), state["bundle"])
             rng.bit_generator.state = state["rng"]
             w = state["w"]

@@ -34,7 +34,8 @@ import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from svmcut.cutting.bundle import CutBundle
+from svmcut import states
+from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.cutting.oracle import REFRESH, Line, Oracle, Point
 from svmcut.qp import make_qp
 from svmcut.solvers.protocol import CuttingProblem, Progress, Stall, Start, StoppingRule, kept
@@ -48,6 +49,15 @@ class Iterate(NamedTuple):
 
     point: Point
     primal: float
+
+
+def _form(kinds: states.Kinds, point: states.Check) -> states.Check:
+    """What a state holds beside bundle, oracle and stall."""
+    real, coef = states.REAL, states.maybe(kinds.coef)
+    best = states.instance(Iterate, point=point, primal=real)
+    cut = states.instance(Cut, a=kinds.element, b=real, risk=real, coef=coef)
+    numbers = states.row(real, real, real, states.count(1), states.real(0))
+    return states.fields(best=best, cut=cut, ends=states.flag, numbers=numbers)
 
 
 def _valued(point: Point, C: float) -> Iterate:
@@ -128,6 +138,7 @@ class CuttingPlane:
             self.bundle = bundle = CutBundle.restored(space, make_qp(problem.qp), state["bundle"])
             oracle.restore(state["oracle"])
             stall.restore(state["stall"])
+            states.checked(state, _form(space.kinds(), oracle.form()))
             best, cut, ends = state["best"], state["cut"], state["ends"]
             lower, slack, passes, iteration, mu = state["numbers"]
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from svmcut import states
 from svmcut._native import dual_cd, sparse
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.fractional import FractionalCuts, check_needs
@@ -69,6 +70,10 @@ class DualCd:
             What `state` gave in a run on the same problem: this one goes on from there to the same bytes.
         """
         check_needs(self, problem)
+        if state:
+            fractions = states.maybe(states.reals(len(problem.risk.signs), low=0, high=1))
+            stage = states.text("start", "descent", "handed")
+            states.checked(state, states.fields(stage=stage, fractions=fractions, descent=states.anything))
         self._run = run = FractionalCuts.restored(problem, state["run"]) if state else FractionalCuts(problem, start)
         self._stage = state["stage"] if state else "start"
         self.fractions = state["fractions"] if state else None if start is None else start.fractions
@@ -110,6 +115,11 @@ class DualCd:
         alpha, w, looks = np.zeros(n), space.zero(), 0
         saved = state["descent"] if state else None
         if saved is not None:
+            numbers = states.row(states.real(0), states.COUNT, states.REAL)
+            states.checked(saved, states.fields(
+                alpha=states.reals(n, low=0, high=C), w=space.kinds().element, looks=states.COUNT, numbers=numbers,
+                native=states.row(states.array(np.int32, 2 * n), states.anything),
+            ), "descent")  # fmt: skip
             np.copyto(alpha, saved["alpha"])
             np.copyto(w, saved["w"])
             looks = saved["looks"]

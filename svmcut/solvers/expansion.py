@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from svmcut import states
 from svmcut._native.expansion import Expansion
 from svmcut.data import Csr
 from svmcut.kernels import Kernel
@@ -170,6 +171,11 @@ class ExpansionSolver:
         if state is None:
             self.best = self._last = self._judge(0, np.zeros(n), np.zeros(n), 0.0, 1.0, 0.0)
         else:
+            real = states.ANY_REAL
+            known = {"step": states.count(0, self.total), "a": states.weights(n), "b": states.REAL}
+            states.checked(state, states.fields(**{
+                f"{name}_{field}": known.get(field, real) for name in ("best", "last") for field in Look._fields
+            }))  # fmt: skip
             self._restore(state)
             self.best, self._last = (
                 Look(*(state[f"{name}_{field}"] for field in Look._fields)) for name in ("best", "last")

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from svmcut import states
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.errors import TrainingError
 from svmcut.qp import make_qp
@@ -79,6 +80,8 @@ class FractionalCuts:
     @classmethod
     def restored(cls, problem: Problem, state: dict[str, Any]) -> FractionalCuts:
         """The run whose `state` this is."""
+        kinds, numbers = problem.space.kinds(), states.row(*6 * (states.REAL,), states.COUNT)
+        states.checked(state, states.fields(w=kinds.element, s=kinds.scores, numbers=numbers), "run")
         run = cls(problem, None)
         run.bundle = CutBundle.restored(problem.space, make_qp(problem.qp), state["bundle"])
         run.w, run.s = state["w"], state["s"]

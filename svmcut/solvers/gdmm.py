@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from svmcut import states
 from svmcut._native import gdmm_chain, multilabel, sparse
 from svmcut.solvers.protocol import Progress, Stall, kept
 from svmcut.structured.chain import ChainSequences
@@ -70,9 +71,9 @@ class LabelFactors:
         self._descent.run(self.model.pairs and self.passes >= self._node_passes)
         self.passes += 1
 
-    def due(self) -> int:
-        """The pass of the next look."""
-        return max(self.passes + 1, int(1.2 * self.passes))
+    def due(self, passes: int) -> int:
+        """The pass of the look after the one at this pass."""
+        return max(passes + 1, int(1.2 * passes))
 
     def state(self) -> dict[str, Any]:
         """The run as it stands."""
@@ -83,6 +84,9 @@ class LabelFactors:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Goes on from a `state`."""
+        W, v = states.weights(*self.W.shape), states.weights(*self.v.shape)
+        states.checked(state, states.fields(W=W, v=v, passes=states.COUNT, active=states.COUNT), "run")
+        states.require(states.scheduled(state["passes"], self.due), "the passes of the run", "those of a look")
         self.W[:], self.v[:] = state["W"], state["v"]
         self._descent.restore(state["descent"])
         self.passes, self.active = state["passes"], state["active"]
@@ -143,9 +147,9 @@ class ChainFactors:
         self._descent.run()
         self.passes += 1
 
-    def due(self) -> int:
-        """The pass of the next look, which costs tokens K^2 where a pass costs neither."""
-        return max(self.passes + 1 + self.model.shape.n_tags**2 // LOOK_ENTRIES, int(1.2 * self.passes))
+    def due(self, passes: int) -> int:
+        """The pass of the look after this pass; a look costs tokens K^2 where a pass costs neither."""
+        return max(passes + 1 + self.model.shape.n_tags**2 // LOOK_ENTRIES, int(1.2 * passes))
 
     def state(self) -> dict[str, Any]:
         """The run as it stands."""
@@ -156,6 +160,10 @@ class ChainFactors:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Goes on from a `state`."""
+        states.checked(state, states.fields(
+            w=states.weights(len(self.w)), passes=states.COUNT, active=states.COUNT, longest_cut=states.real(0)
+        ), "run")  # fmt: skip
+        states.require(states.scheduled(state["passes"], self.due), "the passes of the run", "those of a look")
         self.w[:] = state["w"]
         self._descent.restore(state["descent"])
         self.passes, self.active, self.longest_cut = state["passes"], state["active"], state["longest_cut"]
@@ -208,6 +216,8 @@ class Gdmm:
         primal, lower, stall = problem.C * len(model.gold) * run.doubtful, 0.0, Stall(40)  # at 0 every part is wrong
         ends = False
         if state is not None:
+            numbers = states.row(states.REAL, states.REAL, states.flag)
+            states.checked(state, states.fields(best=states.weights(model.dim), numbers=numbers))
             run.restore(state["run"])
             stall.restore(state["stall"])
             best, (primal, lower, ends) = state["best"], state["numbers"]
@@ -227,7 +237,7 @@ class Gdmm:
             )  # fmt: skip
             if ends:
                 return
-            due = run.due()
+            due = run.due(run.passes)
             while run.passes < due:
                 run.run()
             bound, found = run.look()

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from svmcut import states
 from svmcut._native import multilabel
 from svmcut.solvers.protocol import Progress, Stall, kept
 from svmcut.structured.protocol import StructuredProblem
@@ -67,6 +68,11 @@ class _Run:
         }  # fmt: skip
 
     def restore(self, state: dict[str, Any]) -> None:
+        real, count = states.REAL, states.COUNT
+        states.checked(state, states.fields(
+            blocks=states.anything, arrays=states.row(*(states.weights(*array.shape) for array in self.arrays)),
+            best=states.weights(self.model.dim), numbers=states.row(count, count, real, real, states.flag, real),
+        ))  # fmt: skip
         if self.blocks:
             self.blocks.restore(state["blocks"])
         for array, saved in zip(self.arrays, state["arrays"], strict=True):
@@ -74,6 +80,7 @@ class _Run:
         self.best = state["best"]
         self.stall.restore(state["stall"])
         self.passes, self.looks, self.primal, self.lower, self.ends, self.total = state["numbers"]
+        states.require(states.scheduled(self.passes, due), "the passes of the state", "those of a look")
 
     def judge(self) -> None:
         """Sets `ends`."""
@@ -85,8 +92,10 @@ class _Run:
             time.perf_counter() - self.began, kept(self.best),
         )  # fmt: skip
 
-    def due(self) -> int:
-        return max(self.passes + 1, int(1.2 * self.passes))
+
+def due(passes: int) -> int:
+    """The pass of the look after the one at this pass."""
+    return max(passes + 1, int(1.2 * passes))
 
 
 class _Visits:
@@ -114,8 +123,8 @@ class _Visits:
             yield run.progress()
             if run.ends or run.blocks is None:
                 return
-            due = run.due()
-            while run.passes < due:
+            next_look = due(run.passes)
+            while run.passes < next_look:
                 run.passes += 1
                 linear = self._visit(run)
             run.look(linear, *self._points(run))

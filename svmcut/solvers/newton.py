@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from svmcut import states
 from svmcut._native import newton as native
 from svmcut.cutting.oracle import Normals
 from svmcut.solvers.cutting_plane import CuttingPlane
@@ -106,6 +107,14 @@ class Descent:
     @classmethod
     def restored(cls, problem: Problem, state: dict[str, Any]) -> Descent:
         """The descent whose `state` this is."""
+        kinds, real, n = problem.space.kinds(), states.REAL, len(problem.risk.signs)
+        at = states.instance(
+            Smoothed, coef=kinds.coef, hinge=real, share=real, excess=real, band=states.count(0, n)
+        )  # fmt: skip
+        states.checked(state, states.fields(
+            w=kinds.element, s=kinds.scores, a=kinds.element, at=at,
+            numbers=states.row(states.real(1e-300), real, real, real),
+        ), "descent")  # fmt: skip
         descent = cls.__new__(cls)
         descent.w, descent.s, descent.a, descent.at = (state[name] for name in ("w", "s", "a", "at"))
         delta, descent.passes, descent.smoothing, descent.unfinished = state["numbers"]
@@ -238,6 +247,9 @@ class Newton:
     ) -> Iterator[Progress]:
         """Yields after every gradient; with a state it goes on from there to the same bytes."""
         check_needs(self, problem)
+        if state:
+            stage = states.text("start", "descent", "handed")
+            states.checked(state, states.fields(stage=stage, warm=states.flag, descent=states.anything))
         self._run = run = FractionalCuts.restored(problem, state["run"]) if state else FractionalCuts(problem, start)
         self._stage = state["stage"] if state else "start"
         self._warm = state["warm"] if state else start is not None and bool(start.points)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+from svmcut import states
 from svmcut.cutting.oracle import Oracle, RiskOracle
 
 
@@ -194,6 +195,7 @@ class Stall:
         return {"best": self._best, "since": self.since}
 
     def restore(self, state: dict[str, Any]) -> None:
+        states.checked(state, states.fields(best=states.real(infinite=True), since=states.COUNT), "stall")
         self._best, self.since = state["best"], state["since"]
 
     def update(self, gap: float) -> bool:

@@ -25,15 +25,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from svmcut import states
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.qp import make_qp
+from svmcut.risks.sampling import Draw
 from svmcut.solvers.protocol import Problem, Progress, kept
 from svmcut.spaces.kernel import Expansion
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from svmcut.risks.sampling import Draw, Sampler, Violations
+    from svmcut.risks.sampling import Sampler, Violations
 
 
 class SampledElement(Expansion):
@@ -95,7 +97,16 @@ class SampledCuts:
         w, squared, slack, best = space.zero(), 0.0, 0.0, math.inf
         iteration, best_w, best_risk = 1, w, math.inf
         if state is not None:
-            self.bundle = bundle = CutBundle.restored(space, make_qp(problem.qp), state["bundle"])
+            element, normal = space.kinds().element, None
+            if self._trace:
+                exact = states.expansion(Draw, space.dim, offset=states.REAL, value=states.REAL)
+                scores = states.either(states.reals(space.dim), states.array(np.float32, space.dim))
+                normal = states.expansion(SampledElement, space.dim, scores=scores, exact=exact)
+            states.checked(state, states.fields(
+                rng=states.generator, w=element, best_w=element,
+                numbers=states.row(*4 * (states.real(infinite=True),), states.count(1)),
+            ))  # fmt: skip
+            self.bundle = bundle = CutBundle.restored(space, make_qp(problem.qp), state["bundle"], normal)
             rng.bit_generator.state = state["rng"]
             w, best_w = state["w"], state["best_w"]
             squared, slack, best, best_risk, iteration = state["numbers"]

@@ -28,6 +28,7 @@ import math
 
 import numpy as np
 
+from svmcut import states
 from svmcut._native.expansion import Sbp as NativeSbp
 from svmcut._native.expansion import water_level
 from svmcut.solvers.expansion import ExpansionSolver, Look
@@ -70,6 +71,7 @@ class Sbp(ExpansionSolver):
         self._restarts = {self.total >> k for k in range(1, self.total.bit_length())}
 
     def _restore(self, state) -> None:
+        states.checked(state, states.fields(wanted_volume=states.real(0)))
         super()._restore(state)
         self._volume = state["wanted_volume"]
 

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from svmcut import states
 from svmcut._native.smo import Smo as NativeSmo
 from svmcut.data import Csr
 from svmcut.kernels import Kernel
@@ -109,7 +110,12 @@ class Smo:
         self._first, self._primal = run.iterations, problem.C * len(problem.y)
         self._tolerance = problem.tolerance if problem.gap is None else 0.1
         if state is not None:
+            states.checked(state, states.fields(
+                integers=states.array(np.int64, None), reals=states.array(np.float64, None, infinite=True),
+                primal=states.real(infinite=True), tolerance=states.real(0),
+            ))  # fmt: skip
             run.load(state["integers"], state["reals"])
+            states.checked(state, states.fields(first=states.count(0, run.iterations)))
             self._first, self._primal, self._tolerance = state["first"], state["primal"], state["tolerance"]
         while True:
             done = run.iterations - self._first

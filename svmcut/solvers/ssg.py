@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from svmcut import states
 from svmcut._native import chain_ssg
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.qp import make_qp
@@ -81,6 +82,12 @@ class Ssg:
                 solution = bundle.solve(C, 0.01 * stop.target(primal) / C)
                 lower, slack = max(0.0, solution.lower), solution.slack
         else:
+            w, real = states.weights(space.dim), states.REAL
+            states.checked(state, states.fields(
+                rng=states.generator, best=w, z=w, weighted=w, numbers=states.row(
+                    states.COUNT, real, real, real, real, states.count(1), real, states.flag
+                ),
+            ))  # fmt: skip
             self.bundle = bundle = CutBundle.restored(space, make_qp(problem.qp), state["bundle"])
             rng.bit_generator.state = state["rng"]
             stall.restore(state["stall"])

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from svmcut import states
 from svmcut._native import chain
+from svmcut.data import Labelling
 from svmcut.spaces.linear import LinearSpace
 
 
@@ -36,6 +38,12 @@ class ChainSpace(LinearSpace):
         super().__init__(X, 0.0, threads)
         self.chains, self.dim = chains, chains.dim
         self.n_nodes = chains.n_tokens * chains.node_size
+
+    def kinds(self) -> states.Kinds:
+        """As LinearSpace.kinds; coefficients are labellings."""
+        chains, w = self.chains, states.weights(self.dim)
+        scores = states.reals(self.n_nodes + chains.dim - chains.emissions)
+        return states.Kinds(w, w, scores, Labelling.kind(chains.n_tokens, chains.n_tags, chains.n_sequences))
 
     def scores(self, w):
         """(n_nodes + transitions,); O(nonzeros K)."""

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from svmcut import states
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -81,6 +83,13 @@ class KernelSpace:
 
     def zero(self) -> Expansion:
         return Expansion(np.zeros(0, np.int64), np.zeros(0), np.zeros(self.dim))
+
+    def kinds(self) -> states.Kinds:
+        """What a state may hold of this space."""
+        scores = states.reals(self.dim)
+        rounded = states.either(scores, states.array(np.float32, self.dim))
+        element = states.expansion(Expansion, self.dim, scores=rounded)
+        return states.Kinds(element, element, scores, scores)
 
     def scores(self, w: Expansion) -> NDArray:
         """(n,) f at the training rows, known already; not to be changed."""

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from svmcut import states
+from svmcut.data import Labelling
 from svmcut.spaces.kernel import Expansion, KernelSpace
 
 if TYPE_CHECKING:
@@ -93,6 +95,13 @@ class KernelChainSpace(KernelSpace):
         super().__init__(rows, 0.0, np.float32)
         self._labellings, self.dim = labellings, labellings.dim
         self._stored = np.float32 if stored else None
+
+    def kinds(self) -> states.Kinds:
+        """As KernelSpace.kinds; scores are those of an element as it is kept, coefficients are labellings."""
+        chains, kinds = self._labellings.chains, super().kinds()
+        rounded = states.either(kinds.scores, states.array(np.float32, self.dim))
+        coef = Labelling.kind(chains.n_tokens, chains.n_tags, chains.n_sequences)
+        return kinds._replace(scores=rounded, coef=coef)
 
     def adjoint(self, coef) -> Expansion:
         """sum_n weights[n] (Psi(labels_n) - Psi(right)) of a Labelling; reads the rows of its wrong tokens."""

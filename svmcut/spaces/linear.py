@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
+from svmcut import states
 from svmcut._native import sparse
 
 LARGE_DIM = 1_000_000  # from here on a cut is kept as coefficients where rows are few
@@ -68,6 +69,11 @@ class LinearSpace:
 
     def zero(self):
         return np.zeros(self.dim)
+
+    def kinds(self) -> states.Kinds:
+        """What a state may hold of this space."""
+        w, scores = states.weights(self.dim), states.reals(self.X.n_rows)
+        return states.Kinds(w, states.either(w, states.instance(RowNormal, coef=scores)), scores, scores)
 
     def scores(self, w):
         """A w: (n,) scores; O(nonzeros)."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from svmcut import states
 from svmcut._native import multilabel
 from svmcut.spaces.linear import LinearSpace
 
@@ -32,6 +33,11 @@ class LabelSpace(LinearSpace):
         self._shape = (self.dim, n_labels)
         self._n_weights = self.dim * n_labels
         self.dim = self._n_weights + n_pairs
+
+    def kinds(self) -> states.Kinds:
+        """As LinearSpace.kinds."""
+        w, s = states.weights(self.dim), states.reals(self.X.n_rows * self._shape[1] + self.dim - self._n_weights)
+        return states.Kinds(w, w, s, s)
 
     def scores(self, w):
         """(n K + pairs,); O(nonzeros K)."""

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from svmcut import states
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -212,6 +214,13 @@ class Subspace:
 
     def zero(self) -> Traced:
         return Traced(np.zeros(self.dim), np.zeros(self.n) if self._trace else None)
+
+    def kinds(self) -> states.Kinds:
+        """What a state may hold of this space."""
+        scores = states.reals(self.n)
+        traced = scores if self._trace else states.maybe(scores)
+        element = states.instance(Traced, w=states.weights(self.dim), coef=traced)
+        return states.Kinds(element, element, scores, scores)
 
     def scores(self, element: Traced) -> NDArray[np.float64]:
         """F w, float64 products and sums; O(n k)."""

@@ -161,10 +161,14 @@ def test_states_that_do_not_fit_are_refused():
     run = Budget(Csr.from_dense(X), y, RBF, 1.0, 10)
     run.run(50)
     state = run.state()
-    with pytest.raises(ValueError, match="alpha of the state"):
+    with pytest.raises(ValueError, match=r"state.scheduled is 80; .* 79"):
         Budget(Csr.from_dense(X[:-1]), y[:-1], RBF, 1.0, 10).restore(state)
-    with pytest.raises(ValueError, match="names rows"):
+    with pytest.raises(ValueError, match="owner"):
         run.restore(state | {"owner": np.full_like(state["owner"], 80)})
+    with pytest.raises(ValueError, match=r"state.alpha is an array \(79,\) of float32"):
+        run.restore(state | {"alpha": state["alpha"][:-1]})
+    with pytest.raises(ValueError, match="state has no beta"):
+        run.restore({name: value for name, value in state.items() if name != "beta"})
 
 
 def test_arguments_that_make_no_sense_are_refused():

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a model read from a checkpoint must look like: it is written to a file and scores examples."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from svmcut import states
+from svmcut.models import ChainModel, KernelChainModel, KernelModel, LinearModel, MultilabelModel
+
+if TYPE_CHECKING:
+    from svmcut.models import ChainShape, Model
+
+
+def check_model(model: Model, n_features: int = 2**31 - 1) -> None:
+    """Refuses arrays of a model that do not fit together, or columns beyond the features of the data.
+
+    Raises
+    ------
+    StateError
+    """
+    reals = states.reals
+    if isinstance(model, LinearModel):
+        d, kind = len(model.w), states.fields(w=reals(None), b=states.REAL)
+    elif isinstance(model, KernelModel):
+        m, d = model.support.n_rows, model.support.n_features
+        kind = states.fields(alpha=reals(m), b=states.REAL)
+    elif isinstance(model, ChainModel):
+        check_shape(model.shape)
+        d, kind = model.shape.n_features, states.fields(w=reals(model.shape.dim), loss=states.count(0, 1))
+    elif isinstance(model, KernelChainModel):
+        check_shape(model.shape)
+        d, shape = model.support.n_features, model.shape
+        alpha = reals(model.support.n_rows, shape.n_tags)
+        kind = states.fields(alpha=alpha, transitions=reals(shape.transitions))
+    else:
+        names = states.array(np.int64, None, rising=True)
+        states.checked(model, states.instance(MultilabelModel, names=names), "model")
+        K, P = len(model.names), len(model.v)
+        d, places = len(model.W), states.array(np.int32, P, low=0, high=K - 1)
+        kind = states.fields(W=reals(d, K), constant=reals(K), first=places, second=places, v=reals(P))
+    states.checked(model, kind, "model")
+    columns = states.array(np.int32, d, low=0, high=n_features - 1, rising=True)
+    states.checked(model, states.fields(columns=states.maybe(columns)), "model")
+
+
+def check_shape(shape: ChainShape) -> None:
+    """Refuses a layout no chain has.
+
+    Raises
+    ------
+    StateError
+    """
+    states.checked(shape, states.fields(
+        n_tags=states.count(1, 2**31 - 1), n_features=states.count(0, 2**31 - 1), transition_order=states.count(0, 3),
+        emission_order=states.count(0, 1),
+    ), "shape")  # fmt: skip

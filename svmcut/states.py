@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What saved states must look like. All that goes on from one says so here first, and indexes with nothing unchecked.
+
+A check takes a value and the name it goes by in messages, and raises StateError; checks are put together from smaller
+ones. Fields that a check does not know are let through: what nobody reads does no harm.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Check = Callable[[Any, str], None]
+
+#: Counts beyond this are damage; twice as many still fit an int64.
+MOST = 1 << 61
+
+
+class StateError(ValueError):
+    """A saved state is none that its run can be in."""
+
+
+class Kinds(NamedTuple):
+    """What a state may hold of a space: elements, normals as a bundle of cuts keeps them, scores, coefficients."""
+
+    element: Check
+    normal: Check
+    scores: Check
+    coef: Check
+
+
+def checked(state: Any, check: Check, name: str = "state") -> Any:
+    """The state, once it has passed.
+
+    Raises
+    ------
+    StateError
+    """
+    check(state, name)
+    return state
+
+
+def _refuse(name: str, value: Any, wanted: str) -> None:
+    if isinstance(value, np.ndarray):
+        value = f"an array {value.shape} of {value.dtype}"
+    text = str(value)
+    raise StateError(f"{name} is {text if len(text) <= 60 else text[:57] + '...'}; expected {wanted}")
+
+
+def real(low: float = -math.inf, high: float = math.inf, *, infinite: bool = False, nan: bool = False) -> Check:
+    """A number from low to high; infinite and nan only where they are allowed."""
+
+    def check(value: Any, name: str) -> None:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if number and ((value != value and nan) or (low <= value <= high and (infinite or abs(value) < math.inf))):
+            return
+        bounds = "a number" + (f" from {low:g} to {high:g}" if abs(low) < math.inf or high < math.inf else "")
+        _refuse(name, value, bounds if infinite else f"{bounds}, finite")
+
+    return check
+
+
+def count(low: int = 0, high: int = MOST) -> Check:
+    """A whole number from low to high."""
+
+    def check(value: Any, name: str) -> None:
+        if not (isinstance(value, int) and not isinstance(value, bool) and low <= value <= high):
+            _refuse(name, value, f"a whole number from {low} to {high}")
+
+    return check
+
+
+def flag(value: Any, name: str) -> None:
+    """True or False."""
+    if not isinstance(value, bool):
+        _refuse(name, value, "true or false")
+
+
+def text(*known: str) -> Check:
+    """One of these words, or any where none is given."""
+
+    def check(value: Any, name: str) -> None:
+        if not isinstance(value, str) or (known and value not in known):
+            _refuse(name, value, " or ".join(known) or "a word")
+
+    return check
+
+
+def array(
+    dtype: Any, *shape: int | None, low: float | None = None, high: float | None = None, rising: bool = False,
+    distinct: bool = False, infinite: bool = False,
+) -> Check:  # fmt: skip
+    """An array of this type and shape (None: any length), its values from low to high and finite.
+
+    rising: strictly; distinct: no value twice.
+    """
+
+    def check(value: Any, name: str) -> None:
+        dims = ", ".join("any" if size is None else str(size) for size in shape)
+        wanted = f"an array ({dims}) of {np.dtype(dtype)}"
+        if not isinstance(value, np.ndarray) or value.dtype != dtype or value.ndim != len(shape):
+            _refuse(name, value, wanted)
+        if any(size not in (None, found) for size, found in zip(shape, value.shape, strict=True)):
+            _refuse(name, value, wanted)
+        if not value.size:
+            return
+        least, most = value.min(), value.max()
+        if least != least or (value.dtype.kind == "f" and not infinite and not np.isfinite([least, most]).all()):
+            _refuse(f"a value of {name}", "not finite", wanted)
+        if (low is not None and least < low) or (high is not None and most > high):
+            bounds = ["" if bound is None else f"{bound:g}" for bound in (low, high)]
+            _refuse(name, f"from {least:g} to {most:g}", f"{wanted} from {bounds[0]} to {bounds[1]}")
+        if (rising and not (value[1:] > value[:-1]).all()) or (distinct and len(np.unique(value)) < value.size):
+            _refuse(name, value, f"{wanted}, {'increasing' if rising else 'each value once'}")
+
+    return check
+
+
+def reals(*shape: int | None, low: float | None = None, high: float | None = None) -> Check:
+    """A float64 array of finite values."""
+    return array(np.float64, *shape, low=low, high=high)
+
+
+def weights(*shape: int | None) -> Check:
+    """As reals, with room to grow in the float32 of kernel values and model files."""
+    return reals(*shape, low=-1e37, high=1e37)
+
+
+def rows(n: int) -> Check:
+    """Increasing numbers of rows, each once."""
+    return array(np.int64, None, low=0, high=n - 1, rising=True)
+
+
+def maybe(check_some: Check) -> Check:
+    """None, or what the check takes."""
+
+    def check(value: Any, name: str) -> None:
+        if value is not None:
+            check_some(value, name)
+
+    return check
+
+
+def fields(**checks: Check) -> Check:
+    """A dict with these keys at least, or an object with these attributes."""
+
+    def check(value: Any, name: str) -> None:
+        for key, inner in checks.items():
+            found = value.get(key, _MISSING) if isinstance(value, dict) else getattr(value, key, _MISSING)
+            if found is _MISSING:
+                raise StateError(f"{name} has no {key}")
+            inner(found, f"{name}.{key}")
+
+    return check
+
+
+def instance(cls: type, **checks: Check) -> Check:
+    """An object of the class, no subclass, with attributes as `fields`."""
+    inner = fields(**checks)
+
+    def check(value: Any, name: str) -> None:
+        if type(value) is not cls:
+            _refuse(name, type(value).__name__, cls.__name__)
+        inner(value, name)
+
+    return check
+
+
+def expansion(cls: type, n: int, **checks: Check) -> Check:
+    """An object of the class, or a dict, with increasing points below n and as many coefficients."""
+    inner = instance(cls, points=rows(n), coef=weights(None), **checks)
+
+    def check(value: Any, name: str) -> None:
+        inner(value, name)
+        points, coef = (value[key] if cls is dict else getattr(value, key) for key in ("points", "coef"))
+        require(len(points) == len(coef), f"points and coef of {name}", "one a point")
+
+    return check
+
+
+def either(*checks: Check) -> Check:
+    """What one of the checks takes."""
+
+    def check(value: Any, name: str) -> None:
+        failures = []
+        for inner in checks:
+            try:
+                return inner(value, name)
+            except StateError as error:
+                failures.append(error)
+        raise failures[-1]
+
+    return check
+
+
+def many(inner: Check, least: int = 0, most: int | None = None) -> Check:
+    """A list of least to most items."""
+
+    def check(value: Any, name: str) -> None:
+        if not isinstance(value, list | tuple):
+            _refuse(name, value, "a list")
+        if not least <= len(value) <= (len(value) if most is None else most):
+            _refuse(f"the length of {name}", len(value), f"{least} to {most}")
+        for place, item in enumerate(value):
+            inner(item, f"{name}[{place}]")
+
+    return check
+
+
+def row(*checks: Check) -> Check:
+    """A list of as many items as checks."""
+
+    def check(value: Any, name: str) -> None:
+        many(anything, len(checks), len(checks))(value, name)
+        for place, (inner, item) in enumerate(zip(checks, value, strict=True)):
+            inner(item, f"{name}[{place}]")
+
+    return check
+
+
+def anything(value: Any, name: str) -> None:
+    """Whatever it is; for what is only handed on to another that checks it."""
+
+
+def generator(value: Any, name: str) -> None:
+    """The state of numpy's PCG64. An even increment would let it give one number for ever."""
+    words = fields(state=count(0, 2**128 - 1), inc=count(0, 2**128 - 1))
+    fields(bit_generator=text("PCG64"), state=words, has_uint32=count(0, 1), uinteger=count(0, 2**32 - 1))(value, name)
+    if value["state"]["inc"] % 2 == 0:
+        _refuse(f"{name}.state.inc", value["state"]["inc"], "an odd number")
+
+
+def require(holds: bool, name: str, wanted: str) -> None:
+    """Refuses values that do not go together."""
+    if not holds:
+        raise StateError(f"{name} do not fit together; expected {wanted}")
+
+
+def scheduled(passes: int, due: Callable[[int], int]) -> bool:
+    """Whether so many passes can have been made: from 0 on `due` says after how many the next look is."""
+    at = 0
+    while at < passes:
+        at = due(at)
+    return at == passes
+
+
+REAL, COUNT, ANY_REAL = real(), count(), real(infinite=True, nan=True)
+_MISSING = object()
