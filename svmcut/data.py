@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from svmcut import states
+from svmcut.errors import DataError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,6 +29,9 @@ class Csr:
         Row i holds entries indptr[i] to indptr[i + 1]; indptr[0] need not be 0 (a block of rows shares its arrays).
     n_features : int
         d, one more than the largest column.
+    proven : bool
+        Whether the arrays are known to be as above, as those of the file reader are. The C++ side is handed no others:
+        any that are not go through `checked` there, and once on the way into a trainer.
 
     Notes
     -----
@@ -38,6 +42,55 @@ class Csr:
     indices: NDArray[np.int32]
     indptr: NDArray[np.int64]
     n_features: int
+    proven: bool = field(default=False, compare=False, repr=False)
+
+    def checked(self) -> Csr:
+        """These rows, proven; O(nnz) unless they are already.
+
+        Raises
+        ------
+        ValueError
+            For arrays of another type or length, bounds that fall, columns that do not increase within a row or lie
+            outside, and values that are not finite; names the place.
+        """
+        if self.proven:
+            return self
+        for name, dtype in (("data", np.float32), ("indices", np.int32), ("indptr", np.int64)):
+            array = getattr(self, name)
+            if not (isinstance(array, np.ndarray) and array.dtype == dtype and array.ndim == 1):
+                found = f"{array.dtype}, {array.ndim}-d" if isinstance(array, np.ndarray) else type(array).__name__
+                raise ValueError(f"{name} is {found}; expected a 1-d array of {np.dtype(dtype)}")
+            if not array.flags.c_contiguous:
+                raise ValueError(f"{name} is not contiguous; expected numpy.ascontiguousarray of it")
+        if not (isinstance(self.n_features, int | np.integer) and 0 <= self.n_features < 2**31):
+            raise ValueError(f"n_features is {self.n_features}; expected 0 to 2147483647")
+        if not len(self.indptr):
+            raise ValueError("indptr is empty; expected one entry more than there are rows")
+        if len(self.data) != len(self.indices):
+            raise ValueError(f"data has {len(self.data)} entries, indices {len(self.indices)}; expected one each")
+        if self.indptr[0] < 0 or self.indptr[-1] > len(self.data) or np.any(self.indptr[1:] < self.indptr[:-1]):
+            raise ValueError(f"indptr must rise from 0 or more to at most {len(self.data)}, the length of data")
+        start, stop = int(self.indptr[0]), int(self.indptr[-1])
+        columns, d = self.indices[start:stop], self.n_features
+        if len(columns) and not 0 <= columns.min() <= columns.max() < d:
+            place = start + int(np.argmax((columns < 0) | (columns >= d)))
+            raise ValueError(f"{self._place(place)}: column {self.indices[place]} is none of the {d} features")
+        falls = columns[1:] <= columns[:-1]
+        firsts = self.indptr[1:-1][(self.indptr[1:-1] > start) & (self.indptr[1:-1] < stop)] - start
+        falls[firsts - 1] = False  # from one row to the next
+        if falls.any():
+            place = start + 1 + int(np.argmax(falls))
+            before, column = self.indices[place - 1], self.indices[place]
+            raise ValueError(f"{self._place(place)}: column {column} follows {before}; columns increase within a row")
+        wrong = ~np.isfinite(self.data[start:stop])
+        if wrong.any():
+            place = start + int(np.argmax(wrong))
+            raise ValueError(f"{self._place(place)}: the value of column {self.indices[place]} is {self.data[place]}; "
+                             "expected a finite number")  # fmt: skip
+        return replace(self, proven=True)
+
+    def _place(self, entry: int) -> str:
+        return f"row {int(np.searchsorted(self.indptr, entry, side='right')) - 1}"
 
     @property
     def n_rows(self) -> int:
@@ -53,7 +106,7 @@ class Csr:
 
     def rows(self, start: int, stop: int) -> Csr:
         """Rows start to stop as a view on the same arrays, O(1)."""
-        return Csr(self.data, self.indices, self.indptr[start : stop + 1], self.n_features)
+        return Csr(self.data, self.indices, self.indptr[start : stop + 1], self.n_features, self.proven)
 
     def take(self, rows: NDArray) -> Csr:
         """The named rows, copied, in the order given; O(their nonzeros)."""
@@ -64,7 +117,7 @@ class Csr:
         np.cumsum(self.indptr[rows + 1] - self.indptr[rows], out=indptr[1:])
         data, indices = np.empty(indptr[-1], np.float32), np.empty(indptr[-1], np.int32)
         sparse.take_rows(sparse.Rows(self), rows, indptr, data, indices)
-        return Csr(data, indices, indptr, self.n_features)
+        return Csr(data, indices, indptr, self.n_features, True)
 
     def compact(self) -> tuple[Csr, NDArray[np.int32] | None]:
         """The same rows on the columns that occur, and those columns, where most do not; else self and None.
@@ -75,7 +128,8 @@ class Csr:
             return self, None
         columns, places = np.unique(self.indices[self.indptr[0] : self.indptr[-1]], return_inverse=True)
         data = self.data[self.indptr[0] : self.indptr[-1]]
-        return Csr(data, places.astype(np.int32), self.indptr - self.indptr[0], len(columns)), columns
+        starts = self.indptr - self.indptr[0]
+        return Csr(data, places.astype(np.int32), starts, len(columns), self.proven), columns
 
     def to_dense(self) -> NDArray[np.float32]:
         """(n, d) float32; for tests and small data."""
@@ -152,6 +206,40 @@ class Examples:
     def __len__(self) -> int:
         return len(self.y)
 
+    def checked(self) -> Examples:
+        """These examples with proven rows; O(n) where they come from the file reader.
+
+        Raises
+        ------
+        DataError
+            For rows that Csr.checked refuses, and for labels, queries or costs that are not one finite number a row.
+        """
+        X = checked_rows(self.X, self.source)
+        columns: tuple[tuple[str, Any], ...] = (("y", self.y), ("qid", self.qid), ("cost", self.cost))
+        for name, values in columns:
+            if values is None and name != "y":
+                continue
+            if np.shape(values) != (X.n_rows,):
+                raise DataError(self.source.path, f"{name} has shape {np.shape(values)}; expected ({X.n_rows},)")
+            wrong = ~np.isfinite(values)
+            if wrong.any():
+                row = int(np.argmax(wrong))
+                raise DataError(self.source.path, f"row {row}: {name} is {values[row]}; expected a finite number")
+        return self if X is self.X else replace(self, X=X)
+
+
+def checked_rows(X: Csr, source: Source) -> Csr:
+    """X.checked, whose failures name the source.
+
+    Raises
+    ------
+    DataError
+    """
+    try:
+        return X.checked()
+    except ValueError as error:
+        raise DataError(source.path, str(error)) from None
+
 
 @dataclass(frozen=True, slots=True)
 class Sequences:
@@ -224,6 +312,21 @@ class MultilabelExamples:
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
+
+    def checked(self) -> MultilabelExamples:
+        """As Examples.checked; labels are places in `names`, increasing within a row."""
+        if self.X.proven:
+            return self
+        X = checked_rows(self.X, self.source)
+        sets = Csr(np.zeros(len(self.labels), np.float32), self.labels, self.indptr, len(self.names))
+        if len(self.indptr) != X.n_rows + 1:
+            raise DataError(self.source.path, f"indptr of the labels has {len(self.indptr)} entries; expected "
+                            f"{X.n_rows + 1}, one more than rows")  # fmt: skip
+        try:
+            sets.checked()
+        except ValueError as error:
+            raise DataError(self.source.path, f"labels as columns: {error}") from None
+        return replace(self, X=X)
 
     def gold(self, start: int = 0, stop: int | None = None) -> NDArray[np.bool_]:
         """(rows, K) bool, whether row i has label k, of rows start to stop."""

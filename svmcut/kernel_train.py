@@ -42,6 +42,7 @@ class KernelTrainer:
     risk = None
 
     def __init__(self, examples: Examples, config: Config):
+        examples = examples.checked()
         self.examples, self.config = examples, config
         self._X, self._columns = examples.X.compact()
         self._y = np.where(examples.y > 0, 1.0, -1.0)

@@ -26,7 +26,7 @@ def featureless_chains(
 ) -> chain.Chains:
     """Sequences as tokens without features, their tags the right ones: the weights are the transitions."""
     n = len(tags)
-    tokens = Csr(np.zeros(0, np.float32), np.zeros(0, np.int32), np.zeros(n + 1, np.int64), 0)
+    tokens = Csr(np.zeros(0, np.float32), np.zeros(0, np.int32), np.zeros(n + 1, np.int64), 0, True)
     return chain.Chains(sparse.Rows(tokens), sequences, tags, 0, n_tags, stride, transition_order, 0)
 
 

@@ -54,8 +54,8 @@ class LinearModel:
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n,) float64 w.x - b of every row; float64 products and sums, in the order of the features."""
-        scores = np.empty(X.n_rows)
-        sparse.predict(sparse.Rows(renumber(X, self.columns)), np.asarray(self.w, np.float64), -self.b, scores, threads)
+        rows, scores = sparse.Rows(renumber(X, self.columns)), np.empty(X.n_rows)
+        sparse.predict(rows, np.asarray(self.w, np.float64), -self.b, scores, threads)
         return scores
 
 
@@ -360,10 +360,11 @@ def renumber(X: Csr, columns: NDArray[np.int32] | None) -> Csr:
     Rows keep their values, so that norms stay what they were; where unknown columns repeat, rows are good for products
     only. O(nnz log d).
     """
+    X = X.checked()
     if columns is None:
         return X
     places = np.searchsorted(columns, X.indices).astype(np.int32)
     known = places < len(columns)
     known[known] = columns[places[known]] == X.indices[known]
     places[~known] = len(columns)
-    return Csr(X.data, places, X.indptr, len(columns) + 1)
+    return Csr(X.data, places, X.indptr, len(columns) + 1, True)

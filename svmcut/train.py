@@ -135,6 +135,7 @@ class Trainer:
     _solvers = SOLVERS
 
     def __init__(self, examples: Examples, config: Config):
+        examples = examples.checked()
         self.examples, self.config = examples, config
         self.X, self._columns = examples.X.compact()
         check_memory(examples.source.path, self.X.n_features, config.max_memory)

@@ -65,6 +65,7 @@ class EmissionTrainer(Trainer):
     def __init__(
         self, examples: Examples, sequences: Sequences, config: Config, transition_order: int = 1, beam: int = 0
     ):
+        examples = examples.checked()
         self.examples, self.config, self._beam = examples, config, beam
         if scaled_by(config):
             raise UsageError(f"{scaled_by(config)} does not go with a kernel in this version; leave one of them out")

@@ -49,6 +49,7 @@ class MultilabelTrainer(StructuredTrainer):
     _solvers = SOLVERS
 
     def __init__(self, examples: MultilabelExamples, config: Config, pairs: bool = True):
+        examples = examples.checked()
         self.examples, self.config = examples, config
         X, self._columns = examples.X.compact()
         check_memory(examples, X.n_features, pairs, config.max_memory)

@@ -90,6 +90,7 @@ class SequenceTrainer(StructuredTrainer):
     model: ChainSequences
 
     def __init__(self, examples: Examples, sequences: Sequences, config: Config, orders: ChainOrders):
+        examples = examples.checked()
         self.examples, self.config = examples, config
         check_scaled(config, orders.beam)
         path, n_tags = examples.source.path, int(sequences.tags.max()) + 1

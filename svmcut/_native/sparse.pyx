@@ -27,9 +27,10 @@ cdef extern from "svmcut.h" nogil:
 
 
 cdef class Rows:
-    """The arrays of a Csr, checked once and kept alive."""
+    """The arrays of a Csr, checked where they are not proven, and kept alive: no others come to the C++ side."""
 
     def __init__(self, X):
+        X = X.checked()
         self.data, self.indices, self.indptr = X.data, X.indices, X.indptr
         cdef int64_t n = self.indptr.shape[0] - 1
         if n < 0 or self.data.shape[0] != self.indices.shape[0] or self.indptr[n] > self.data.shape[0]:

@@ -122,7 +122,7 @@ def _block_bytes(threads: int) -> int:
 
 def _take(scanner: Scanner) -> Examples:
     rows = scanner.take()
-    X = Csr(rows["values"], rows["indices"], rows["indptr"], rows["n_features"])
+    X = Csr(rows["values"], rows["indices"], rows["indptr"], rows["n_features"], True)
     return Examples(X, rows["y"], rows["qid"], rows["cost"], Source(scanner.path, rows["skips"]))
 
 

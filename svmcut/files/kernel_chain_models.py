@@ -89,7 +89,7 @@ def read_kernel_chain(path: str, first: bytes, file: BinaryIO) -> KernelChainMod
         columns, found = np.unique(found, return_inverse=True)
         d, shape = len(columns), ChainShape(K, len(columns), order)
     starts = np.concatenate([[0], np.cumsum(np.bincount(tokens[~is_tag], minlength=count - 1))]).astype(np.int64)
-    support = Csr(values[~is_tag], found.astype(np.int32), starts, d)
+    support = Csr(values[~is_tag], found.astype(np.int32), starts, d, True)
     return KernelChainModel(kernel, support, alpha, transitions, shape, columns, features)
 
 

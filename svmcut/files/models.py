@@ -189,7 +189,7 @@ def _read_svm_light(path: str, first: bytes, file: BinaryIO) -> Model:
         columns, indices = np.unique(indices, return_inverse=True)
         indices, d = indices.astype(np.int32), len(columns)
     if not header.kernel.is_linear:
-        support = Csr(values, indices, indptr, d)
+        support = Csr(values, indices, indptr, d, True)
         return KernelModel(header.kernel, support, alpha, header.b, columns, header.highest, header.documents)
     weights = values.astype(np.float64)
     if header.lines != 1 or alpha[0] != 1.0:

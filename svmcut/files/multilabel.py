@@ -94,7 +94,7 @@ def stream_multilabel(path: str, *, threads: int = 1, block_bytes: int = 1 << 20
 def _take(scanner: Scanner, header: tuple[int, int, int] | None) -> MultilabelExamples:
     """The rows scanned since the last time."""
     rows = scanner.take()
-    X = Csr(rows["values"], rows["indices"], rows["indptr"], rows["n_features"])
+    X = Csr(rows["values"], rows["indices"], rows["indptr"], rows["n_features"], True)
     source = Source(scanner.path, rows["skips"])
     indptr = np.concatenate([[0], np.cumsum(rows["y"])]).astype(np.int64)
     ids = _sorted_rows(rows["label_ids"], indptr, source)
@@ -134,7 +134,7 @@ def _as_announced(X: Csr, ids, indptr, header: tuple[int, int, int], source: Sou
         row = int(np.searchsorted(indptr, k, side="right")) - 1
         message = f"label {ids[k]}; the header announces {K} labels, counted from 0"
         raise DataError(source.path, message, source.line_of(row))
-    return Csr(X.data, X.indices, X.indptr, d)
+    return Csr(X.data, X.indices, X.indptr, d, X.proven)
 
 
 class _Start:

@@ -107,7 +107,7 @@ def _copied(X: Csr, start: int) -> Csr:
     """Rows from start on in arrays of their own, so that the block they came from can go."""
     entries = slice(int(X.indptr[start]), int(X.indptr[-1]))
     indptr = X.indptr[start:] - X.indptr[start]
-    return Csr(X.data[entries].copy(), X.indices[entries].copy(), indptr, X.n_features)
+    return Csr(X.data[entries].copy(), X.indices[entries].copy(), indptr, X.n_features, X.proven)
 
 
 def _joined(first: Sequences, second: Sequences, goes_on: bool) -> Sequences:
@@ -118,6 +118,7 @@ def _joined(first: Sequences, second: Sequences, goes_on: bool) -> Sequences:
         np.concatenate([a.indices, b.indices]),
         np.concatenate([a.indptr, b.indptr[1:] + a.indptr[-1]]),
         max(a.n_features, b.n_features),
+        a.proven and b.proven,
     )
     inner = first.indptr[:-1] if goes_on else first.indptr
     indptr = np.concatenate([inner, second.indptr[1:] + a.n_rows])
