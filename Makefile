@@ -15,7 +15,7 @@ FUZZ_SECONDS ?= 60
 FUZZERS = scan expansion
 SANITIZE = -g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
-.PHONY: help venv build demo test lint bench docs wheel release-check fuzz asan kills mutants clean
+.PHONY: help venv build demo test lint bench docs wheel release-check fuzz asan kills mutants attack clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -108,6 +108,11 @@ MUTANTS ?= 2000
 
 mutants: build $(VENV)/.test  ## go on from 2,000 checkpoints that were changed and sealed again
 	@cd tests && $(abspath $(VENV))/bin/python mutants.py $(MUTANTS)
+
+ATTACK_RUNS ?= 1000
+ATTACK_SEED ?= 1
+attack: build  ## ATTACK_RUNS=1000 random training runs, each held to what its model file is worth; ATTACK_SEED=1
+	@PYTHONPATH=tests $(VENV)/bin/python -m attack --runs $(ATTACK_RUNS) --seed $(ATTACK_SEED)
 
 clean:  ## remove what was built; the environment goes too
 	rm -rf build dist demo *.egg-info svmcut/_native/*.so .pytest_cache .mypy_cache .hypothesis $(VENV)

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Model files as docs/formats.md describes them, parsed line by line into plain arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+KERNELS = ("linear", "polynomial", "rbf", "sigmoid")
+
+
+@dataclass
+class Line:
+    """A number in front, then index:value pairs; a value counts in single precision, as it is read."""
+
+    factor: float
+    pairs: list[tuple[int, float]]
+
+    def dense(self, width):
+        """Values by index - 1."""
+        out = np.zeros(width, np.longdouble)
+        for index, value in self.pairs:
+            out[index - 1] = value
+        return out
+
+
+@dataclass
+class Kernel:
+    name: str
+    degree: int
+    gamma: float
+    scale: float
+    offset: float
+
+
+@dataclass
+class Vectors:
+    """Support vectors and a threshold: models of svm_light's layout."""
+
+    kernel: Kernel
+    threshold: float
+    lines: list[Line]
+
+
+@dataclass
+class Chain:
+    """Weights of chains, by their index in the file."""
+
+    features: int
+    tags: int
+    transitions: int
+    emissions: int
+    weights: dict[int, float]
+
+
+@dataclass
+class KernelChain:
+    """Weights of transitions by their index; support tokens with weights of tags and features."""
+
+    kernel: Kernel
+    features: int
+    tags: int
+    transitions: int
+    weights: dict[int, float]
+    tokens: list[Line]
+
+
+@dataclass
+class LabelSets:
+    """Constants, weights and pairs of labels."""
+
+    labels: list[int]
+    features: int
+    rows: list[Line]
+    pairs: list[Line]
+
+
+def _lines(text):
+    found = []
+    for line in text:
+        words = line.split("#")[0].split()
+        pairs = [(int(word.split(":")[0]), float(np.float32(word.split(":")[1]))) for word in words[1:]]
+        found.append(Line(float(words[0]), pairs))
+    return found
+
+
+def _kernel(head):
+    number, degree, *reals = (line.split("#")[0] for line in head)
+    return Kernel(KERNELS[int(number)], int(degree), *map(float, reals))
+
+
+def _weights(line):
+    return {index: line.factor * value for index, value in line.pairs}
+
+
+def parse(path):
+    """The model of a file: Vectors, Chain, KernelChain or LabelSets.
+
+    Raises
+    ------
+    ValueError
+        When the first line is none of theirs, or lines are missing.
+    """
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    if not text.endswith("\n"):
+        raise ValueError("the last line does not end")
+    lines = text.split("\n")[:-1]
+
+    def count(number):
+        return int(lines[number - 1].split("#")[0])
+
+    if lines[0] == "SVM-light Version V6.20":
+        body = _lines(lines[11:])
+        if len(body) != count(10) - 1:
+            raise ValueError(f"{len(body)} support vectors, {count(10) - 1} announced")
+        return Vectors(_kernel(lines[1:6]), float(lines[10].split("#")[0]), body)
+    if lines[0] == "SVM-HMM Version V3.10":
+        (line,) = _lines(lines[15:])
+        return Chain(count(9), count(10), count(11), count(12), _weights(line))
+    if lines[0] == "svmcut kernel chain model 1":
+        first, *tokens = _lines(lines[12:])
+        return KernelChain(_kernel(lines[1:6]), count(9), count(11), count(12), _weights(first), tokens)
+    if lines[0] == "svmcut multilabel model 1":
+        labels = [int(word) for word in lines[4].split("#")[0].split()]
+        body = _lines(lines[5:])
+        if len(body) != 2 * len(labels):
+            raise ValueError(f"{len(body)} lines of {len(labels)} labels")
+        return LabelSets(labels, count(3), body[: len(labels)], body[len(labels) :])
+    raise ValueError(f"unknown first line {lines[0]!r}")

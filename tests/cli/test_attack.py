@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The attack: a share of its runs, its truths beside slower ones, and that it sees what is wrong."""
+
+import copy
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from attack import truths
+from attack.cases import Case, make_case
+from attack.model_files import parse
+from attack.runs import Ended
+from attack.verdicts import judge
+from programs import TIMEOUT, call
+from reference import chain, multilabel
+from reference.risks import all_labellings, contingency
+
+from svmcut.data import Csr, Sequences
+from svmcut.files.models import read_model
+
+TESTS = Path(__file__).resolve().parent.parent
+X = np.array([[1.5, 0.25], [-0.5, 1.0], [0.75, -1.25], [-1.0, -0.5], [0.25, 0.5]], np.float32)
+SIGNS = [1, -1, 1, -1, -1]
+ONES = {"loss": "error-rate", "rescaling": "margin", "slack_norm": 1, "bias": 1.0, "example_cost": 2.0, "gap": 1e-4}
+CASES = {
+    "learn": Case("-", "learn", X, SIGNS, None, ["learn", "--example-cost", "2", "--gap", "1e-4"], ONES),
+    "rank": Case(
+        "-", "rank", X, [2, 1, 3, 1, 2], [1, 1, 1, 2, 2], ["rank", "-c", "2", "--gap", "1e-4"],
+        {"loss": "swapped-pairs", "bias": 0.0, "cost": 2.0, "gap": 1e-4},
+    ),
+    "sequence": Case(
+        "-", "sequence", X, [1, 2, 2, 1, 2], [1, 1, 1, 2, 2],
+        ["learn", "--task", "sequence", "--example-cost", "2", "--gap", "1e-4"],
+        {"loss": "hamming", "rescaling": "margin", "slack_norm": 1, "order": 1, "emissions": 0, "example_cost": 2.0,
+         "gap": 1e-4},
+    ),
+    "multilabel": Case(
+        "-", "multilabel", X, [(2,), (2, 7), (), (7,), (2, 7)], None,
+        ["learn", "--task", "multilabel", "--example-cost", "2", "--gap", "1e-4"],
+        {"loss": "hamming", "bias": 1.0, "example_cost": 2.0, "gap": 1e-4},
+    ),
+}  # fmt: skip
+
+# of seed 1, quick ones of every family
+SHARE = (
+    "1,2,3,5,6,7,8,9,10,11,12,14,15,16,18,20,22,23,26,27,28,29,30,31,32,34,36,"
+    "38,40,41,42,43,44,47,49,50,51,52,53,54,55,56,61,62,63,66,67,69,72,75,76,77,"
+    "80,82,83,85,86,87,88,90,93,95,99,100,108,111,114,117,127,133,134,149,158,163,"
+    "164,170,172,185"
+)
+
+
+@pytest.fixture
+def trained(tmp_path, monkeypatch, capfd):
+    """Trains a case; gives how that ended."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(case):
+        Path("train").write_text(case.text(), encoding="ascii")
+        status = call("svmcut", *case.words, "--threads", "1", "--report", "report", "train", "model")
+        return Ended(status, 0.1, *capfd.readouterr())
+
+    return run
+
+
+def attack(*words):
+    line = [sys.executable, "-m", "attack", *words]
+    where = os.environ | {"PYTHONPATH": str(TESTS)}
+    return subprocess.run(line, capture_output=True, text=True, timeout=TIMEOUT, env=where)
+
+
+def kinds(case, ended):
+    return {kind for kind, _ in judge(case, ended, ".")}
+
+
+def changed(path, line, old, new):
+    """Replaces a word of a line of a file."""
+    lines = Path(path).read_text(encoding="ascii").split("\n")
+    assert old in lines[line]
+    lines[line] = lines[line].replace(old, new, 1)
+    Path(path).write_text("\n".join(lines), encoding="ascii")
+
+
+def test_random_runs_keep_their_promises():
+    done = attack("--seed", "1", "--only", SHARE)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "runs, 0 violations" in done.stdout
+
+
+def test_a_run_is_made_again_by_its_name(tmp_path):
+    one, other = make_case(5, 12), make_case(5, 12)
+    assert (one.text(), one.line()) == (other.text(), other.line())
+    assert make_case(5, 13).text() != one.text()
+
+
+@pytest.mark.parametrize("family", CASES)
+def test_a_changed_weight_is_seen(trained, family):
+    case = CASES[family]
+    ended = trained(case)
+    assert judge(case, ended, ".") == []
+    place = 5 if family == "multilabel" else -2
+    last = [word for word in Path("model").read_text(encoding="ascii").split("\n")[place].split() if ":" in word][-1]
+    index, value = last.split(":")
+    changed("model", place, last, f"{index}:{float(value) * 1.1 + 0.01:.8g}")
+    assert kinds(case, ended) & {"primal", "file"}
+
+
+@pytest.mark.parametrize(("key", "change", "kind"), [
+    ("dual", lambda r: r["primal"] * 1.001, "dual"),
+    ("dual", lambda r: r["primal"] * 0.99, "gap"),
+    ("primal", lambda r: r["primal"] * 1.001, "primal"),
+    ("primal_of_file", lambda r: r["primal"] * 1.001, "primal"),
+    ("converged", lambda r: False, "status"),
+    ("dual", lambda r: None, "gap"),
+    ("gap", lambda r: 0.5, "gap"),
+])  # fmt: skip
+def test_a_changed_report_is_seen(trained, key, change, kind):
+    case = CASES["learn"]
+    ended = trained(case)
+    report = json.loads(Path("report").read_text(encoding="ascii"))
+    report[key] = change(report)
+    if key == "dual" and report["dual"] is not None:
+        report["gap"] = report["primal"] - report["dual"]
+    Path("report").write_text(json.dumps(report), encoding="ascii")
+    assert kind in kinds(case, ended)
+
+
+def test_endings_and_prints_are_seen(trained):
+    case = CASES["learn"]
+    ended = trained(case)
+    for change, kind in (({"status": -24}, "ends"), ({"status": 70}, "status"), ({"status": 3}, "status"),
+                         ({"err": "x.py:3: RuntimeWarning: overflow"}, "stderr"), ({"status": 1}, "status"),
+                         ({"out": ended.out.replace("dval=", "dval=1")}, "printed")):  # fmt: skip
+        other = copy.copy(ended)
+        for name, value in change.items():
+            setattr(other, name, value)
+        assert kind in kinds(case, other), change
+
+
+@pytest.mark.parametrize("loss", ["zero-one", "f1", "error-rate", "prbep", "prec-at-k", "rec-at-k"])
+@pytest.mark.parametrize("rescaling", ["margin", "slack"])
+def test_tables_are_all_labellings(trained, rng, loss, rescaling):
+    case = copy.deepcopy(CASES["learn"])
+    trained(case)
+    case.facts |= {"loss": loss, "rescaling": rescaling, "slack_norm": 2, "p": 1.0, "cost": 1.0}
+    del case.facts["example_cost"]
+    truth = truths.Vectors(case, parse("model"))
+    for s in rng.normal(size=(20, 5)):
+        truth.s = s.astype(np.longdouble)
+        slow = contingency(s, np.array(SIGNS) > 0, loss, 2, rescaling, 2, all_labellings(5))
+        assert math.sqrt(truth.risk(1.0)[0]) == pytest.approx(slow, rel=1e-12, abs=1e-12)
+
+
+def test_chains_and_label_sets_are_those_of_slower_truths(trained):
+    trained(CASES["sequence"])
+    case, model = CASES["sequence"], read_model("model")
+    rows = Sequences(Csr.from_dense(X), np.array([0, 3, 5], np.int64), np.array(case.y, np.int32) - 1)
+    slow = 0.5 * model.w @ model.w
+    for n in range(2):
+        gold = rows.tags[rows.indptr[n] : rows.indptr[n + 1]]
+        slow += 2.0 * chain.slack(chain.dense_rows(rows, n), model.w, model.shape, gold, "margin")[0]
+    assert truths.Sequences(case, parse("model")).primal()[0] == pytest.approx(slow, rel=1e-12)
+    trained(CASES["multilabel"])
+    case, model = CASES["multilabel"], read_model("model")
+    v = np.zeros((2, 2))
+    v[model.first, model.second] = v[model.second, model.first] = model.v
+    W = np.vstack([model.W, model.constant])
+    gold = np.array([[name in labels for name in (2, 7)] for labels in case.y])
+    slow = multilabel.primal(np.hstack([X, np.ones((5, 1))]), gold, W, v, 2.0)
+    assert truths.LabelSets(case, parse("model")).primal()[0] == pytest.approx(slow, rel=1e-9)
