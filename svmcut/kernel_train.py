@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import time
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +17,7 @@ from svmcut.errors import MemoryLimitError, TrainingError, UsageError
 from svmcut.models import KernelModel
 from svmcut.solvers.protocol import Progress
 from svmcut.solvers.smo import KernelProblem
-from svmcut.train import Config, Objective, Outcome, follow, label_warnings
+from svmcut.train import Config, Objective, Outcome, follow, label_warnings, late
 
 # name -> module and class
 SOLVERS = {"smo": ("svmcut.solvers.smo", "Smo")}
@@ -116,6 +117,14 @@ class KernelTrainer:
             multipliers=expansion.beta,
             kernel_evaluations=progress.evaluations,
         )
+
+    def late(self) -> bool:
+        """As Trainer.late."""
+        return late(self.config, self._began)
+
+    def target(self, objective: Objective, primal: float) -> float:
+        """As Trainer.target."""
+        return math.nan if self.config.gap is None else self.config.gap * primal
 
     def state(self) -> dict[str, Any]:
         """As Trainer.state."""

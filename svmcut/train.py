@@ -267,6 +267,14 @@ class Trainer:
     def _rule(self, objective: Objective) -> StoppingRule:
         return StoppingRule(objective.c * objective.epsilon, self.config.gap)
 
+    def late(self) -> bool:
+        """Whether the time for all fits is over."""
+        return late(self.config, self._began)
+
+    def target(self, objective: Objective, primal: float) -> float:
+        """The gap at which the present fit ends; nan where it ends by another rule."""
+        return self._rule(objective).target(primal)
+
     def state(self) -> dict[str, Any]:
         """Where the present fit stands; to be called from its observer."""
         return {"solver": self._solver.state()}
@@ -312,8 +320,8 @@ def follow(steps, config: Config, began: float, objective: Objective, observe) -
             for progress in steps:
                 if observe is not None:
                     observe(progress, objective)
-                late = config.time_limit is not None and time.perf_counter() - began >= config.time_limit
-                if late or (config.max_iterations is not None and progress.iteration >= config.max_iterations):
+                most = config.max_iterations
+                if late(config, began) or (most is not None and progress.iteration >= most):
                     stopped_by = "limit"
                     break
     except KeyboardInterrupt as signal:
@@ -323,6 +331,11 @@ def follow(steps, config: Config, began: float, objective: Objective, observe) -
             raise
         stopped_by = "interrupt"
     return progress, stopped_by
+
+
+def late(config: Config, began: float) -> bool:
+    """Whether the time limit of training that began then is over."""
+    return config.time_limit is not None and time.perf_counter() - began >= config.time_limit
 
 
 def make_solver(name: str, seed: int = 0, table: dict[str, tuple[str, str]] = SOLVERS):

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import hashlib
+import os
 import signal
 import time
 from collections.abc import Callable
@@ -13,18 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 from svmcut import states
 from svmcut._version import __version__
-from svmcut.cli.guard import TERMINATED, Terminated, warn
+from svmcut.cli.guard import warn
+from svmcut.cli.termination import Terminated, asked
 from svmcut.errors import CheckpointError, OutputError
 from svmcut.files.checkpoints import read_checkpoint, unfit, write_checkpoint
-from svmcut.files.generations import Generations, check_ours, hold
+from svmcut.files.generations import Generations, check_ours, hold, previous
 from svmcut.outcomes import Outcome
 
 if TYPE_CHECKING:
     from svmcut.cli.options import LearnOptions, Option
     from svmcut.data import Examples, MultilabelExamples
 
-#: Stopped by SIGTERM, and a run with --resume will go on: sysexits' EX_TEMPFAIL.
-STOPPED = 75
 #: Fields of LearnOptions that may differ between a run and the one that goes on from its checkpoint.
 FREE = frozenset({
     "example_file", "model_file", "threads", "max_memory", "report", "trace", "progress", "alphas", "verbosity",
@@ -47,9 +47,9 @@ class Checkpoints:
 
     Notes
     -----
-    Within the context SIGTERM raises Terminated with the status STOPPED wherever the run is; the state of the last look
-    is written then. What the run did since is lost and will be done again. A checkpoint that cannot be written does not
-    end the run: the next one may be.
+    SIGTERM raises Terminated wherever the run is; within the context the state of the last look is written then. What
+    the run did since is lost and will be done again.
+    A checkpoint that cannot be written does not end the run: the next one may be.
     """
 
     def __init__(self, path: str, options: LearnOptions, table: tuple[Option, ...], classes: tuple[type, ...]):
@@ -90,27 +90,29 @@ class Checkpoints:
     def signals(self):
         """SIGTERM and SIGUSR1 as above, until the end of the context."""
 
-        def stop(number, frame):
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one must not disturb the writing
-            raise Terminated(STOPPED)
-
         def want(number, frame):
             self._wanted = True
 
-        before = {}
-        with contextlib.suppress(ValueError):  # only the main thread may
-            before[signal.SIGTERM] = signal.signal(signal.SIGTERM, stop)
-            if hasattr(signal, "SIGUSR1"):
-                before[signal.SIGUSR1] = signal.signal(signal.SIGUSR1, want)
+        before = None
+        with contextlib.suppress(ValueError, AttributeError):  # only the main thread may; not every system has it
+            before = signal.signal(signal.SIGUSR1, want)
         try:
             yield
-        except Terminated:
-            if self._latest is not None and not self._write(last=True) and not self._files:
-                raise Terminated(TERMINATED) from None
+        except BaseException as error:
+            if self._latest is not None and (asked() or isinstance(error, KeyboardInterrupt)):
+                written = self._write(last=True)
+                if asked() and not written and not self._files:
+                    raise Terminated(kept=False) from None
             raise
         finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+            if before is not None:
+                signal.signal(signal.SIGUSR1, before)
+
+    @property
+    def kept(self) -> bool:
+        """Whether there is a state to go on from: of this run, or still the one it was to go on from."""
+        names = (self.path, previous(self.path)) if self._options.resume else ()
+        return bool(self._files) or any(map(os.path.exists, names))
 
     def identify(self, examples: Examples | MultilabelExamples) -> None:
         """Says what this run trains on."""

@@ -5,34 +5,23 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import sys
 from typing import TYPE_CHECKING
 
+from svmcut.cli.termination import INTERRUPTED, STOPPED, TERMINATED, Terminated, asked, settle, signals_raised
 from svmcut.errors import FileError, SvmcutError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-INTERRUPTED = 130
-TERMINATED = 143
-
-
-class Terminated(BaseException):
-    """SIGTERM, raised where the run is so that what it holds open is put away; no failure, hence no Exception.
-
-    Parameters
-    ----------
-    status : int
-        What the program exits with.
-    """
-
-    def __init__(self, status: int = TERMINATED):
-        self.status = status
-
 
 def guard(
-    work: Callable[[], int | None], program: Callable[[], str], *, statuses: tuple[int, ...] | None = None
+    work: Callable[[], int | None],
+    program: Callable[[], str],
+    *,
+    statuses: tuple[int, ...] | None = None,
+    resumable: bool = False,
+    final: bool = False,
 ) -> int:
     """Run ``work`` and turn whatever ends it into one message on stderr and an exit status.
 
@@ -45,6 +34,10 @@ def guard(
     statuses : tuple of int or None
         The statuses allowed; any other becomes 1. None allows all. Where they are given the messages are those of the
         executables with the originals' names.
+    resumable : bool
+        Whether a run stopped by SIGTERM can go on, which is status 75.
+    final : bool
+        Whether the process ends with this call: signals change nothing afterwards.
 
     Returns
     -------
@@ -56,15 +49,22 @@ def guard(
     With SVMCUT_DEBUG=1 in the environment, exceptions come through with their traceback.
     """
     _occupy_standard_descriptors()
-    _raise_on_sigterm()
-    try:
-        status = work() or 0
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except (Exception, KeyboardInterrupt, Terminated) as error:
-        if os.environ.get("SVMCUT_DEBUG") == "1":
-            raise
-        status = _report(error, program, original=statuses is not None)
+    with signals_raised(final):
+        try:
+            try:
+                status = work() or 0
+                if sys.stdout is not None:
+                    sys.stdout.flush()
+            except (Exception, KeyboardInterrupt, Terminated) as error:
+                if os.environ.get("SVMCUT_DEBUG") == "1":
+                    raise
+                status = _report(error, program, resumable, statuses is not None)
+            settle()
+        except (KeyboardInterrupt, Terminated) as error:  # while another ending was told
+            settle()
+            if os.environ.get("SVMCUT_DEBUG") == "1":
+                raise
+            status = _report(error, program, resumable, statuses is not None)
     return status if statuses is None or status in statuses else 1
 
 
@@ -73,11 +73,29 @@ def warn(program: str, message: str) -> None:
     _complain(f"{program}: warning: {message}")
 
 
-def _report(error: BaseException, program: Callable[[], str], original: bool) -> int:
-    if isinstance(error, KeyboardInterrupt):
-        return INTERRUPTED
-    if isinstance(error, Terminated):
-        return error.status
+def drop_stdout() -> None:
+    """Prints nothing more; the descriptor is left as it is, for an output that is written to it."""
+    stream = sys.stdout
+    with contextlib.suppress(OSError, ValueError):
+        kept = os.dup(stream.fileno())
+        try:
+            _silence_stdout()
+            stream.flush()
+        finally:
+            os.dup2(kept, stream.fileno())
+            os.close(kept)
+    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+
+
+def _report(error: BaseException, program: Callable[[], str], resumable: bool, original: bool) -> int:
+    if asked() and not isinstance(error, SvmcutError | KeyboardInterrupt | Terminated):
+        error = Terminated()
+    if isinstance(error, KeyboardInterrupt | Terminated):
+        what = "interrupted" if isinstance(error, KeyboardInterrupt) else "stopped by SIGTERM"
+        _complain("; ".join((f"{program()}: {what}", *getattr(error, "__notes__", ()))))
+        if isinstance(error, KeyboardInterrupt):
+            return INTERRUPTED
+        return STOPPED if resumable and error.kept else TERMINATED
     if isinstance(error, BrokenPipeError):
         _silence_stdout()
         return 1
@@ -137,13 +155,3 @@ def _occupy_standard_descriptors() -> None:
         except OSError:
             with contextlib.suppress(OSError):
                 os.open(os.devnull, os.O_WRONLY if descriptor == 0 else os.O_RDONLY)
-
-
-def _raise_on_sigterm() -> None:
-    def stop(number, frame):
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one must not disturb the clearing away
-        raise Terminated
-
-    # Only the main thread may; elsewhere the program around keeps its own handling.
-    with contextlib.suppress(ValueError):
-        signal.signal(signal.SIGTERM, stop)

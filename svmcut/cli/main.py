@@ -9,7 +9,9 @@ import sys
 import click
 
 from svmcut._version import __version__
-from svmcut.cli.guard import guard
+from svmcut.cli.start import CtrlC, main
+
+__all__ = ["COMMANDS", "main", "svmcut"]
 
 #: Command, the module and the function behind it, and its line in ``svmcut --help``.
 COMMANDS = {
@@ -38,6 +40,12 @@ class LazyGroup(click.Group):
         self.running = name
         return name, command, rest
 
+    def invoke(self, ctx: click.Context):
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise CtrlC(error) from None
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, _, text) in COMMANDS.items()])
@@ -50,21 +58,6 @@ def svmcut() -> None:
 
     A certified drop-in for svm_perf, svm_rank and svm_hmm.
     """
-
-
-def main(args: list[str] | None = None) -> int:
-    """Entry point of ``svmcut``; returns the exit status."""
-
-    def work() -> int | None:
-        try:
-            return svmcut.main(args=args, prog_name="svmcut", standalone_mode=False)
-        except click.ClickException as error:
-            error.show()
-            return error.exit_code
-        except click.Abort:
-            raise KeyboardInterrupt from None
-
-    return guard(work, lambda: " ".join(filter(None, ("svmcut", svmcut.running))))
 
 
 if __name__ == "__main__":

@@ -153,7 +153,7 @@ def run_original(grammar: Grammar, work, argv: list[str] | None) -> int:
             return 0
         return work(values, arguments)
 
-    return guard(run, lambda: grammar.program, statuses=(0, 1))
+    return guard(run, lambda: grammar.program, statuses=(0, 1), final=argv is None)
 
 
 def _convert(option: str, text: str, kind: Any) -> Any:
@@ -241,7 +241,7 @@ def svm_perf_learn(argv: list[str] | None = None) -> int:
 
     summary = "Trains a support vector machine for a performance measure."
     grammar = _learn_grammar("svm_perf_learn", summary, LEARN, {"algorithm": 9}, _PERF_TEXTS)
-    return run_original(grammar, lambda *parsed: _learn({}, *parsed), argv)
+    return run_original(grammar, lambda *parsed: _learn("svm_perf_learn", {}, *parsed), argv)
 
 
 def svm_rank_learn(argv: list[str] | None = None) -> int:
@@ -251,7 +251,7 @@ def svm_rank_learn(argv: list[str] | None = None) -> int:
     summary = "Learns to rank the rows of queries."
     grammar = _learn_grammar("svm_rank_learn", summary, RANK, {"algorithm": 3}, _RANK_TEXTS)
     grammar.long_flags.clear()
-    return run_original(grammar, lambda *parsed: _learn(RANK_DEFAULTS, *parsed), argv)
+    return run_original(grammar, lambda *parsed: _learn("svm_rank_learn", RANK_DEFAULTS, *parsed), argv)
 
 
 def svm_hmm_learn(argv: list[str] | None = None) -> int:
@@ -260,7 +260,7 @@ def svm_hmm_learn(argv: list[str] | None = None) -> int:
 
     summary = "Learns to tag the tokens of sequences."
     grammar = _learn_grammar("svm_hmm_learn", summary, ORIGINAL, {"algorithm": 4}, _HMM_TEXTS)
-    return run_original(grammar, lambda *parsed: _learn(DEFAULTS, *parsed), argv)
+    return run_original(grammar, lambda *parsed: _learn("svm_hmm_learn", DEFAULTS, *parsed), argv)
 
 
 def _learn_grammar(program: str, summary: str, table, defaults: dict[str, Any], texts: Mapping[str, str]) -> Grammar:
@@ -279,7 +279,7 @@ def _learn_grammar(program: str, summary: str, table, defaults: dict[str, Any], 
     return Grammar(program, "example_file [model_file]", summary, short, long, least=1)
 
 
-def _learn(defaults: Mapping[str, Any], values: dict[str, Any], arguments: list[str]) -> int:
+def _learn(program: str, defaults: Mapping[str, Any], values: dict[str, Any], arguments: list[str]) -> int:
     from svmcut.cli.options import LearnOptions
     from svmcut.cli.training import run
 
@@ -287,7 +287,7 @@ def _learn(defaults: Mapping[str, Any], values: dict[str, Any], arguments: list[
     if given.get("kernel", "linear") != "linear" and not defaults:
         given.setdefault("bias", 1.0)  # svm_perf_learn's default, which it refuses with a kernel
     files = dict(zip(("example_file", "model_file"), arguments))
-    return run(LearnOptions(**{**files, **defaults, **given}), original=True)
+    return run(LearnOptions(**{**files, **defaults, **given}), original=program)
 
 
 def _classify(

@@ -7,16 +7,18 @@ import contextlib
 import importlib
 import math
 import os
-import sys
 import time
 from typing import TYPE_CHECKING, Any
 
 from svmcut.cli import training_report as report
+from svmcut.cli.endings import ending, remedy, told
 from svmcut.cli.files import check_training_files, log_beside, model_files
 from svmcut.cli.guard import warn
 from svmcut.cli.option_checks import check, solver_name
 from svmcut.cli.options import MEASURES, RANK_MEASURES, Cost, LearnOptions
+from svmcut.cli.progress_bar import ProgressBar
 from svmcut.cli.report import write_report
+from svmcut.cli.termination import INTERRUPTED, look
 from svmcut.errors import UsageError
 from svmcut.files.checkpoints import unfit
 from svmcut.files.examples import read_examples
@@ -33,18 +35,22 @@ if TYPE_CHECKING:
     from svmcut.train import Outcome
 
 
-def run(options: LearnOptions, original: bool = False) -> int:
+def run(options: LearnOptions, original: str = "") -> int:
     """Reads, trains, writes and reports.
 
     Parameters
     ----------
-    original : bool
-        Run under the original's name: warnings stay off stderr.
+    original : str
+        The original's name where it runs under that: warnings stay off stderr but for what a status of 1 is due to.
 
     Returns
     -------
     int
         Exit status: 0 done, 3 stopped by a limit, 130 interrupted; the best model is written in each case.
+
+    Notes
+    -----
+    --max-iterations ends the training for one C. A time limit and an interrupt end the run.
     """
     kind = Training
     if options.task == "sequence":
@@ -52,10 +58,12 @@ def run(options: LearnOptions, original: bool = False) -> int:
     elif options.task == "multilabel":
         from svmcut.cli.multilabel import MultilabelTraining as kind
     kind.check(options)
-    targets, outputs = model_files(options), check_training_files(options, original)
+    targets, outputs = model_files(options), check_training_files(options, bool(original))
     with contextlib.ExitStack() as stack:
         stack.enter_context(log_beside(outputs))
         checkpoints = None
+        stack.enter_context(told(lambda: "" if original else remedy(options.checkpoint, checkpoints)))
+        look()  # for a signal that was lost while modules were imported
         if options.checkpoint is not None:
             checkpoints = make_checkpoints(options.checkpoint, options)
             stack.enter_context(checkpoints.held())
@@ -64,14 +72,13 @@ def run(options: LearnOptions, original: bool = False) -> int:
         training.open(stack)
         for cost, target in list(zip(options.path, targets, strict=True))[len(training.outcomes) :]:
             training.fit(cost, target)
-            if training.outcomes[-1].stopped_by in ("interrupt", "limit") and not options.max_iterations:
+            if training.over():
                 break
         with training.going_on():
             training.finish()
-    last = training.outcomes[-1]
-    if last.stopped_by == "interrupt":
-        return 130
-    return 0 if all(outcome.converged for outcome in training.outcomes) else 3
+    if training.outcomes[-1].stopped_by == "interrupt":
+        return INTERRUPTED
+    return 0 if training.complete() else 3
 
 
 def make_checkpoints(path: str, options: LearnOptions) -> Checkpoints:
@@ -102,13 +109,15 @@ class Training:
     check = staticmethod(check)
     measures = MEASURES | RANK_MEASURES
 
-    def __init__(self, options: LearnOptions, original: bool, checkpoints: Checkpoints | None = None):
+    def __init__(self, options: LearnOptions, original: str, checkpoints: Checkpoints | None = None):
         self.options, self.original, self._checkpoints = options, original, checkpoints
         self.outcomes: list[Outcome] = []
+        self._failures: list[str] = []
         self.rows: list[dict[str, Any]] = []
         self._say = report.out if options.verbosity > 0 else (lambda text="", end="\n": None)
         self._began, self._cpu_began = time.perf_counter(), time.process_time()
         self.examples, self._trainer = self._read()
+        look()
         self._warnings = list(self._trainer.warnings)
         self._validation = None
         if options.validate:
@@ -130,7 +139,7 @@ class Training:
         with report.step(self._say, "Reading training examples"):
             examples = read_examples(options.example_file, threads=options.threads, max_memory=options.max_memory)
         self._seconds = {"read": time.perf_counter() - self._began, "train": 0.0, "write": 0.0}
-        self._config = configure(options, self.original)
+        self._config = configure(options, bool(self.original))
         return examples, make_trainer(examples, self._config)
 
     def _read_validation(self, path: str):
@@ -161,10 +170,10 @@ class Training:
         return report.measure(model, examples, self.options)
 
     def open(self, stack: contextlib.ExitStack) -> None:
-        """Opens the trace and the progress bar, and prints what is known of the examples."""
+        """Opens the trace, and prints what is known of the examples."""
         options = self.options
         self._trace = stack.enter_context(write_atomically(options.trace)) if options.trace else None
-        self._bar = stack.enter_context(progress_bar(options.progress))
+        self._bar = ProgressBar(options.progress, self._config, self._trainer.target)
         self._introduce()
 
     def fit(self, cost: Cost, target: str) -> None:
@@ -174,7 +183,7 @@ class Training:
             self._say(f"C = {cost.text}")
         costs = (cost.value, None) if options.cost else (None, cost.value)
         state, self._state = self._state, None
-        with self.going_on():
+        with self.going_on(), self._bar:
             outcome = self._trainer.fit(*costs, self._observe, state)
         self._seconds["train"] += outcome.seconds
         cpu_seconds = time.process_time() - self._cpu_began
@@ -197,9 +206,17 @@ class Training:
         self.outcomes.append(outcome)
         self._warnings.extend(outcome.warnings)
         if not outcome.converged:
-            self._warnings.append(f"{target}: {stop_reason(outcome)}")
+            self._failures.append(f"{target}: {stop_reason(outcome)}")
         if path or options.validate:
             self.rows.append(self._row(cost, target, outcome))
+
+    def over(self) -> bool:
+        """Whether the run ends here, whatever values of C are left."""
+        return self.outcomes[-1].stopped_by == "interrupt" or self._trainer.late()
+
+    def complete(self) -> bool:
+        """Whether there is a model for every C, and all converged."""
+        return len(self.outcomes) == len(self.options.path) and all(outcome.converged for outcome in self.outcomes)
 
     def finish(self) -> None:
         """Selects, prints the table of a path, writes the report, gives the warnings."""
@@ -214,7 +231,9 @@ class Training:
         if self.rows:
             self._say(report.path_table(self.rows, chosen if options.select else None), end="")
         if self._checkpoints is not None:
-            self._checkpoints.finish(keep=not all(outcome.converged for outcome in self.outcomes))
+            self._checkpoints.finish(keep=self._unfinished())
+        self._say_ending()
+        self._warnings += report.lost
         self._seconds["total"] = time.perf_counter() - self._began
         if options.report:
             warnings = self._warnings + (self._checkpoints.warnings if self._checkpoints is not None else [])
@@ -223,25 +242,40 @@ class Training:
             if self.rows:
                 document["path"] = self.rows
             write_report(options.report, document)
-        if not self.original:
-            for warning in self._warnings:
-                warn(f"svmcut {options.command}", warning)
+        program = self.original or f"svmcut {options.command}"
+        for warning in self._failures if self.original else self._warnings:
+            warn(program, warning)
+
+    def _unfinished(self) -> bool:
+        """Whether a run with larger limits has something to do after the state of the last look."""
+        return len(self.outcomes) < len(self.options.path) or not self.outcomes[-1].converged
+
+    def _say_ending(self) -> None:
+        """Adds to the warnings which models did not converge, and what the user may do about it."""
+        options = self.options
+        left = [cost.text for cost in options.path[len(self.outcomes) :]]
+        last = None if self.original else ending(self.outcomes, left, options.checkpoint, self._checkpoints)
+        if last is not None and not self._failures:
+            self._failures.append(f"{options.model_file}: stopped by a limit")
+        if last is not None:
+            self._failures[-1] += f"; {last}"
+        self._warnings += self._failures
 
     def _snapshot(self) -> dict[str, Any]:
         done = [outcome.portable() for outcome in self.outcomes]
         return {"outcomes": done, "rows": list(self.rows), "trainer": self._trainer.state()}
 
     def _observe(self, progress, objective) -> None:
+        look()
         if self._checkpoints is not None:
             self._checkpoints.take(self._snapshot)
         if not progress.report:
             return
-        self._say(report.iteration_line(progress, objective, self.options.algorithm))
+        with self._bar.hidden(self.options.verbosity > 0):
+            self._say(report.iteration_line(progress, objective, self.options.algorithm))
         if self._trace is not None:
             self._trace.write((report.trace_line(progress, objective) + "\n").encode())
-        if self._bar is not None:
-            self._bar.set_postfix_str(f"primal {progress.primal:.6g}, gap {progress.gap:.3g}", refresh=False)
-            self._bar.update()
+        self._bar.show(progress, objective)
 
     def _row(self, cost: Cost, target: str, outcome: Outcome) -> dict[str, Any]:
         """What the table and the report say of one model: certificate, training error, every measure."""
@@ -321,17 +355,3 @@ def stop_reason(outcome: Outcome) -> str:
         "rounding": "stopped where rounding forbids progress",
     }
     return f"{reasons[outcome.stopped_by]}, {gap}"
-
-
-@contextlib.contextmanager
-def progress_bar(wanted: bool | None):
-    """A tqdm bar on stderr where it is wanted, by default on a terminal; None otherwise."""
-    if wanted is None:
-        wanted = sys.stderr is not None and sys.stderr.isatty()
-    if not wanted:
-        yield None
-        return
-    from tqdm import tqdm
-
-    with tqdm(desc="training", unit=" iterations", file=sys.stderr, leave=False) as bar:
-        yield bar

@@ -13,11 +13,24 @@ from typing import Any
 import numpy as np
 
 from svmcut._version import __version__
+from svmcut.cli.guard import drop_stdout
 
 
 def out(text: str = "", end: str = "\n") -> None:
-    """Prints at once; nothing where standard output is closed."""
-    print(text, end=end, flush=True)
+    """Prints at once; nothing where standard output is closed, and nothing more once it cannot be written.
+
+    A log decides nothing: training goes on without it.
+    """
+    try:
+        print(text, end=end, flush=True)
+    except OSError as error:
+        drop_stdout()
+        if not isinstance(error, BrokenPipeError):
+            lost.append(f"the log is cut short: standard output cannot be written: {error.strerror or error}")
+
+
+#: What became of the log, for the warnings of the run.
+lost: list[str] = []
 
 
 @contextlib.contextmanager

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 KILLS = int(os.environ.get("SVMCUT_KILLS", "12"))
 """How often a run is killed; `make kills` asks for 200."""
 
-STATE = ("--checkpoint", "state")
+STOPPED = "svmcut learn: stopped by SIGTERM; the state is in state, the same command with --resume goes on\n"
 SOLVERS = {
     "cutting-plane": ("--solver", "cutting-plane", "--example-cost", "100", "--gap", "1e-7"),
     "dual-cd": ("--solver", "dual-cd", "--example-cost", "100", "--gap", "1e-9"),
@@ -92,7 +92,7 @@ def test_row22_terminated_with_a_checkpoint_and_resumed(solver):
         os.unlink(name)
     at = 1 if solver == "smo" else 4
     done = signalled(signal.SIGTERM, at, "learn", *options, "--checkpoint", "state", "train", "model")
-    assert (done.returncode, done.stderr) == (75, "")
+    assert (done.returncode, done.stderr) == (75, STOPPED)
     assert os.path.exists("state")
     assert solver == "path" or not contents()
     resumed = learn(*options, "--checkpoint", "state", "--resume", "--report", "report", "train", "model")
@@ -125,7 +125,7 @@ def test_row22_structured_runs_terminated_and_resumed(rng, name):
     for model in whole:
         os.unlink(model)
     done = signalled(signal.SIGTERM, 4, "learn", *words, f"train.{task}", "model")
-    assert (done.returncode, done.stderr) == (75, "")
+    assert (done.returncode, done.stderr) == (75, STOPPED)
     assert os.path.exists("state")
     other = learn(*words, "--resume", "--seed", "3", f"train.{task}", "model")
     assert (other.returncode, "--seed was 0 and is 3" in other.stderr) == (1, True)
@@ -177,7 +177,8 @@ def test_row22_terminated_while_reading_leaves_the_start_to_resume():
     child.stdout.read(7)  # it says that it reads
     child.send_signal(signal.SIGTERM)
     _, errors = child.communicate(timeout=TIMEOUT)
-    assert (child.returncode, errors) == (75, b"")
+    said = b"svmcut learn: stopped by SIGTERM; no state was reached, the same command starts afresh\n"
+    assert (child.returncode, errors) == (75, said)
     assert sorted(os.listdir()) == ["train"]
     afresh = learn("-c", "1", "--checkpoint", "state", "--resume", "train", "model")
     assert afresh.returncode == 0

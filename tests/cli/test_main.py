@@ -76,7 +76,7 @@ def test_unknown_command(capsys):
         (UsageError("not so"), 2, "prog: not so\n"),
         (MemoryError(), 1, "prog: out of memory\n"),
         (OSError(13, "Permission denied", "a"), 1, "prog: Permission denied: a\n"),
-        (KeyboardInterrupt(), 130, ""),
+        (KeyboardInterrupt(), 130, "prog: interrupted\n"),
         (ImportError("libx.so: no room"), 1, "prog: a library cannot be loaded: libx.so: no room\n"),
         (ZeroDivisionError("x"), 1, "prog: internal error: ZeroDivisionError: x; SVMCUT_DEBUG=1 shows where\n"),
     ],

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is said of a run that a signal or a limit ended: where its state is, and how to go on."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from svmcut.cli.termination import Terminated, asked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from svmcut.cli.checkpoints import Checkpoints
+    from svmcut.outcomes import Outcome
+
+
+def remedy(path: str | None, checkpoints: Checkpoints | None, larger: str = "") -> str:
+    """How to go on; ``larger`` is what the next command needs beside --resume. Empty before the path was looked at."""
+    if path is None:
+        return "a run with --checkpoint FILE can go on"
+    if checkpoints is None:
+        return ""
+    if not checkpoints.kept:
+        return "no state was reached, the same command starts afresh"
+    return f"the state is in {path}, the same command with --resume{larger} goes on"
+
+
+@contextlib.contextmanager
+def told(how: Callable[[], str]):
+    """Adds ``how()``, where it is not empty, to the message of a signal that leaves the context."""
+    try:
+        yield
+    except BaseException as error:
+        if (asked() or isinstance(error, KeyboardInterrupt | Terminated)) and (text := how()):
+            error.add_note(text)
+        raise
+
+
+def ending(outcomes: list[Outcome], left: list[str], path: str | None, checkpoints: Checkpoints | None) -> str | None:
+    """The end of the line on a run that was ended before all its models converged; None where none was.
+
+    Parameters
+    ----------
+    left : list of str
+        The values of C it did not come to.
+    """
+    limited = [outcome for outcome in outcomes if outcome.stopped_by == "limit"]
+    interrupted = outcomes[-1].stopped_by == "interrupt"
+    if not (limited or left or interrupted):
+        return None
+    missing = f"no model for C = {', '.join(left)}; " if left else ""
+    if checkpoints is not None and not left and outcomes[-1].converged:
+        return "no state is kept, the last model is done"
+    return missing + remedy(path, checkpoints, "" if interrupted else " and larger limits")

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The progress bar: what it says, and what a terminal shows of it."""
+
+import math
+import os
+import re
+import struct
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from programs import TIMEOUT, command
+
+from svmcut.cli.progress_bar import clock, fitted, share
+
+BAR = re.compile(r"training +(\d+)%\|.*\| gap \S+, target \S+(; .*)?|training +0:00; iteration 1; .*|training")
+LOG = re.compile(r"Iter \d+: \.\*\(NumConst=\d+, SV=\d+, CEps=\d+\.\d{4}, QPEps=0\.0000\)")
+
+
+def test_share_of_orders_of_magnitude():
+    assert share(100.0, 100.0, 1.0) == 0.0
+    assert share(100.0, 10.0, 1.0) == pytest.approx(0.5)
+    assert share(100.0, 1.0, 1.0) == share(0.5, 0.5, 1.0) == share(0.5, -1e-20, 1.0) == 1.0
+    assert share(100.0, 300.0, 1.0) == 0.0
+    for unknown in ((math.nan, 1.0, 1.0), (1.0, math.nan, 1.0), (1.0, 0.5, math.nan), (1.0, 0.5, 0.0)):
+        assert share(*unknown) is None
+
+
+def test_texts_are_whole_and_of_one_length():
+    parts = ["gap 0.123, target 0.01", "limit in 1:05", "iteration 1234"]
+    assert [fitted(parts, width).rstrip("; ") for width in (5, 22, 36, 37, 80)] == [
+        "", parts[0], parts[0], "; ".join(parts[:2]), "; ".join(parts)
+    ]  # fmt: skip
+    assert {len(fitted(parts, 30)), len(fitted(parts[:1], 30))} == {30}
+    assert [clock(seconds) for seconds in (-1, 0, 65, 7207)] == ["0:00", "0:00", "1:05", "2:00:07"]
+
+
+class Screen:
+    """A terminal that knows carriage returns and line ends; `seen` is every state of its last line."""
+
+    def __init__(self, columns):
+        self.lines, self.seen, self._at, self._columns = [""], [], 0, columns
+
+    def feed(self, text):
+        for token in re.findall(r"\r\n|\r|\n|[^\r\n]+", text):
+            if token == "\r":
+                self._at = 0
+            elif token.endswith("\n"):
+                self.lines.append("")
+                self._at = 0
+            else:
+                line = self.lines[-1].ljust(self._at)
+                self.lines[-1] = line[: self._at] + token + line[self._at + len(token) :]
+                self._at += len(token)
+                self.seen.append(self.lines[-1].rstrip())
+        assert "\x1b" not in text
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a terminal of POSIX")
+@pytest.mark.parametrize("columns", [80, 0], ids=["80-columns", "unknown-columns"])
+def test_bar_and_log_on_a_terminal(tmp_path, rng, columns):
+    """Lines of the log stand alone, the bar fits, and it is gone before the summary and the warning come."""
+    import fcntl
+    import termios
+
+    X = rng.normal(size=(300, 10))
+    y = np.where(X[:, 0] + rng.normal(size=300) > 0, 1, -1)
+    np.savetxt(tmp_path / "train", np.column_stack([y, X]), " ".join(["%d", *(f"{j + 1}:%.4f" for j in range(10))]))
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    words = ("-w", "3", "-c", "1000", "--gap", "1e-9", "--max-iterations", "40", "train", "out")
+    # every look draws, however fast the machine is
+    code = "import sys\nfrom svmcut.cli import progress_bar, start\nprogress_bar._REDRAWN_SECONDS = 0\n"
+    code += "sys.exit(start.main())"
+    line = [sys.executable, "-c", code, *command("svmcut learn", *words)[1:]]
+    child = subprocess.Popen(line, cwd=tmp_path, stdin=theirs, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    text = b""
+    while True:
+        try:
+            part = os.read(ours, 1 << 16)
+        except OSError:  # as Linux says that the other side is closed
+            part = b""
+        if not part:
+            break
+        text += part
+    os.close(ours)
+    assert child.wait(TIMEOUT) == 3
+    screen = Screen(columns)
+    screen.feed(text.decode())
+    lines = [line.rstrip() for line in screen.lines]
+    iterations = [line for line in lines if "Iter" in line]
+    assert len(iterations) == 40 and all(LOG.fullmatch(line) for line in iterations)
+    assert not any("training " in line and "gap" in line for line in lines)
+    warning = next(line for line in lines if "warning" in line)
+    assert warning.startswith("svmcut learn: warning: out: stopped by a limit, gap ")
+    drawn = [line for line in screen.seen if line.startswith("training")]
+    assert all(BAR.fullmatch(line) and len(line) <= 79 for line in drawn)
+    shares = [int(match[1]) for line in drawn if (match := BAR.fullmatch(line)) and match[1]]
+    assert shares == sorted(shares) and 0 == shares[0] < shares[-1] < 100
+    assert sum("limit in 0:0" in line for line in drawn) > 30
