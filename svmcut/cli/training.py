@@ -130,7 +130,7 @@ class Training:
             checkpoints.identify(self.examples)
             saved = checkpoints.resume() if options.resume else None
             if saved is not None:
-                self.outcomes, self.rows, self._state = saved["outcomes"], saved["rows"], saved["trainer"]
+                self.outcomes, self.rows, self._state = list(saved["outcomes"]), list(saved["rows"]), saved["trainer"]
                 self.going_on = lambda: unfit(checkpoints.path)
 
     def _read(self):
