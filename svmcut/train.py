@@ -30,7 +30,7 @@ from svmcut.outcomes import EPSILON, Objective, Outcome
 from svmcut.risks import make_risk
 from svmcut.risks.protocol import QueryRisk
 from svmcut.risks.squared import SquaredRisk
-from svmcut.solvers.protocol import Interrupted, Problem, Progress, Start, StoppingRule, Unsaved
+from svmcut.solvers.protocol import Interrupted, Problem, Progress, Start, StoppingRule
 from svmcut.spaces.linear import LinearSpace
 
 if TYPE_CHECKING:
@@ -345,28 +345,6 @@ def make_solver(name: str, seed: int = 0, table: dict[str, tuple[str, str]] = SO
     if hasattr(solver, "seed"):
         solver.seed = seed
     return solver
-
-
-def state_classes() -> tuple[type, ...]:
-    """What the states of trainers are made of beside plain values and arrays."""
-    from svmcut.cutting.bundle import Cut
-    from svmcut.cutting.oracle import Point, Scored
-    from svmcut.data import Csr, Labelling
-    from svmcut.models import ChainModel, ChainShape, KernelChainModel, KernelModel, MultilabelModel
-    from svmcut.risks.protocol import Linearization
-    from svmcut.risks.sampling import Draw
-    from svmcut.solvers.constant_cuts import Points
-    from svmcut.solvers.cutting_plane import Iterate
-    from svmcut.solvers.newton import Smoothed
-    from svmcut.solvers.sampled_cuts import SampledElement
-    from svmcut.spaces.kernel import Expansion
-    from svmcut.spaces.linear import RowNormal
-    from svmcut.spaces.subspace import Traced
-
-    chains = (ChainModel, KernelChainModel, ChainShape)
-    own = (Outcome, Objective, Progress, Unsaved, LinearModel, KernelModel, *chains, MultilabelModel, Kernel, Csr)
-    cuts = (Cut, Linearization, Labelling, Draw, Points, SampledElement, Iterate, Point, Scored)
-    return (*own, *cuts, Expansion, Traced, RowNormal, Smoothed)
 
 
 def make_trainer(examples: Examples, config: Config):

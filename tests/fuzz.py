@@ -33,7 +33,7 @@ from svmcut.files.multilabel import read_multilabel, stream_multilabel
 from svmcut.files.sequences import read_sequences, stream_sequences
 from svmcut.kernels import Kernel
 from svmcut.models import ChainModel, ChainShape, KernelChainModel, KernelModel, LinearModel, MultilabelModel
-from svmcut.train import state_classes
+from svmcut.saved import state_classes
 
 SECONDS, MEGABYTES = 10, 2000
 """More than this for one input is a finding."""

@@ -85,7 +85,7 @@ def make_checkpoints(path: str, options: LearnOptions) -> Checkpoints:
     """The checkpoints of a run in this file, imported now."""
     from svmcut.cli.checkpoints import Checkpoints
     from svmcut.cli.options import RANK, TASKS
-    from svmcut.train import state_classes
+    from svmcut.saved import state_classes
 
     table = RANK
     if options.command != "rank":

@@ -8,7 +8,8 @@ from svmcut.data import Csr, Examples, Source
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
 from svmcut.kernel_options import KernelOptions
 from svmcut.kernels import Kernel
-from svmcut.train import Config, make_trainer, state_classes
+from svmcut.saved import state_classes
+from svmcut.train import Config, make_trainer
 
 RBF = {"kernel": Kernel("rbf", gamma=0.3), "bias": 0.0, "epsilon": None}
 RUNS = {

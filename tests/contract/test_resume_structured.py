@@ -8,7 +8,8 @@ from svmcut.data import Csr, Examples, MultilabelExamples, Sequences, Source
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
 from svmcut.kernel_options import KernelOptions
 from svmcut.kernels import Kernel
-from svmcut.train import Config, state_classes
+from svmcut.saved import state_classes
+from svmcut.train import Config
 from svmcut.train_emissions import EmissionTrainer
 from svmcut.train_multilabel import MultilabelTrainer
 from svmcut.train_sequences import ChainOrders, SequenceTrainer

@@ -9,7 +9,8 @@ from svmcut.data import Csr, Examples, MultilabelExamples, Source
 from svmcut.errors import UsageError
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
 from svmcut.kernels import Kernel
-from svmcut.train import Config, make_trainer, state_classes, train
+from svmcut.saved import state_classes
+from svmcut.train import Config, make_trainer, train
 from svmcut.train_multilabel import MultilabelTrainer
 from svmcut.train_sequences import ChainOrders, SequenceTrainer
 
