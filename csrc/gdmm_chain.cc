@@ -30,6 +30,7 @@ namespace {
 constexpr int64_t kPollEvery = 16;
 constexpr int kPairSteps = 3;
 constexpr double kIdle = 1e-12;  // of C: alphas below are 0
+constexpr double kFar = 1e4;     // of C
 
 // The point of {C (e_first - q) : q a distribution} next to target; the first entry is the right state.
 void project(const std::vector<double>& target, double C, std::vector<double>& sorted, double* out) {
@@ -37,14 +38,17 @@ void project(const std::vector<double>& target, double C, std::vector<double>& s
     sorted.resize(m);
     for (size_t i = 0; i < m; ++i) sorted[i] = (i == 0) - target[i] / C;
     std::sort(sorted.begin(), sorted.end(), [](double a, double b) { return a > b; });
+    /* Far from the simplex, which a shift of all does not change, q would not sum to 1. */
+    const double top = std::fabs(sorted[0]) > kFar ? sorted[0] : 0.0;
     double sum = 0, shift = 0;
     for (size_t i = 0; i < m; ++i) {
+        sorted[i] -= top;
         sum += sorted[i];
         const double t = (sum - 1) / static_cast<double>(i + 1);
         if (sorted[i] > t) shift = t;
     }
     for (size_t i = 0; i < m; ++i) {
-        const double q = std::max(0.0, (i == 0) - target[i] / C - shift);
+        const double q = std::max(0.0, (i == 0) - target[i] / C - top - shift);
         out[i] = q > 0 || i == 0 ? C * ((i == 0) - q) : 0.0;
     }
 }

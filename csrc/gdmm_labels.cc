@@ -32,6 +32,7 @@ namespace {
 
 constexpr int64_t kPollEvery = 64;
 constexpr double kIdle = 1e-14;
+constexpr double kFar = 1e4;   // of C
 constexpr double kInUse = 10;  // what a label with p > 0 counts for when attractive factors are compared
 
 // The point of {C (e_gold - q) : q a distribution} next to target.
@@ -39,20 +40,23 @@ void project(const double* target, int gold, double C, double* out) {
     double q[4], sorted[4];
     for (int y = 0; y < 4; ++y) sorted[y] = q[y] = (y == gold) - target[y] / C;
     std::sort(sorted, sorted + 4, [](double a, double b) { return a > b; });
+    /* Far from the simplex, which a shift of all does not change, q would not sum to 1. */
+    const double top = std::fabs(sorted[0]) > kFar ? sorted[0] : 0.0;
     double sum = 0, shift = 0;
     for (int y = 0; y < 4; ++y) {
+        sorted[y] -= top;
         sum += sorted[y];
         const double t = (sum - 1) / (y + 1);
         if (sorted[y] > t) shift = t;
     }
-    for (int y = 0; y < 4; ++y) out[y] = C * ((y == gold) - std::max(0.0, q[y] - shift));
+    for (int y = 0; y < 4; ++y) out[y] = C * ((y == gold) - std::max(0.0, q[y] - top - shift));
 }
 
 }  // namespace
 
 void svmcut_gdmm_labels::enter(int64_t n, int32_t k, int32_t l, double* v) {
     if (k > l) std::swap(k, l);
-    if (in_use(n, k, l)) return;
+    if (in_use(k, l)) return;
     const double* row = a.data() + n * K;
     const double p = on(row, k), r = on(row, l), both = gold[k] && gold[l] ? std::min(p, r) : std::max(0.0, p + r - 1);
     const double q[4] = {1 - p - r + both, r - both, p - both, both};
@@ -61,6 +65,7 @@ void svmcut_gdmm_labels::enter(int64_t n, int32_t k, int32_t l, double* v) {
     v[k * K + l] += f.alpha[3];
     v[l * K + k] = v[k * K + l];
     pairs[n].push_back(f);
+    mark(f);
     degree[k] += 1;
     degree[l] += 1;
 }
@@ -82,7 +87,7 @@ void svmcut_gdmm_labels::admit(int64_t n, double* v) {
             if (l <= k || v[k * K + l] <= 0) continue;
             const bool may = theta[l] + rise[l] > 0 || on(row, l) > 0;
             const double here = theta[k] + theta[l] + v[k * K + l] + kInUse * ((on(row, k) > 0) + (on(row, l) > 0));
-            if (may && here > gain && !in_use(n, k, l)) {
+            if (may && here > gain && !in_use(k, l)) {
                 gain = here;
                 attractive[0] = k;
                 attractive[1] = l;
@@ -91,7 +96,7 @@ void svmcut_gdmm_labels::admit(int64_t n, double* v) {
         const double p = on(row, k);
         if (p <= 0) continue;
         for (size_t j = i + 1; j < open.size(); ++j)
-            if (p + on(row, open[j]) > most && !in_use(n, k, open[j])) {
+            if (p + on(row, open[j]) > most && !in_use(k, open[j])) {
                 most = p + on(row, open[j]);
                 forced[0] = k;
                 forced[1] = open[j];
@@ -189,9 +194,13 @@ void svmcut_gdmm_labels::visit(int64_t n, double* W, double* v, bool with_pairs,
     for (int64_t e = sets.indptr[n]; e < sets.indptr[n + 1]; ++e) gold[sets.labels[e]] = 1;
     std::fill_n(degree.data(), K, 0.0);
     for (const LabelPair& f : pairs[n]) degree[f.k] += 1, degree[f.l] += 1;
-    if (with_pairs && !soft) admit(n, v);
-    for (int32_t k = 0; with_pairs && soft && pairs[n].size() < static_cast<size_t>(K * (K - 1) / 2) && k < K; ++k)
-        for (int32_t l = k + 1; l < K; ++l) enter(n, k, l, v);
+    if (with_pairs) {
+        mark_all(n);
+        if (!soft) admit(n, v);
+        for (int32_t k = 0; soft && pairs[n].size() < static_cast<size_t>(K * (K - 1) / 2) && k < K; ++k)
+            for (int32_t l = k + 1; l < K; ++l) enter(n, k, l, v);
+        unmark_all(n);
+    }
     std::fill_n(message.data(), K, 0.0);
     for (const LabelPair& f : pairs[n]) {
         message[f.k] += f.marginal(0) - row[f.k] + f.lambda[0];
@@ -326,13 +335,15 @@ int svmcut_gdmm_labels_repair(const svmcut_gdmm_labels* state, double* v2, doubl
                 *residual += std::fabs(f.marginal(0) - row[f.k]) + std::fabs(f.marginal(1) - row[f.l]);
             }
             *active += static_cast<int64_t>(state->pairs[n].size());
+            state->mark_all(n);
             for (size_t i = 0; i < on.size(); ++i)
                 for (size_t j = i + 1; j < on.size(); ++j) {
                     const double forced = p[on[i]] + p[on[j]] - 1;
                     const bool both = gold[on[i]] && gold[on[j]];
-                    if ((forced > 0 || both) && !state->in_use(n, on[i], on[j]))
+                    if ((forced > 0 || both) && !state->in_use(on[i], on[j]))
                         carry(on[i], on[j], both ? std::min(p[on[i]], p[on[j]]) : forced);
                 }
+            state->unmark_all(n);
             for (const int32_t* k = first; k < stop; ++k) gold[*k] = 0;
         }
         for (int64_t k = 0; k < K; ++k)

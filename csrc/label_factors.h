@@ -35,6 +35,7 @@ struct svmcut_gdmm_labels {
     std::vector<int32_t> order, open;
     std::vector<double> theta, base, message, degree;
     std::vector<char> gold;
+    mutable std::vector<uint64_t> used;  // bit k K + l: the pair is in use for the example marked; clear in between
 
     bool soft = false;
 
@@ -47,10 +48,16 @@ struct svmcut_gdmm_labels {
     void move_node(int64_t k, double* row, double norm);
     void move_pair(svmcut::LabelPair& f, double* row, double* v);
     double on(const double* row, int64_t k) const { return gold[k] ? 1 - row[k] / C : -row[k] / C; }
-    bool in_use(int64_t n, int32_t k, int32_t l) const {
-        for (const svmcut::LabelPair& f : pairs[n])
-            if (f.k == k && f.l == l) return true;
-        return false;
+    bool in_use(int32_t k, int32_t l) const { return used[bit(k, l) / 64] >> (bit(k, l) % 64) & 1; }
+    size_t bit(int32_t k, int32_t l) const { return static_cast<size_t>(k * K + l); }
+    void mark(const svmcut::LabelPair& f) const { used[bit(f.k, f.l) / 64] |= uint64_t{1} << (bit(f.k, f.l) % 64); }
+    // Between mark_all and unmark_all of an example, in_use is about its pairs.
+    void mark_all(int64_t n) const {
+        if (used.empty()) used.assign(static_cast<size_t>(K * K) / 64 + 1, 0);
+        for (const svmcut::LabelPair& f : pairs[n]) mark(f);
+    }
+    void unmark_all(int64_t n) const {
+        for (const svmcut::LabelPair& f : pairs[n]) used[bit(f.k, f.l) / 64] = 0;
     }
 };
 
