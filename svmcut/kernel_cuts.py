@@ -110,7 +110,7 @@ class KernelCutTrainer(SpanTrainer):
         if self.solver == "constant-cuts":
             s = self._rows.accumulate(w.points, w.coef)
             cuts["primal"] = 0.5 * float(w.coef @ s[w.points]) + objective.C * self.risk.linearize(s).value
-        if reduced.polish and stopped_by is None and len(w.points):
+        if reduced.polish and stopped_by in (None, "rounding") and len(w.points):
             sampled = {"points": w.points, "coef": w.coef, "cuts": cuts, "full": full}
             return self._polished(sampled, objective, observe)
         outcome = self._bare(w, objective, progress, solver)

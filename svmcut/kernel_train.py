@@ -15,7 +15,7 @@ from svmcut import units
 from svmcut.data import Examples
 from svmcut.errors import MemoryLimitError, TrainingError, UsageError
 from svmcut.models import KernelModel
-from svmcut.solvers.protocol import Progress
+from svmcut.solvers.protocol import Progress, Watch
 from svmcut.solvers.smo import KernelProblem
 from svmcut.train import Config, Objective, Outcome, follow, label_warnings, late
 
@@ -92,7 +92,8 @@ class KernelTrainer:
         began = time.perf_counter()
         try:
             steps = solver.steps(problem, state=state and state["solver"])
-            progress, stopped_by = follow(steps, config, self._began, objective, observe)
+            self._watch = Watch.of(solver, state and state["watch"])
+            progress, stopped_by = follow(steps, config, self._began, objective, observe, self._watch)
             if stopped_by is not None:
                 progress = solver.settle()
         except MemoryError as error:
@@ -128,7 +129,7 @@ class KernelTrainer:
 
     def state(self) -> dict[str, Any]:
         """As Trainer.state."""
-        return {"solver": self._solver.state()}
+        return {"solver": self._solver.state(), "watch": self._watch and self._watch.state()}
 
     def _model(self, expansion) -> KernelModel:
         rows = np.flatnonzero(expansion.beta)

@@ -30,7 +30,7 @@ from svmcut.outcomes import EPSILON, Objective, Outcome
 from svmcut.risks import make_risk
 from svmcut.risks.protocol import QueryRisk
 from svmcut.risks.squared import SquaredRisk
-from svmcut.solvers.protocol import Interrupted, Problem, Progress, Start, StoppingRule
+from svmcut.solvers.protocol import Interrupted, Problem, Progress, Start, StoppingRule, Watch
 from svmcut.spaces.linear import LinearSpace
 
 if TYPE_CHECKING:
@@ -223,8 +223,8 @@ class Trainer:
         config = self.config
         objective = self.objective(cost, example_cost)
         name = self._choose(objective.C) if config.solver == "auto" else config.solver
-        solver = make_solver(name, config.seed, self._solvers)
         problem = self._problem(name, objective)
+        solver = self._named_solver(name, objective)
         began = time.perf_counter()
         start = None if state else self._scaled_start(objective.C)
         progress, stopped_by = self._run(solver, problem, objective, observe, start, state)
@@ -244,6 +244,9 @@ class Trainer:
             norm=math.sqrt(max(0.0, self._squared_norm(w))),
             multipliers=np.zeros(0) if bundle is None else objective.c * bundle.beta[1:],
         )
+
+    def _named_solver(self, name: str, objective: Objective):
+        return make_solver(name, self.config.seed, self._solvers)
 
     def _problem(self, name: str, objective: Objective):
         """What the solver of that name takes."""
@@ -277,16 +280,18 @@ class Trainer:
 
     def state(self) -> dict[str, Any]:
         """Where the present fit stands; to be called from its observer."""
-        return {"solver": self._solver.state()}
+        return {"solver": self._solver.state(), "watch": self._watch and self._watch.state()}
 
     def _run(
         self, solver, problem: AnyProblem, objective: Objective, observe, start: Start | None = None, state=None
     ) -> tuple[Progress, str | None]:
-        """The last Progress, and "limit" or "interrupt" where one of them ended the run."""
+        """The last Progress, and "limit", "interrupt" or "rounding" where one of them ended the run."""
         config, self._solver = self.config, solver
+        self._watch = Watch.of(solver, state and state["watch"])
         known = (("start", start), ("state", state and state["solver"]))
         given = {name: value for name, value in known if value is not None}
-        progress, stopped_by = follow(solver.steps(problem, **given), config, self._began, objective, observe)
+        steps = solver.steps(problem, **given)
+        progress, stopped_by = follow(steps, config, self._began, objective, observe, self._watch)
         if progress is None or not np.isfinite(progress.primal):
             path = self.examples.source.path
             raise TrainingError(f"{path}: training met values that are not finite; scale the features")
@@ -306,8 +311,10 @@ class Trainer:
         return LinearModel(weights, 0.0 - constant, self._columns, self.config.kernel, highest, cuts)
 
 
-def follow(steps, config: Config, began: float, objective: Objective, observe) -> tuple[Progress | None, str | None]:
-    """The last Progress of a solver, and "limit" or "interrupt" where one of them ended it.
+def follow(
+    steps, config: Config, began: float, objective: Objective, observe, watch: Watch | None = None
+) -> tuple[Progress | None, str | None]:
+    """The last Progress of a solver, and "limit", "interrupt" or "rounding" (no progress) where one of them ended it.
 
     Raises
     ------
@@ -318,11 +325,15 @@ def follow(steps, config: Config, began: float, objective: Objective, observe) -
     try:
         with watched_signals():
             for progress in steps:
+                over = watch is not None and watch.update(progress)
                 if observe is not None:
                     observe(progress, objective)
                 most = config.max_iterations
                 if late(config, began) or (most is not None and progress.iteration >= most):
                     stopped_by = "limit"
+                    break
+                if over:
+                    stopped_by = "rounding"
                     break
     except KeyboardInterrupt as signal:
         if isinstance(signal, Interrupted):

@@ -7,6 +7,7 @@ from typing import Any
 
 from svmcut.outcomes import objective_of_sum
 from svmcut.solvers.protocol import Problem, Start
+from svmcut.solvers.relay import Relay
 from svmcut.structured.protocol import StructuredModel, StructuredProblem
 from svmcut.train import Objective, Trainer
 
@@ -40,6 +41,12 @@ class StructuredTrainer(Trainer):
             risk, space = self._cuts()
             return Problem(risk, space, objective.C, rule, self.config.qp)
         return StructuredProblem(self.model, objective.C, rule, self.config.qp)
+
+    def _named_solver(self, name: str, objective: Objective):
+        solver: Any = super()._named_solver(name, objective)
+        if name == "cutting-plane":
+            return solver
+        return Relay(solver, lambda: self._problem("cutting-plane", objective))
 
     def _cuts(self) -> tuple[Any, Any]:
         """The risk and the space of cutting planes."""

@@ -76,6 +76,7 @@ class BudgetedSolver:
     """
 
     name = ""
+    patience = None
     dual = True
 
     def __init__(

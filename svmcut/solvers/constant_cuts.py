@@ -120,6 +120,7 @@ class ConstantCuts:
     """
 
     name = "constant-cuts"
+    patience = 200
 
     def __init__(self, sampler: HingeSampler, r: int, patience: int, seed: int, max_idle: int = 20):
         self._sampler, self._r, self._patience, self._seed = sampler, r, patience, seed
@@ -161,7 +162,7 @@ class ConstantCuts:
             target = problem.stop.target(primal)
             yield Progress(
                 iteration, 0.0, primal, math.nan, C * violation, time.perf_counter() - started, kept(w),
-                len(bundle), bundle.support, slack, draw.value,
+                len(bundle), bundle.support, slack, draw.value, watched=bundle.room(C, 0.5 * squared + C * slack),
             )  # fmt: skip
             if C * violation <= target:
                 calm += 1

@@ -140,6 +140,7 @@ class ExpansionSolver:
     """
 
     name: str
+    patience = None
     best: Look
     _native: Any
 

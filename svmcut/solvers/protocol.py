@@ -39,6 +39,8 @@ class Progress(NamedTuple):
         What else a solver without certificate says of its state, by name.
     report : bool
         Whether this is worth a line; False where only time has passed.
+    watched : float or None
+        What falls as the run goes on, where the gap is an estimate that need not; see Watch.
     """
 
     iteration: int
@@ -55,6 +57,7 @@ class Progress(NamedTuple):
     evaluations: int | None = None
     extra: Mapping[str, float] | None = None
     report: bool = True
+    watched: float | None = None
 
 
 def kept(w: Any) -> Callable[[], Any]:
@@ -166,7 +169,10 @@ class Start(NamedTuple):
 
 
 class Solver(Protocol):
-    """A generator of Progress: the caller owns the progress bar, the log, limits, checkpoints and signals."""
+    """A generator of Progress: the caller owns the progress bar, the log, limits, checkpoints and signals.
+
+    A solver may have a `patience` for Watch; None where it ends after a number of steps that is known beforehand.
+    """
 
     name: str
     bundle: Any  # the cuts of the last run
@@ -209,3 +215,51 @@ class Stall:
     @property
     def over(self) -> bool:
         return self.since >= self._patience
+
+
+class Watch:
+    """Ends a run that makes no progress: the rule of every solver, held by the caller that follows its steps.
+
+    A run is over once its gap has not fallen by a thousandth for as many iterations as it took until then, for at least
+    `patience` iterations and for LOOKS looks. A gap that falls like any power of the iterations, however small, falls
+    by more. Time has no part in it, so a run ends at the same step everywhere.
+
+    Parameters
+    ----------
+    patience : int
+        In iterations of the solver.
+    """
+
+    LOOKS = 5
+    PATIENCE = 400
+
+    def __init__(self, patience: int):
+        self._patience, self._stall, self._at, self._last, self._over = patience, Stall(self.LOOKS), 0, 0, False
+
+    def state(self) -> dict[str, Any]:
+        return {"stall": self._stall.state(), "at": self._at, "last": self._last, "over": self._over}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self._stall.restore(state["stall"])
+        self._at, self._last, self._over = state["at"], state["last"], state["over"]
+
+    @classmethod
+    def of(cls, solver, state: dict[str, Any] | None = None) -> Watch | None:
+        """With the solver's own patience, or PATIENCE; None for a solver that ends of itself."""
+        patience = getattr(solver, "patience", cls.PATIENCE)
+        if patience is None:
+            return None
+        watch = cls(patience)
+        if state is not None:
+            watch.restore(state)
+        return watch
+
+    def update(self, progress: Progress) -> bool:
+        """Takes in a look; one that a resumed run repeats counts once, one where only time has passed not at all."""
+        if progress.report and progress.iteration != self._last:
+            self._last = progress.iteration
+            idle = self._stall.update(progress.gap if progress.watched is None else progress.watched)
+            if self._stall.since == 0:
+                self._at = progress.iteration
+            self._over = idle and progress.iteration - self._at >= max(self._patience, self._at)
+        return self._over

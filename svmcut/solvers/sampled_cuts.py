@@ -77,6 +77,7 @@ class SampledCuts:
     """
 
     name = "sampled-cuts"
+    patience = 200
 
     def __init__(
         self, sampler: Sampler, r: int, seed: int, max_idle: int = 20, memory: float = math.inf, redraws: int = 50,
@@ -128,6 +129,7 @@ class SampledCuts:
             yield Progress(
                 iteration, 2.0 * iteration, best, math.nan, C * self.violation, time.perf_counter() - started,
                 kept(best_w), len(bundle), bundle.support, slack, best_risk,
+                watched=bundle.room(C, 0.5 * squared + C * slack),
             )  # fmt: skip
             if C * self.violation <= target:
                 return

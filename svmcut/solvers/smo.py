@@ -33,6 +33,8 @@ from svmcut.data import Csr
 from svmcut.kernels import Kernel
 from svmcut.solvers.protocol import Progress
 
+FIRST_PEEK = 500_000  # steps
+
 
 class Expansion(NamedTuple):
     """f(x) = sum_i beta_i K(x_i, x) + b: (n,) float64 coefficients with the labels' signs, and the bias."""
@@ -82,6 +84,7 @@ class Smo:
     """
 
     name = "smo"
+    patience = 1_000_000
 
     def __init__(self, free_bias: bool = True, cache_mb: float = 40.0, threads: int = 1, max_steps: int | None = None):
         self.free_bias, self.cache_mb, self.threads, self.max_steps = free_bias, cache_mb, threads, max_steps
@@ -107,7 +110,7 @@ class Smo:
                 problem.X, problem.y, problem.kernel, problem.C, self.free_bias, self.cache_mb, self.threads
             )
         run = self._run
-        self._first, self._primal = run.iterations, problem.C * len(problem.y)
+        self._first, self._primal, self._due, self._peek = run.iterations, problem.C * len(problem.y), 0, FIRST_PEEK
         self._tolerance = problem.tolerance if problem.gap is None else 0.1
         if state is not None:
             states.checked(state, states.fields(
@@ -117,17 +120,22 @@ class Smo:
             run.load(state["integers"], state["reals"])
             states.checked(state, states.fields(first=states.count(0, run.iterations)))
             self._first, self._primal, self._tolerance = state["first"], state["primal"], state["tolerance"]
+            self._due, self._peek = state["due"], state["peek"]
+            yield self._progress()._replace(report=self._looked())
         while True:
             done = run.iterations - self._first
-            steps = max(1000, done // 20)
+            if done >= self._due:
+                self._due = done + max(1000, done // 20)
+            steps = self._due - done
             if self.max_steps is not None:
                 steps = max(1, min(steps, self.max_steps - done))
             finished = run.run(self._tolerance, steps, seconds_between)
-            progress = self._progress()
+            self._peek_whole()
+            progress = self._progress()._replace(report=finished or self._looked())
             open_gap = problem.gap is not None and progress.gap > problem.gap * progress.primal
             if finished and open_gap and self._tolerance > 4e-10:
                 self._tolerance /= 4
-                continue
+                finished = False
             yield progress
             if finished:
                 return
@@ -137,8 +145,32 @@ class Smo:
         integers, reals = self._present()[0].save()
         return {
             "integers": integers, "reals": reals, "first": self._first, "primal": self._primal,
-            "tolerance": self._tolerance,
+            "tolerance": self._tolerance, "due": self._due, "peek": self._peek,
         }  # fmt: skip
+
+    def _looked(self) -> bool:
+        """Whether as many steps are done as a look takes, and not only as much time."""
+        run, _ = self._present()
+        return run.iterations - self._first >= (self._due if self.max_steps is None else min(self._due, self.max_steps))
+
+    def _peek_whole(self) -> None:
+        """Certifies the primal now and then in a long run that has points aside, in a copy that changes nothing.
+
+        While points are aside their losses are not known, and the gap would seem to stand still.
+        """
+        run, problem = self._present()
+        done = run.iterations - self._first
+        if done < self._peek or not self._looked():
+            return
+        self._peek = 2 * done
+        if run.active == len(problem.y):
+            return
+        copy = NativeSmo(problem.X, problem.y, problem.kernel, problem.C, self.free_bias, 1.0, self.threads)
+        copy.load(*run.save())
+        copy.make_whole()
+        self._run, kept = copy, run
+        self._progress()
+        self._run = kept
 
     def settle(self) -> Progress:
         """The exact state of a run that was stopped: every point counts, primal and dual belong to the solution."""

@@ -143,7 +143,8 @@ def test_a_state_that_does_not_fit_is_refused(rng, name):
     trainer = make()
     trainer.fit(None, 0.3)
     state = trainer.state()
-    holder = state["solver"] if key == "blocks" else state["solver"]["run"]
+    own = state["solver"]["first"]
+    holder = own if key == "blocks" else own["run"]
     integers, reals = holder[key]["integers"], holder[key]["reals"]
     far = integers.copy()
     far[-40:] += 10**9
