@@ -284,7 +284,9 @@ inline void exp_all(const float* x, int64_t n, float* out) {
     }
 }
 
-const KernelCode code = {evaluate, weigh, exp_all};
+#include "kernel_double_lanes.h"
+
+const KernelCode code = {evaluate, weigh, exp_all, evaluate_double};
 
 }  // namespace SVMCUT_LANES
 }  // namespace svmcut

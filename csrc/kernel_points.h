@@ -57,6 +57,8 @@ struct Points {
      * points. wanted: a Layout, or -1 for the one that suits. False when there is no memory. */
     bool build(const svmcut_csr& rows, const svmcut_kernel& K, const int64_t* order, int64_t count, int wanted = -1);
     double diagonal(int64_t p) const;
+    /* No float32 kernel value of these points is further from its float64 one than this, by the rounding of its sum. */
+    double value_error() const;
 };
 
 struct Query {
@@ -86,12 +88,18 @@ struct KernelCode {
     void (*weigh)(const float* values, int64_t stride, const double* coef, int64_t queries, int64_t count,
                   double* sums);
     void (*exp)(const float* x, int64_t n, float* out);
+    /* As evaluate, in float64 throughout. */
+    void (*evaluate_double)(const Points&, const Query* queries, int64_t count, int64_t first, int64_t last, double* out,
+                            int64_t stride);
 };
 const KernelCode& kernel_code(int instructions);
 
 /* As svmcut_kernel_rows_accumulate. */
 int accumulate(const Points& P, const KernelCode& code, const svmcut_csr& X, const int64_t* which, int64_t count,
                const double* coef, double* out, int threads);
+/* As accumulate, with kernel values in float64. */
+int accumulate_double(const Points& P, const KernelCode& code, const svmcut_csr& X, const int64_t* which, int64_t count,
+                      const double* coef, double* out, int threads);
 
 }  // namespace svmcut
 #endif

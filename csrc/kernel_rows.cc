@@ -147,6 +147,22 @@ bool Points::build(const svmcut_csr& rows, const svmcut_kernel& K, const int64_t
     return true;
 }
 
+double Points::value_error() const {
+    constexpr double u = 0x1p-24;
+    double largest = 0, terms = layout == Layout::kColumns ? 0.0 : static_cast<double>(d);
+    for (int64_t p = 0; p < n; ++p) largest = std::max(largest, squared[p]);
+    if (layout == Layout::kBits && d < (1 << 24)) terms = 0; /* sums of ones are exact */
+    const double reach = std::abs(kernel.scale) * largest + std::abs(kernel.offset);
+    switch (kernel.type) {
+        case SVMCUT_KERNEL_POLYNOMIAL: return 2 * kernel.degree * (terms + 3) * u * std::pow(reach, kernel.degree);
+        case SVMCUT_KERNEL_SIGMOID: return ((terms + 3) * reach + 8) * u;
+        case SVMCUT_KERNEL_RBF: /* x e^-x <= 0.4 where the exponent's error is relative */
+            if (layout == Layout::kDifferences || layout == Layout::kColumns) return (0.4 * (terms + 4) + 3) * u;
+            return (kernel.gamma * largest * (2 * terms + 12) + 3) * u;
+        default: return (terms + 2) * largest * u;
+    }
+}
+
 double Points::diagonal(int64_t p) const { return diagonal_of(kernel, squared[p]); }
 
 bool Queries::build(const Points& P, const svmcut_csr& X, const int64_t* rows, int64_t count) {
@@ -222,6 +238,24 @@ int accumulate(const Points& P, const KernelCode& code, const svmcut_csr& X, con
     return starved ? SVMCUT_NO_MEMORY : status;
 }
 
+int accumulate_double(const Points& P, const KernelCode& code, const svmcut_csr& X, const int64_t* which, int64_t count,
+                      const double* coef, double* out, int threads) {
+    Queries block;
+    if (count == 0 || P.n == 0) return SVMCUT_OK;
+    if (!block.build(P, X, which, count)) return SVMCUT_NO_MEMORY;
+    return over_tiles(P, count, threads, [&](int64_t first, int64_t last, double*) {
+        for (int64_t t = first; t < last; ++t) {
+            const int64_t points = std::min(kTile, P.n - t * kTile);
+            double* const sums = out + t * kTile;
+            for (int64_t k = 0; k < count; ++k) {
+                double values[kTile];
+                code.evaluate_double(P, block.query.get() + k, 1, t, t + 1, values, kTile);
+                for (int64_t p = 0; p < points; ++p) sums[p] += coef[k] * values[p];
+            }
+        }
+    });
+}
+
 }  // namespace svmcut
 
 using svmcut::kTile;
@@ -264,6 +298,23 @@ extern "C" int svmcut_kernel_rows_accumulate(const svmcut_kernel_rows* rows, con
                                              const int64_t* which, int64_t count, const double* coef, double* out,
                                              int threads) {
     return svmcut::accumulate(rows->points, *rows->code, *queries, which, count, coef, out, threads);
+}
+
+extern "C" int svmcut_kernel_rows_evaluate_double(const svmcut_kernel_rows* rows, const svmcut_csr* queries,
+                                                  const int64_t* which, int64_t count, double* out, int threads) {
+    const svmcut::Points& P = rows->points;
+    svmcut::Queries block;
+    if (count == 0 || P.n == 0) return SVMCUT_OK;
+    if (!block.build(P, *queries, which, count)) return SVMCUT_NO_MEMORY;
+    return svmcut::over_tiles(P, count, threads, [&](int64_t first, int64_t last, double*) {
+        rows->code->evaluate_double(P, block.query.get(), count, first, last, out + first * kTile, P.n);
+    });
+}
+
+extern "C" int svmcut_kernel_rows_accumulate_double(const svmcut_kernel_rows* rows, const svmcut_csr* queries,
+                                                    const int64_t* which, int64_t count, const double* coef,
+                                                    double* out, int threads) {
+    return svmcut::accumulate_double(rows->points, *rows->code, *queries, which, count, coef, out, threads);
 }
 
 extern "C" void svmcut_kernel_exp(const float* x, int64_t n, float* out, int instructions) {

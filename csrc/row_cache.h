@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Kernel rows of one length in a fixed amount of memory; the row used longest ago makes room.
+ * Kernel rows of one length, of float or double, in a fixed amount of memory; the row used longest ago makes room.
  */
 #ifndef SVMCUT_ROW_CACHE_H
 #define SVMCUT_ROW_CACHE_H
@@ -12,18 +12,22 @@
 
 namespace svmcut {
 
+/* Entries of a row with room for whole tiles. */
+inline int64_t padded_row(int64_t n) { return (n + kTile - 1) / kTile * kTile; }
+
+template <class T>
 class RowCache {
   public:
     /* False when there is no memory. At least two rows always fit. */
     bool open(int64_t n, double bytes) {
         const int64_t shortest = 2 * padded(n);
-        room = std::max(shortest, static_cast<int64_t>(std::min(bytes / sizeof(float), static_cast<double>(n) * padded(n))));
-        pool = lines<float>(room);
+        room = std::max(shortest, static_cast<int64_t>(std::min(bytes / sizeof(T), static_cast<double>(n) * padded(n))));
+        pool = lines<T>(room);
         if (!pool) return false;
         resize(n);
         return true;
     }
-    static int64_t padded(int64_t n) { return (n + kTile - 1) / kTile * kTile; }
+    static int64_t padded(int64_t n) { return padded_row(n); }
 
     /* Forgets every row; rows have n entries from here on. */
     void resize(int64_t n) {
@@ -35,7 +39,7 @@ class RowCache {
     }
 
     /* The row of point p; *missing says that the caller has to fill it. It stands until two other rows were asked for. */
-    float* row(int64_t p, bool* missing) {
+    T* row(int64_t p, bool* missing) {
         int32_t s = slot_of[p];
         *missing = s < 0;
         if (s >= 0) {
@@ -67,10 +71,10 @@ class RowCache {
             if (slot.owner >= 0) slot.owner = now[slot.owner];
             if (slot.owner < 0) continue;
             slot_of[slot.owner] = static_cast<int32_t>(s);
-            const float* from = pool.get() + static_cast<int64_t>(s) * old_stride;
-            float* to = pool.get() + static_cast<int64_t>(s) * stride;
+            const T* from = pool.get() + static_cast<int64_t>(s) * old_stride;
+            T* to = pool.get() + static_cast<int64_t>(s) * stride;
             for (int64_t k = 0; k < n; ++k) to[k] = from[keep[k]];
-            std::fill(to + n, to + stride, 0.0f);
+            std::fill(to + n, to + stride, T{0});
         }
         limit = std::max(static_cast<int64_t>(slots.size()), std::min(room / stride, std::max<int64_t>(n, 2)));
     }
@@ -80,7 +84,7 @@ class RowCache {
         int64_t owner = -1;
         int32_t older = -1, newer = -1;
     };
-    Lines<float> pool;
+    Lines<T> pool;
     int64_t room = 0, stride = 0, limit = 0;
     std::vector<int32_t> slot_of;
     std::vector<Slot> slots;

@@ -3,7 +3,8 @@
  * max  sum_i beta_i y_i - 1/2 beta'K beta   with 0 <= beta_i y_i <= C, and sum beta = 0 where the bias is free
  *
  * Pairs by second-order selection (Fan, Chen, Lin, JMLR 6, 2005); without bias the one of the largest gain and the one
- * that gains most with it (Steinwart, Hush, Scovel, JMLR 12, 2011). v = y - K beta is held in float64, kernel rows are float32. Points that sit on a bound and cannot be selected
+ * that gains most with it (Steinwart, Hush, Scovel, JMLR 12, 2011). v = y - K beta is held in float64;
+ * kernel rows are float64 over few points and float32 over many, where `refresh` makes up for it. Points that sit on a bound and cannot be selected
  * soon are put aside (shrinking); the rest is laid out anew, so rows are as short as the active set. v of the points put
  * aside is made up for in one blocked pass over the coefficients that changed since v was last whole.
  */
@@ -25,7 +26,7 @@ constexpr double kWorthShrinking = 0.1;
 }  // namespace svmcut
 
 bool svmcut_smo::open(const double* labels, double cache_bytes) {
-    const auto room = static_cast<size_t>(svmcut::RowCache::padded(n) + svmcut::kTile);
+    const auto room = static_cast<size_t>(svmcut::padded_row(n) + svmcut::kTile);
     order.resize(static_cast<size_t>(n));
     v.assign(room, 0.0);
     beta.assign(room, 0.0);
@@ -46,7 +47,7 @@ bool svmcut_smo::open(const double* labels, double cache_bytes) {
     layout = static_cast<int>(points.layout);
     for (int64_t p = 0; p < n; ++p) diagonal[p] = static_cast<float>(points.diagonal(p));
     select();
-    return cache.open(n, cache_bytes);
+    return exact ? exact_cache.open(n, cache_bytes) : cache.open(n, cache_bytes);
 }
 
 template <class Search>
@@ -72,9 +73,10 @@ svmcut::Extremes svmcut_smo::update(svmcut::Crew& crew, Update&& part) {
     return {best, *std::min_element(low_end, low_end + pieces())};
 }
 
-const float* svmcut_smo::row(int64_t p, svmcut::Crew& crew, int* status) {
+template <class Row>
+const Row* svmcut_smo::row(svmcut::RowCache<Row>& rows, int64_t p, svmcut::Crew& crew, int* status) {
     bool missing;
-    float* out = cache.row(p, &missing);
+    Row* out = rows.row(p, &missing);
     if (!missing) return out;
     svmcut::Queries query;
     if (!query.build(points, X, &order[p], 1)) {
@@ -84,10 +86,13 @@ const float* svmcut_smo::row(int64_t p, svmcut::Crew& crew, int* status) {
     const int64_t tiles = piece() / svmcut::kTile;
     crew.run((points.tiles + tiles - 1) / tiles, [&](int64_t k) {
         const int64_t first = k * tiles, last = std::min(first + tiles, points.tiles), at = first * svmcut::kTile;
-        rows_code->evaluate(points, query.query.get(), 1, first, last, out + at, active,
-                            sums.empty() ? nullptr : sums.data() + at);
+        if constexpr (sizeof(Row) == sizeof(double))
+            rows_code->evaluate_double(points, query.query.get(), 1, first, last, out + at, active);
+        else
+            rows_code->evaluate(points, query.query.get(), 1, first, last, out + at, active,
+                                sums.empty() ? nullptr : sums.data() + at);
     });
-    std::fill(out + active, out + svmcut::RowCache::padded(active), 0.0f);
+    std::fill(out + active, out + svmcut::padded_row(active), Row{0});
     evaluations += active;
     return out;
 }
@@ -95,8 +100,9 @@ const float* svmcut_smo::row(int64_t p, svmcut::Crew& crew, int* status) {
 /* Sets the next i and the extremes from v as it is. */
 void svmcut_smo::select() {
     const std::vector<float> zero(v.size(), 0.0f);
-    const auto found = free_bias ? code->update(v.data(), zero.data(), zero.data(), 0.0, up.data(), low.data(), 0, active)
-                                 : code->update_two(v.data(), zero.data(), zero.data(), 0.0, 0.0, diagonal.data(), up.data(),
+    const auto& loops = code->narrow;
+    const auto found = free_bias ? loops.update(v.data(), zero.data(), zero.data(), 0.0, up.data(), low.data(), 0, active)
+                                 : loops.update_two(v.data(), zero.data(), zero.data(), 0.0, 0.0, diagonal.data(), up.data(),
                                                     low.data(), 0, active);
     next = found.highest;
     highest = free_bias ? next.value : -found.lowest;
@@ -104,7 +110,8 @@ void svmcut_smo::select() {
 }
 
 /* The best of beta_i and beta_j in their box, each within what is allowed; j < 0: beta_i alone. */
-void svmcut_smo::move_two(int64_t i, int64_t j, const float* row_i, const float* row_j, double* moves) {
+template <class Row>
+void svmcut_smo::move_two(int64_t i, int64_t j, const Row* row_i, const Row* row_j, double* moves) {
     const double a = std::max(static_cast<double>(row_i[i]), 1e-12), v_i = v[i];
     const double low_i = y[i] > 0 ? 0.0 : -C, high_i = low_i + C;
     double best_i = std::clamp(beta[i] + v_i / a, low_i, high_i), best_j = j < 0 ? 0.0 : beta[j];
@@ -142,20 +149,21 @@ void svmcut_smo::move_two(int64_t i, int64_t j, const float* row_i, const float*
 }
 
 /* Moves one pair; sets the next i and the extremes. */
-int svmcut_smo::step(svmcut::Crew& crew) {
+template <class Row>
+int svmcut_smo::step(svmcut::RowCache<Row>& rows, const svmcut::SmoLoops<Row>& loops, svmcut::Crew& crew) {
     int status = SVMCUT_OK;
     const int64_t i = next.at;
-    const float* const row_i = row(i, crew, &status);
+    const Row* const row_i = row(rows, i, crew, &status);
     if (status) return status;
     svmcut::Extremes found;
     if (free_bias) {
         int64_t j = search(crew, [&](int64_t begin, int64_t end) {
-            return code->partner(v.data(), row_i, diagonal.data(), v[i], diagonal[i], low.data(), begin, end);
+            return loops.partner(v.data(), row_i, diagonal.data(), v[i], diagonal[i], low.data(), begin, end);
         }).at;
         if (j < 0) /* gains that are no numbers; the most violating pair still moves */
             for (int64_t p = 0; p < active; ++p)
                 if (low[p] && (j < 0 || v[p] < v[j])) j = p;
-        const float* const row_j = row(j, crew, &status);
+        const Row* const row_j = row(rows, j, crew, &status);
         if (status) return status;
         const double b = v[i] - v[j];
         const double a = std::max(static_cast<double>(row_i[i]) + row_j[j] - 2.0 * row_i[j], 1e-12);
@@ -169,20 +177,20 @@ int svmcut_smo::step(svmcut::Crew& crew) {
         mark(i);
         mark(j);
         found = update(crew, [&](int64_t begin, int64_t end) {
-            return code->update(v.data(), row_i, row_j, s, up.data(), low.data(), begin, end);
+            return loops.update(v.data(), row_i, row_j, s, up.data(), low.data(), begin, end);
         });
         highest = found.highest.value;
     } else {
         int64_t j = search(crew, [&](int64_t begin, int64_t end) {
-            return code->companion(v.data(), row_i, diagonal.data(), v[i], diagonal[i], up.data(), low.data(), begin, end);
+            return loops.companion(v.data(), row_i, diagonal.data(), v[i], diagonal[i], up.data(), low.data(), begin, end);
         }).at;
-        const float* const row_j = j < 0 ? row_i : row(j, crew, &status);
+        const Row* const row_j = j < 0 ? row_i : row(rows, j, crew, &status);
         if (status) return status;
         if (j == i) j = -1;
         double moves[2] = {0.0, 0.0};
         move_two(i, j, row_i, row_j, moves);
         found = update(crew, [&](int64_t begin, int64_t end) {
-            return code->update_two(v.data(), row_i, row_j, moves[0], moves[1], diagonal.data(), up.data(), low.data(),
+            return loops.update_two(v.data(), row_i, row_j, moves[0], moves[1], diagonal.data(), up.data(), low.data(),
                                     begin, end);
         });
         highest = -found.lowest;
@@ -223,7 +231,7 @@ int svmcut_smo::shrink() {
     }
     if (static_cast<double>(aside.size()) < svmcut::kWorthShrinking * static_cast<double>(active)) return SVMCUT_OK;
     if (kept.empty()) return SVMCUT_OK;
-    cache.shrink(kept);
+    exact ? exact_cache.shrink(kept) : cache.shrink(kept);
     permute(kept, aside);
     active = static_cast<int64_t>(kept.size());
     /* Vector loops run past the last active point: what follows must be no candidate. */
@@ -232,6 +240,13 @@ int svmcut_smo::shrink() {
     if (!lay_out()) return SVMCUT_NO_MEMORY;
     select();
     return SVMCUT_OK;
+}
+
+/* out += sum_k coef_k K(rows_k, .) at the points, in the precision of the rows. */
+int svmcut_smo::sum_rows(const svmcut::Points& at, const std::vector<int64_t>& rows, const double* coef, double* out,
+                         int threads) const {
+    const auto sum = exact ? svmcut::accumulate_double : svmcut::accumulate;
+    return sum(at, *rows_code, X, rows.data(), static_cast<int64_t>(rows.size()), coef, out, threads);
 }
 
 /* Makes v whole: every point is active again. */
@@ -248,14 +263,13 @@ int svmcut_smo::make_whole(int threads) {
                 change.push_back(whole_beta[p] - beta[p]);
             }
         std::copy(whole_v.begin() + active, whole_v.begin() + n, v.begin() + active);
-        const int status = svmcut::accumulate(aside, *rows_code, X, rows.data(), static_cast<int64_t>(rows.size()),
-                                              change.data(), v.data() + active, threads);
+        const int status = sum_rows(aside, rows, change.data(), v.data() + active, threads);
         if (status) return status;
         evaluations += count * static_cast<int64_t>(rows.size());
         active = n;
         for (int64_t p = 0; p < n; ++p) mark(p);
         if (!lay_out()) return SVMCUT_NO_MEMORY;
-        cache.resize(n);
+        forget_rows(n);
     }
     whole_v = v;
     whole_beta = beta;
@@ -270,6 +284,7 @@ extern "C" svmcut_smo* svmcut_smo_new(const svmcut_csr* X, const double* y, cons
         smo->X = *X;
         smo->kernel = *kernel;
         smo->n = X->n_rows;
+        smo->exact = smo->n <= svmcut::kExactPoints;
         smo->C = C;
         smo->free_bias = free_bias;
         smo->rows_code = &svmcut::kernel_code(instructions);

@@ -26,18 +26,26 @@ struct Extremes {
     Candidate highest;
     double lowest;
 };
-struct SmoCode {
-    Extremes (*update)(double*, const float*, const float*, double, const int8_t*, const int8_t*, int64_t, int64_t);
-    Candidate (*partner)(const double*, const float*, const float*, double, float, const int8_t*, int64_t, int64_t);
-    Candidate (*companion)(const double*, const float*, const float*, double, float, const int8_t*, const int8_t*,
+/* The loops over rows of float or double. */
+template <class Row>
+struct SmoLoops {
+    Extremes (*update)(double*, const Row*, const Row*, double, const int8_t*, const int8_t*, int64_t, int64_t);
+    Candidate (*partner)(const double*, const Row*, const float*, double, float, const int8_t*, int64_t, int64_t);
+    Candidate (*companion)(const double*, const Row*, const float*, double, float, const int8_t*, const int8_t*,
                            int64_t, int64_t);
-    Extremes (*update_two)(double*, const float*, const float*, double, double, const float*, const int8_t*,
+    Extremes (*update_two)(double*, const Row*, const Row*, double, double, const float*, const int8_t*,
                            const int8_t*, int64_t, int64_t);
+};
+struct SmoCode {
+    SmoLoops<float> narrow;
+    SmoLoops<double> wide;
 };
 const SmoCode& smo_code(int instructions);
 
 /* Points a thread takes at once. */
 constexpr int64_t kPiece = 4096;
+/* Up to so many points kernel rows are float64: they all fit, and steps towards a large C need the digits. */
+constexpr int64_t kExactPoints = 2000;
 
 }  // namespace svmcut
 
@@ -45,11 +53,12 @@ struct svmcut_smo {
     svmcut_csr X;
     svmcut_kernel kernel;
     double C;
-    bool free_bias, unshrunk = false;
+    bool free_bias, exact, unshrunk = false;
     const svmcut::KernelCode* rows_code;
     const svmcut::SmoCode* code;
     svmcut::Points points;
-    svmcut::RowCache cache;
+    svmcut::RowCache<float> cache;
+    svmcut::RowCache<double> exact_cache; /* in its place where `exact` */
     int64_t n, active, iterations = 0, evaluations = 0, until_shrinking;
     double dual = 0, highest = svmcut::kInfinity, lowest = -svmcut::kInfinity;
     svmcut::Candidate next{0, -1};
@@ -73,16 +82,26 @@ struct svmcut_smo {
     }
     int layout = -1;
 
-    const float* row(int64_t p, svmcut::Crew& crew, int* status);
-    int step(svmcut::Crew& crew);
+    template <class Row>
+    const Row* row(svmcut::RowCache<Row>& rows, int64_t p, svmcut::Crew& crew, int* status);
+    template <class Row>
+    int step(svmcut::RowCache<Row>& rows, const svmcut::SmoLoops<Row>& loops, svmcut::Crew& crew);
+    int step(svmcut::Crew& crew) {
+        return exact ? step(exact_cache, code->wide, crew) : step(cache, code->narrow, crew);
+    }
+    void forget_rows(int64_t points) { exact ? exact_cache.resize(points) : cache.resize(points); }
+    int sum_rows(const svmcut::Points& at, const std::vector<int64_t>& rows, const double* coef, double* out,
+                 int threads) const;
+    int refresh(double b, int threads);
     /* The loops over the active points, cut into pieces that depend on their number alone. */
-    int64_t piece() const { return std::max(svmcut::kPiece, svmcut::RowCache::padded(active / 256)); }
+    int64_t piece() const { return std::max(svmcut::kPiece, svmcut::padded_row(active / 256)); }
     int64_t pieces() const { return (active + piece() - 1) / piece(); }
     template <class Search>
     svmcut::Candidate search(svmcut::Crew& crew, Search&& part);
     template <class Update>
     svmcut::Extremes update(svmcut::Crew& crew, Update&& part);
-    void move_two(int64_t i, int64_t j, const float* row_i, const float* row_j, double* moves);
+    template <class Row>
+    void move_two(int64_t i, int64_t j, const Row* row_i, const Row* row_j, double* moves);
     void select();
     void restart_counter() { until_shrinking = std::min<int64_t>(n, 1000); }
     int shrink();

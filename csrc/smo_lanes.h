@@ -20,6 +20,9 @@ inline V load(const T* p) {
     return x;
 }
 inline Doubles wide(const float* p) { return __builtin_convertvector(load<Floats>(p), Doubles); }
+inline Doubles wide(const double* p) { return load<Doubles>(p); }
+inline Floats narrow(const float* p) { return load<Floats>(p); }
+inline Floats narrow(const double* p) { return __builtin_convertvector(load<Doubles>(p), Floats); }
 inline Longs mask(const int8_t* p) { return __builtin_convertvector(load<Bytes>(p), Longs); }
 
 struct Best {
@@ -42,7 +45,8 @@ struct Best {
 };
 
 /* v -= step (row_i - row_j), then the highest v that may rise and the lowest that may fall. */
-Extremes update(double* v, const float* row_i, const float* row_j, double step, const int8_t* up, const int8_t* low,
+template <class Row>
+Extremes update(double* v, const Row* row_i, const Row* row_j, double step, const int8_t* up, const int8_t* low,
                 int64_t begin, int64_t end) {
     const Doubles none = Doubles{} - kInfinity;
     Best best{none, Longs{} - 1};
@@ -60,14 +64,15 @@ Extremes update(double* v, const float* row_i, const float* row_j, double step, 
 }
 
 /* The partner of i: largest (v_i - v_k)^2 / (K_ii + K_kk - 2 K_ik) over those that may fall with v_k < v_i. */
-Candidate partner(const double* v, const float* row_i, const float* diagonal, double v_i, float own, const int8_t* low,
+template <class Row>
+Candidate partner(const double* v, const Row* row_i, const float* diagonal, double v_i, float own, const int8_t* low,
                   int64_t begin, int64_t end) {
     Best best{Doubles{}, Longs{} - 1};
     const Floats least = Floats{} + 1e-12f;
     for (int64_t k = begin; k < end; k += kWidth) {
         const Doubles gap = v_i - load<Doubles>(v + k);
         const Floats b = __builtin_convertvector((mask(low + k) & (gap > 0)) ? gap : Doubles{}, Floats);
-        const Floats K = load<Floats>(row_i + k);
+        const Floats K = narrow(row_i + k);
         const Floats a = (load<Floats>(diagonal + k) + own) - (K + K);
         best.offer(__builtin_convertvector(b * b / (a > least ? a : least), Doubles), k);
     }
@@ -76,7 +81,8 @@ Candidate partner(const double* v, const float* row_i, const float* diagonal, do
 
 /* Without bias, the partner of i: largest gain of beta_i and beta_k moving freely together, over those whose share of
  * the move is allowed. */
-Candidate companion(const double* v, const float* row_i, const float* diagonal, double v_i, float own,
+template <class Row>
+Candidate companion(const double* v, const Row* row_i, const float* diagonal, double v_i, float own,
                     const int8_t* up, const int8_t* low, int64_t begin, int64_t end) {
     Best best{Doubles{}, Longs{} - 1};
     const double a = own;
@@ -95,7 +101,8 @@ Candidate companion(const double* v, const float* row_i, const float* diagonal, 
 
 /* Without bias: v -= step_i row_i + step_j row_j, then the largest gain v_k^2 / K_kk of one coordinate, and the largest
  * violation. */
-Extremes update_two(double* v, const float* row_i, const float* row_j, double step_i, double step_j,
+template <class Row>
+Extremes update_two(double* v, const Row* row_i, const Row* row_j, double step_i, double step_j,
                     const float* diagonal, const int8_t* up, const int8_t* low, int64_t begin, int64_t end) {
     Best best{Doubles{}, Longs{} - 1};
     const Floats least = Floats{} + 1e-12f;
@@ -113,7 +120,8 @@ Extremes update_two(double* v, const float* row_i, const float* row_j, double st
     return result;
 }
 
-const SmoCode code = {update, partner, companion, update_two};
+const SmoCode code = {{update<float>, partner<float>, companion<float>, update_two<float>},
+                      {update<double>, partner<double>, companion<double>, update_two<double>}};
 
 }  // namespace SVMCUT_LANES
 }  // namespace svmcut

@@ -66,7 +66,7 @@ extern "C" int svmcut_smo_load(svmcut_smo* smo, const int64_t* integers, const d
         std::fill(smo->low.begin(), smo->low.end(), int8_t{0});
         for (int64_t p = 0; p < smo->active; ++p) smo->mark(p);
         if (!smo->lay_out()) return SVMCUT_NO_MEMORY;
-        smo->cache.resize(smo->active);
+        smo->forget_rows(smo->active);
     } catch (const std::bad_alloc&) {
         return SVMCUT_NO_MEMORY;
     }

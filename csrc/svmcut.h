@@ -80,6 +80,13 @@ int svmcut_kernel_rows_evaluate(const svmcut_kernel_rows* rows, const svmcut_csr
 int svmcut_kernel_rows_accumulate(const svmcut_kernel_rows* rows, const svmcut_csr* queries, const int64_t* which,
                                   int64_t count, const double* coef, double* out, int threads);
 
+/* As the two above, with kernel values in float64. */
+int svmcut_kernel_rows_evaluate_double(const svmcut_kernel_rows* rows, const svmcut_csr* queries, const int64_t* which,
+                                       int64_t count, double* out, int threads);
+int svmcut_kernel_rows_accumulate_double(const svmcut_kernel_rows* rows, const svmcut_csr* queries,
+                                         const int64_t* which, int64_t count, const double* coef, double* out,
+                                         int threads);
+
 /* out[i] = exp(x[i]) for x[i] <= 0: relative error below 1.2e-7 where x >= -87.336, 0 below. */
 void svmcut_kernel_exp(const float* x, int64_t n, float* out, int instructions);
 
@@ -113,6 +120,11 @@ void svmcut_smo_read(const svmcut_smo* smo, svmcut_smo_state* state);
 
 /* beta, and v = y - K beta (exact where all are active), by row of X. */
 void svmcut_smo_solution(const svmcut_smo* smo, double* beta, double* v);
+
+/* v = y - K beta anew in float64 for every point with beta != 0 or a loss that rounding may hide: y_i (v_i - b) above
+ * -4 e sum |beta|, e the largest error of a float32 kernel value. All are active then, and the
+ * dual value is that of the new v. (Over at most 2,000 points kernel rows are float64 throughout.) */
+int svmcut_smo_refresh(svmcut_smo* smo, double b, int threads);
 
 /* The whole state, kernel rows apart: n + 6 integers and 4 n + 5 reals. A run over the same points that has taken no step
  * and loads them goes on to the same bytes; BAD_INPUT for a state no run can be in. */

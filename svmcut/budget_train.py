@@ -113,8 +113,8 @@ class BudgetTrainer(SpanTrainer):
         if self.config.reduced.polish and stopped_by is None and len(beta):
             return self._polished(found, objective, observe)
         outcome = self._bare(model, objective, progress, solver)
-        outcome.converged, outcome.stopped_by = stopped_by is None, stopped_by
-        return self._with_found(outcome, found)
+        outcome.primal_of_file = self._file(model, outcome.primal, objective)
+        return self._with_found(outcome.judge(self._rule(objective), stopped_by, "epochs"), found)
 
     def _make_solver(self) -> BudgetedSolver:
         config, reduced = self.config, self.config.reduced
@@ -133,9 +133,7 @@ class BudgetTrainer(SpanTrainer):
             most = objective.C / max(float(alpha.max()), 1e-300)
             _, dual = self._bracket(primal, self._dual(float(alpha.sum()), alpha * self._signs, most))
         progress = progress._replace(primal=primal, dual=dual, gap=primal - dual, risk=risk)
-        return Outcome(
-            model, objective, progress, self.solver, True, None, 0.0, 0.0, math.sqrt(max(0.0, squared)), np.zeros(0)
-        )
+        return Outcome(model, objective, progress, self.solver, 0.0, 0.0, math.sqrt(max(0.0, squared)), np.zeros(0))
 
     def _polished(self, found: dict[str, Any], objective: Objective, observe, state=None) -> Outcome:
         """Exact training in the span of the centres, on all rows or on as many as POLISH_MB allows."""
@@ -159,6 +157,7 @@ class BudgetTrainer(SpanTrainer):
         outcome.model = polished if primals[0] <= primals[1] else model
         outcome.certificate = (min(primals), math.nan)
         outcome.details["basis"]["rows"] = m
+        self._judged(outcome, outcome.stopped_by if outcome.stopped_by in ("limit", "interrupt") else None, True)
         return self._with_found(outcome, found)
 
     def _parts(self, model: KernelModel, objective: Objective) -> tuple[float, float]:

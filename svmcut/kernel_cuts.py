@@ -114,8 +114,7 @@ class KernelCutTrainer(SpanTrainer):
             sampled = {"points": w.points, "coef": w.coef, "cuts": cuts, "full": full}
             return self._polished(sampled, objective, observe)
         outcome = self._bare(w, objective, progress, solver)
-        outcome.converged = stopped_by is None and not full
-        outcome.stopped_by = None if outcome.converged else stopped_by or "limit"
+        outcome.judge(problem.stop, stopped_by, "limit" if full else "samples")
         return _with_sampled(outcome, cuts, full)
 
     def _bare(self, w, objective: Objective, progress: Progress, solver) -> Outcome:
@@ -133,8 +132,8 @@ class KernelCutTrainer(SpanTrainer):
             dual = self._dual(float(box.sum()), box * self._signs, C / max(float(box.max()), 1e-300))
         squared = float(w.coef @ self._rows.accumulate(w.points, w.coef)[w.points]) if len(w.points) else 0.0
         return Outcome(
-            model, objective, progress._replace(primal=primal, dual=dual, gap=primal - dual), self.solver, True, None,
-            0.0, bundle.largest_norm, math.sqrt(max(0.0, squared)), objective.c * bundle.beta[1:],
+            model, objective, progress._replace(primal=primal, dual=dual, gap=primal - dual), self.solver, 0.0,
+            bundle.largest_norm, math.sqrt(max(0.0, squared)), objective.c * bundle.beta[1:],
         )  # fmt: skip
 
     def _polished(self, sampled: dict[str, Any], objective: Objective, observe, state=None) -> Outcome:

@@ -15,7 +15,7 @@ from svmcut import units
 from svmcut.data import Examples
 from svmcut.errors import MemoryLimitError, TrainingError, UsageError
 from svmcut.models import KernelModel
-from svmcut.solvers.protocol import Progress, Watch
+from svmcut.solvers.protocol import Progress, StoppingRule, Watch
 from svmcut.solvers.smo import KernelProblem
 from svmcut.train import Config, Objective, Outcome, follow, label_warnings, late
 
@@ -23,6 +23,8 @@ from svmcut.train import Config, Objective, Outcome, follow, label_warnings, lat
 SOLVERS = {"smo": ("svmcut.solvers.smo", "Smo")}
 #: LIBSVM's tolerance of the KKT conditions.
 KKT_TOLERANCE = 1e-3
+#: Rows up to which the digits of a model file are always looked at in full; beyond, some rows are looked at first.
+SCREENED = 2000
 
 
 class KernelTrainer:
@@ -100,24 +102,57 @@ class KernelTrainer:
             raise MemoryLimitError(f"{path}: {error}") from None
         if progress is None or not np.isfinite(progress.primal):
             raise TrainingError(f"{path}: kernel values are not finite; scale the features")
-        if config.gap is not None:
-            converged = progress.gap <= config.gap * progress.primal
-        else:
-            converged = solver.violation() <= objective.epsilon
         expansion = progress.solution()
-        return Outcome(
+        outcome = Outcome(
             model=self._model(expansion),
             objective=objective,
             progress=progress,
             solver=self._name,
-            converged=converged,
-            stopped_by=None if converged else stopped_by or "rounding",
-            seconds=time.perf_counter() - began,
+            seconds=0.0,
             longest_cut=0.0,
             norm=float(np.sqrt(max(0.0, 2 * (progress.primal - objective.C * progress.risk)))),
             multipliers=expansion.beta,
             kernel_evaluations=progress.evaluations,
         )
+        if not config.kernel.is_definite and progress.gap < 0:
+            outcome.certificate = progress.primal, np.nan
+        rule = self._rule(objective)
+        outcome.primal_of_file = self._primal_of_file(outcome, rule)
+        outcome.seconds = time.perf_counter() - began
+        return outcome.judge(rule, stopped_by)
+
+    def _rule(self, objective: Objective) -> StoppingRule:
+        """--gap, or the gap that the tolerance of the KKT conditions allows where they hold; none where they do not."""
+        if self.config.gap is not None:
+            return StoppingRule(0.0, self.config.gap)
+        holds = self._solver.violation() <= objective.epsilon
+        return StoppingRule(objective.C * objective.epsilon * 2 * len(self._y) if holds else -np.inf)
+
+    def _primal_of_file(self, outcome: Outcome, rule: StoppingRule) -> float | None:
+        """The primal of the model as a reader of its file gets it; None where no digit can matter."""
+        from svmcut.files.rounding import change_in_file, model_read_back
+
+        model, C = outcome.model, outcome.objective.C
+        assert isinstance(model, KernelModel)
+        kept = model_read_back(model)
+        change, offset = change_in_file(model, kept)
+        most = C * len(self._y) * (change + offset) + change * float(np.abs(model.alpha).sum())
+        room = 0.01 * abs(rule.target(outcome.primal))
+        if most <= room or (len(self._y) > SCREENED and self._typical_change(model, kept) * C <= room):
+            return None
+        threads = self.config.threads
+        with np.errstate(over="ignore", invalid="ignore"):
+            s = kept.kernel.expansion(self._X, kept.support, kept.alpha, kept.b, threads)
+            own = kept.kernel.expansion(kept.support, kept.support, kept.alpha, 0.0, threads)
+            return float(0.5 * (kept.alpha @ own) + C * np.maximum(0.0, 1.0 - self._y * s).sum())
+
+    def _typical_change(self, model: KernelModel, kept: KernelModel) -> float:
+        """Eight times the change of the losses if each were that of the worst of some SCREENED / 8 rows."""
+        rows = self._X.take(np.arange(0, len(self._y), 8 * len(self._y) // SCREENED + 1))
+        a, b = (each.kernel.expansion(rows, each.support, each.alpha, each.b, self.config.threads)
+                for each in (model, kept))  # fmt: skip
+        with np.errstate(invalid="ignore", over="ignore"):
+            return float(8 * len(self._y) * np.max(np.abs(a - b)))
 
     def late(self) -> bool:
         """As Trainer.late."""

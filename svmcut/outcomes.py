@@ -6,14 +6,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from svmcut import states, units
 from svmcut.checked_models import check_model
 from svmcut.errors import UsageError
 from svmcut.models import ChainModel, Model
-from svmcut.solvers.protocol import Progress, Unsaved
+from svmcut.solvers.protocol import Progress, StoppingRule, Unsaved
 
 #: The originals' default, where an objective is trained to a gap of c epsilon.
 EPSILON = 0.1
+#: A dual value above the primal by more than this part of it is a mistake in the program, not rounding.
+SLIP = 1e-9
+#: Ends of training that are its aim and claim no certificate.
+ENDS = ("epochs", "span", "samples")
+#: Ends before the aim.
+STOPS = ("limit", "interrupt", "rounding", "basis", "file", "mistake")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +78,15 @@ class Outcome:
     model : Model
     objective : Objective
     progress : Progress
-        The last one; primal, dual and gap certify the model.
+        The last one.
     solver : str
         The solver that ran.
     converged : bool
-        Whether the stopping rule was met.
+        Whether the certificate of the model, as its file has it, meets the stopping rule; see `judge`.
     stopped_by : str or None
-        "limit", "interrupt" or "rounding" where it was not.
+        Where it does not: "limit", "interrupt", "rounding"; "basis" where the span of the basis leaves no smaller gap,
+        "file" where the digits of the model file do not; "mistake" where the certificate cannot be. "epochs", "span"
+        and "samples" where training did what it was asked for, which was no gap of the full problem.
     seconds : float
         Of training.
     longest_cut, norm : float
@@ -88,6 +98,8 @@ class Outcome:
     certificate : (float, float) or None
         Primal of the model and a dual bound (nan for none) of the full problem, where the solver's own are those of
         another: the span of a basis, sampled cuts, kernel values in float32.
+    primal_of_file : float or None
+        Primal of the model as it is read back, where the rounding of its file may matter.
     kernel_evaluations : int or None
     details : dict
         What else the report says of this solver.
@@ -97,14 +109,15 @@ class Outcome:
     objective: Objective
     progress: Progress
     solver: str
-    converged: bool
-    stopped_by: str | None
     seconds: float
     longest_cut: float
     norm: float
     multipliers: Any
+    converged: bool = False
+    stopped_by: str | None = None
     warnings: list[str] = field(default_factory=list)
     certificate: tuple[float, float] | None = None
+    primal_of_file: float | None = None
     kernel_evaluations: int | None = None
     details: dict[str, Any] = field(default_factory=dict)
 
@@ -123,12 +136,42 @@ class Outcome:
         """
         check_model(self.model)
         numbers = states.row(states.ANY_REAL, states.ANY_REAL)
-        stopped_by = states.maybe(states.text("limit", "interrupt", "rounding"))
+        stopped_by = states.maybe(states.text(*STOPS, *ENDS))
         states.checked(self, states.fields(
             multipliers=states.reals(None), warnings=states.many(states.text()), certificate=states.maybe(numbers),
             stopped_by=stopped_by, solver=states.text(),
         ), "outcome")  # fmt: skip
         return self
+
+    def judge(self, rule: StoppingRule, stopped_by: str | None, otherwise: str = "rounding") -> Outcome:
+        """Sets `converged` and `stopped_by` from the one certificate of the model; the place where that is decided.
+
+        Parameters
+        ----------
+        rule : StoppingRule
+        stopped_by : str or None
+            What ended the solver before its own rule was met.
+        otherwise : str
+            Why training ended where the certificate misses the rule and nothing ended it before.
+        """
+        primal, dual, file = self.primal, self.dual, self.primal_of_file
+        self.converged, self.stopped_by = rule.met(primal, dual), None
+        if dual > primal + SLIP * abs(primal):
+            self.converged, self.stopped_by = False, "mistake"
+            self.warnings.append(
+                f"the dual value {dual:.9g} is above the primal value {primal:.9g}: an error of svmcut, and no "
+                "certificate; please report it"
+            )
+        elif not self.converged:
+            self.stopped_by = stopped_by or otherwise
+        elif file is not None and not rule.met(file, dual):
+            self.converged, self.stopped_by = False, "file"
+        return self
+
+    @property
+    def done(self) -> bool:
+        """Whether training did what it was asked for."""
+        return self.converged or self.stopped_by in ENDS
 
     @property
     def primal(self) -> float:
@@ -141,3 +184,30 @@ class Outcome:
     @property
     def gap(self) -> float:
         return self.primal - self.dual
+
+
+def primal_of_file(w, problem: Any, outcome: Outcome, reach: float, restore: Any = None) -> float | None:
+    """1/2 |w|^2 + C R(A w) of weights as a reader of the model file gets them; None where no digit can matter.
+
+    Parameters
+    ----------
+    w : (d,) float64
+    problem : Problem
+    outcome : Outcome
+        Its norm and primal count.
+    reach : float
+        No change d of w changes R by more than |d| times this; inf where that is not known.
+    restore : callable or None
+        Called with the weights read back, to set those again that the file holds in another way.
+    """
+    from svmcut.files.rounding import KEPT, read_back
+
+    most = KEPT * outcome.norm * (problem.C * reach + outcome.norm)
+    if most <= 0.01 * problem.stop.target(outcome.primal):
+        return None
+    kept = read_back(w).astype(np.float64)
+    if restore is not None:
+        restore(kept)
+    with np.errstate(over="ignore", invalid="ignore"):
+        value = problem.risk.linearize(problem.space.scores(kept)).value
+    return float(0.5 * problem.space.dot(kept, kept) + problem.C * value)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,15 +14,19 @@ from svmcut._native.kernels import KernelRows
 from svmcut.errors import DataError, MemoryLimitError, UsageError
 from svmcut.machine import planned_memory
 from svmcut.models import KernelModel
+from svmcut.outcomes import SLIP
 from svmcut.risks.protocol import SignedRisk
 from svmcut.solvers.cutting_plane import CuttingPlane
-from svmcut.solvers.protocol import Problem, Start
+from svmcut.solvers.protocol import Problem, Start, StoppingRule
 from svmcut.train import Config, Outcome, Trainer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from svmcut.data import Csr, Examples
+    from svmcut.solvers.protocol import Progress
     from svmcut.spaces.subspace import Basis
     from svmcut.train import Objective
 
@@ -48,7 +53,7 @@ class SpanTrainer(Trainer):
     Attributes
     ----------
     exact_work : float
-        Work (kernel values times 8 + nonzeros of a row) up to which they are computed in float64.
+        Work (kernel values times 8 + nonzeros of a row) up to which the features of a span are computed in float64.
     """
 
     exact_work = 1e9  # about 20 s of one CPU
@@ -94,8 +99,15 @@ class SpanTrainer(Trainer):
         solver = CuttingPlane()
         problem = Problem(objective.risk, space, objective.C, self._rule(objective), self.config.qp)
         start = None if state else self._scaled_start(objective.C, space)
-        progress, stopped_by = self._run(solver, problem, objective, observe, start, state)
-        converged = problem.stop.met(progress.primal, progress.dual)
+
+        def certify(progress: Progress) -> tuple[float, float]:
+            model = solver.bundle.solve(objective.C, 1e-3 * problem.stop.target(progress.primal) / objective.C)
+            dual = self._dual(model.lower + 0.5 * model.squared_norm, model.w.coefficients())
+            found = self._kernel_model(progress.solution(), progress.cuts)
+            return self._bracket(self._primal(found, objective), dual)
+
+        steps = Certified(solver, certify if self._certifies() else None)
+        progress, stopped_by = self._run(steps, problem, objective, observe, start, state)
         w = progress.solution()
         self._start, self._last_C = Start(solver.bundle, (w,)), objective.C
         found = self._kernel_model(w, progress.cuts)
@@ -104,22 +116,45 @@ class SpanTrainer(Trainer):
             objective=objective,
             progress=progress,
             solver=self.solver,
-            converged=converged,
-            stopped_by=None if converged else stopped_by or "rounding",
             seconds=0.0,
             longest_cut=solver.bundle.largest_norm,
             norm=math.sqrt(max(0.0, space.dot(w, w))),
             multipliers=objective.c * solver.bundle.beta[1:],
         )
         if self._certifies():
-            model = solver.bundle.solve(objective.C, 1e-3 * problem.stop.target(progress.primal) / objective.C)
-            dual = self._dual(model.lower + 0.5 * model.squared_norm, model.w.coefficients())
-            outcome.certificate = self._bracket(self._primal(found, objective), dual)
+            outcome.certificate = steps.certificate(progress)
         elif self._basis is not None:
             outcome.certificate = (progress.primal, math.nan)
         if self._basis is not None:
             outcome.details["basis"] = {"vectors": len(self._basis), "dual": progress.dual, "gap": progress.gap}
-        return outcome
+        return self._judged(outcome, stopped_by, problem.stop.met(progress.primal, progress.dual))
+
+    def _judged(self, outcome: Outcome, stopped_by: str | None, in_span: bool) -> Outcome:
+        """The verdict; in_span: whether the rule is met for the problem the solver knew.
+
+        --gap speaks of the full problem, so a span that cannot meet it is a reason to end; -e is the rule within it.
+        """
+        if in_span and "basis" in outcome.details:
+            otherwise = "basis" if self.config.gap is not None and not math.isnan(outcome.dual) else "span"
+        else:
+            otherwise = "rounding"
+        objective, model = outcome.objective, outcome.model
+        assert isinstance(model, KernelModel)
+        outcome.primal_of_file = self._file(model, outcome.primal, objective)
+        return outcome.judge(self._rule(objective), stopped_by, otherwise)
+
+    def _file(self, model: KernelModel, primal: float, objective: Objective) -> float | None:
+        """The primal of the model as a reader of its file gets it; None where no digit can matter."""
+        from svmcut.files.rounding import change_in_file, model_read_back
+
+        kept, target = model_read_back(model), self._rule(objective).target(primal)
+        change, offset = change_in_file(model, kept)
+        most = objective.C * self._steepness() * (change + offset) + change * float(np.abs(model.alpha).sum())
+        return None if most <= 0.01 * target else self._primal(kept, objective)
+
+    def _steepness(self) -> float:
+        """No change of all scores by at most d changes the risk by more than this times d; inf where not known."""
+        return float(len(self.examples)) if self._is_sum and self._queries is None else math.inf
 
     def _scaled_start(self, C: float, space=None) -> Start | None:
         if self._start is None:
@@ -171,20 +206,20 @@ class SpanTrainer(Trainer):
     def _primal(self, model: KernelModel, objective: Objective) -> float:
         """1/2 |f|^2 + C R(f) of a model."""
         squared = float(model.alpha @ self._expand(model.support, model.support, model.alpha))
-        s = self._expand(self.X, model.support, model.alpha)
+        s = self._expand(self.X, model.support, model.alpha) - model.b
         return 0.5 * squared + objective.C * objective.risk.linearize(s).value
 
     def _expand(self, X: Csr, Z: Csr, alpha: NDArray) -> NDArray[np.float64]:
-        """sum_k alpha_k K(z_k, .) at the rows of X, kernel values in float64 where they are not too many."""
+        """sum_k alpha_k K(z_k, .) at the rows of X, in float64."""
         values = X.n_rows * Z.n_rows
         if X is not self.X or "_rows" not in self.__dict__ or self._is_small(values):
             self._extra_evaluations += values
         if self._is_small(values):
             return self.config.kernel.expansion(X, Z, alpha, 0.0, self.config.threads)
         if X is self.X and "_rows" in self.__dict__:
-            return self._rows.accumulate_foreign(Z, alpha)
+            return self._rows.accumulate_foreign(Z, alpha, exact=True)
         blocks = [X.rows(start, min(start + _BLOCK, X.n_rows)) for start in range(0, X.n_rows, _BLOCK)]
-        return np.concatenate([self._rows_of(block).accumulate_foreign(Z, alpha) for block in blocks])
+        return np.concatenate([self._rows_of(block).accumulate_foreign(Z, alpha, exact=True) for block in blocks])
 
     def _is_small(self, values: int) -> bool:
         return values * (8 + self.X.nnz / max(self.X.n_rows, 1)) <= self.exact_work
@@ -222,5 +257,56 @@ class SpanTrainer(Trainer):
         return theta * offset - 0.5 * theta * theta * squared
 
     def _bracket(self, primal: float, dual: float) -> tuple[float, float]:
-        """Both, or no dual where it lies above the primal: the kernel is not positive semidefinite then."""
-        return primal, dual if dual <= primal * (1 + 1e-6) else math.nan
+        """Both, or no dual where it lies above the primal because the kernel is not positive semidefinite.
+
+        A bound above the primal by rounding alone is lowered to it, and holds all the more.
+        """
+        if dual <= primal * (1 + SLIP):
+            return primal, min(primal, dual)
+        return primal, dual if self.config.kernel.is_definite else math.nan
+
+
+class Certified:
+    """A solver that ends where the certificate of the full problem meets the rule, or what it can do is done.
+
+    Where the solver's own numbers meet the rule and the certificate does not, it goes on to a closer target, as long as
+    what else makes up the certified gap (the part outside a span, kernel values in float32) leaves room for one.
+
+    Parameters
+    ----------
+    solver : CuttingPlane
+    certify : callable or None
+        Primal and dual of the full problem at a Progress of this solver; None leaves the solver alone.
+    """
+
+    def __init__(self, solver, certify: Callable[[Progress], tuple[float, float]] | None):
+        self._solver, self._certify = solver, certify
+        self._found: tuple[Progress | None, tuple[float, float]] = None, (math.nan, math.nan)
+        self._within = StoppingRule(0.0)
+
+    def steps(self, problem: Problem, start: Start | None = None, state: dict[str, Any] | None = None):
+        """As those of the solver."""
+        self._within = problem.stop if state is None else StoppingRule(*state["within"])
+        inner = state and state["solver"]
+        while True:
+            for progress in self._solver.steps(replace(problem, stop=self._within), start, inner):
+                yield progress
+            if self._certify is None or not self._within.met(progress.primal, progress.dual):
+                return
+            primal, dual = self.certificate(progress)
+            target = problem.stop.target(primal)
+            closer = 0.5 * (target - (primal - dual - progress.gap))
+            if problem.stop.met(primal, dual) or not 1e-3 * target < closer < 0.9 * progress.gap:
+                return
+            self._within = StoppingRule(closer)
+            start, inner = None, {**self._solver.state(), "ends": False}
+
+    def certificate(self, progress: Progress) -> tuple[float, float]:
+        """Primal and dual of the full problem, computed once."""
+        if self._found[0] is not progress:
+            assert self._certify is not None
+            self._found = progress, self._certify(progress)
+        return self._found[1]
+
+    def state(self) -> dict[str, Any]:
+        return {"within": (self._within.absolute, self._within.relative), "solver": self._solver.state()}

@@ -115,8 +115,6 @@ class StochasticTrainer(SpanTrainer):
             objective=objective,
             progress=progress,
             solver=self.solver,
-            converged=stopped_by is None,
-            stopped_by=stopped_by,
             seconds=0.0,
             longest_cut=0.0,
             norm=math.sqrt(max(0.0, 2 * (best.primal - objective.C * best.risk))),
@@ -129,11 +127,14 @@ class StochasticTrainer(SpanTrainer):
         if self.solver == "sbp":
             details["nu"] = solver.found_nu
         if self._certifies():
-            outcome.certificate = self._bracket(best.primal, self._bound(solver, objective, details))
+            primal = best.primal if self._held.any() else self._primal(model, objective)
+            outcome.certificate = self._bracket(primal, self._bound(solver, objective, details))
         if config.reduced.polish and stopped_by is None and len(rows):
             return self._polished({"points": rows, "coef": solution.beta[rows], "details": details}, objective, observe)
         outcome.details["stochastic"] = details
-        return outcome
+        if not self._held.any():
+            outcome.primal_of_file = self._file(model, outcome.primal, objective)
+        return outcome.judge(self._rule(objective), stopped_by, "epochs")
 
     def _polished(self, found: dict[str, Any], objective: Objective, observe, state=None) -> Outcome:
         """Exact training in the span of the points with the largest coefficients."""
@@ -155,8 +156,6 @@ class StochasticTrainer(SpanTrainer):
     def _bound(self, solver, objective: Objective, details: dict) -> float:
         """A dual bound of the problem over the points trained on, which is one of the problem over all."""
         C, y = objective.C, self._y
-        if self.solver == "sdca":
-            return solver._last.dual
         if self.solver == "sbp":
             p = solver.distribution()
             if p is None:

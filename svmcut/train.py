@@ -26,7 +26,7 @@ from svmcut.kernel_options import (
 )
 from svmcut.kernels import Kernel
 from svmcut.models import LinearModel, Model
-from svmcut.outcomes import EPSILON, Objective, Outcome
+from svmcut.outcomes import EPSILON, Objective, Outcome, primal_of_file
 from svmcut.risks import make_risk
 from svmcut.risks.protocol import QueryRisk
 from svmcut.risks.squared import SquaredRisk
@@ -228,22 +228,36 @@ class Trainer:
         began = time.perf_counter()
         start = None if state else self._scaled_start(objective.C)
         progress, stopped_by = self._run(solver, problem, objective, observe, start, state)
-        converged = problem.stop.met(progress.primal, progress.dual)
         w = progress.solution()
         self._start, self._last_C = self._next_start(solver, w), objective.C
         bundle = getattr(solver, "bundle", None)
-        return Outcome(
+        outcome = Outcome(
             model=self._model(w, progress.cuts),
             objective=objective,
             progress=progress,
             solver=name,
-            converged=converged,
-            stopped_by=None if converged else stopped_by or "rounding",
-            seconds=time.perf_counter() - began,
+            seconds=0.0,
             longest_cut=getattr(solver, "longest_cut", math.nan) if bundle is None else bundle.largest_norm,
             norm=math.sqrt(max(0.0, self._squared_norm(w))),
             multipliers=np.zeros(0) if bundle is None else objective.c * bundle.beta[1:],
         )
+        outcome.primal_of_file = self._primal_of_file(w, problem, outcome)
+        outcome.seconds = time.perf_counter() - began
+        return outcome.judge(problem.stop, stopped_by)
+
+    def _primal_of_file(self, w, problem: AnyProblem, outcome: Outcome) -> float | None:
+        """The primal of the weights as a reader of the model file gets them; None where no digit can matter."""
+        n, data = len(self.examples), self.X.data
+        reach = math.inf  # no change d of w changes the risk by more than |d| times this
+        if self._is_sum and self._queries is None:
+            with np.errstate(over="ignore"):
+                reach = math.sqrt(n * (float(np.dot(data, data)) + n * self.config.bias**2))
+
+        def restore(kept) -> None:  # the file has the weight of the constant feature as a threshold
+            kept[-1] = float(f"{bias * float(w[-1]):.8g}") / bias
+
+        bias = self.config.bias
+        return primal_of_file(w, problem, outcome, reach, restore if bias else None)
 
     def _named_solver(self, name: str, objective: Objective):
         return make_solver(name, self.config.seed, self._solvers)

@@ -134,14 +134,12 @@ class EmissionTrainer(Trainer):
         )  # fmt: skip
         problem = Problem(None, self.space, objective.C, self._rule(objective), self.config.qp)
         progress, stopped_by = self._run(solver, problem, objective, observe, None, state)
-        w, converged = progress.solution(), stopped_by is None and not solver.full
+        w = progress.solution()
         outcome = Outcome(
             model=self._model(w, progress.cuts),
             objective=objective,
             progress=progress,
             solver=self.solver,
-            converged=converged,
-            stopped_by=None if converged else stopped_by or "limit",
             seconds=0.0,
             longest_cut=solver.bundle.largest_norm,
             norm=math.sqrt(max(0.0, self._squared_norm(w))),
@@ -151,7 +149,10 @@ class EmissionTrainer(Trainer):
             outcome.certificate = (progress.primal, self._dual(*solver.dual_point(objective.C, self.space.dim)))
         if solver.full:
             outcome.warnings.append("the cuts filled their memory; raise --max-memory or --sample-size")
-        return outcome
+        return outcome.judge(problem.stop, stopped_by, "limit" if solver.full else "samples")
+
+    def _primal_of_file(self, w, problem, outcome) -> None:
+        """Not known: the kernel values of its model are float32 in any case."""
 
     def _dual(self, offset: float, coef) -> float:
         """A lower bound from a combination of exact cuts: the most that theta times it gives, theta in [0, 1].

@@ -69,6 +69,10 @@ class MultilabelTrainer(StructuredTrainer):
         space = LabelSpace(model.examples.X, model.n_labels, n_pairs, model.bias, threads)
         return LabelRisk(self.examples.gold(), model.pairs, threads), space
 
+    def _restore(self, kept, w) -> None:
+        if self.model.bias:
+            self.model.split(kept)[0][-1] = self.model.split(w)[0][-1]
+
     def _model(self, w, cuts: int) -> MultilabelModel:
         W, v = self.model.split(w)
         constant = np.zeros(self.model.n_labels)

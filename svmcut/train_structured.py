@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from svmcut.outcomes import objective_of_sum
+from svmcut.outcomes import Outcome, objective_of_sum, primal_of_file
 from svmcut.solvers.protocol import Problem, Start
 from svmcut.solvers.relay import Relay
 from svmcut.structured.protocol import StructuredModel, StructuredProblem
@@ -51,6 +52,14 @@ class StructuredTrainer(Trainer):
     def _cuts(self) -> tuple[Any, Any]:
         """The risk and the space of cutting planes."""
         raise NotImplementedError
+
+    def _primal_of_file(self, w, problem, outcome: Outcome) -> float | None:
+        if not isinstance(problem, Problem):
+            problem = Problem(*self._cuts(), problem.C, problem.stop)
+        return primal_of_file(w, problem, outcome, math.inf, lambda kept: self._restore(kept, w))
+
+    def _restore(self, kept, w) -> None:
+        """Sets the weights again that a model file keeps with all digits."""
 
     def _next_start(self, solver, w) -> Start | None:
         """None: every C starts afresh, unless a subclass says otherwise."""

@@ -22,6 +22,10 @@ cdef extern from "svmcut.h" nogil:
     int svmcut_kernel_rows_evaluate(const svmcut_kernel_rows*, const svmcut_csr*, const int64_t*, int64_t, float*, int)
     int svmcut_kernel_rows_accumulate(const svmcut_kernel_rows*, const svmcut_csr*, const int64_t*, int64_t,
                                       const double*, double*, int)
+    int svmcut_kernel_rows_evaluate_double(const svmcut_kernel_rows*, const svmcut_csr*, const int64_t*, int64_t,
+                                           double*, int)
+    int svmcut_kernel_rows_accumulate_double(const svmcut_kernel_rows*, const svmcut_csr*, const int64_t*, int64_t,
+                                             const double*, double*, int)
     void svmcut_kernel_exp(const float*, int64_t, float*, int)
 
 
@@ -149,6 +153,20 @@ cdef class KernelRows:
         cdef const int64_t[::1] which = self._which(rows)
         return self._evaluate(self._rows, which, which.shape[0], out)
 
+    def block_double(self, rows):
+        """(q, n) float64 K(x_r, .) of the points named, from float64 sums."""
+        cdef const int64_t[::1] which = self._which(rows)
+        cdef double[:, ::1] values = np.empty((which.shape[0], self.n))
+        cdef int status
+        if which.shape[0] and self.n:
+            with nogil:
+                status = svmcut_kernel_rows_evaluate_double(self._points, &self._rows.csr, &which[0], which.shape[0],
+                                                            &values[0, 0], self.threads)
+            if status != SVMCUT_OK:
+                raise MemoryError(f"no memory for {which.shape[0]} kernel queries")
+            self.evaluations += which.shape[0] * self.n
+        return np.asarray(values)
+
     def block_between(self, rows, columns):
         """(q, m) float32 K(x_r, x_c); the columns are laid out anew, O(their nonzeros + m d)."""
         cdef const int64_t[::1] which = self._which(rows)
@@ -182,12 +200,12 @@ cdef class KernelRows:
         cdef const int64_t[::1] which = self._which(rows)
         return self._accumulate(self._rows, which, which.shape[0], coef, out)
 
-    def accumulate_foreign(self, Z, coef, out=None):
-        """(n,) float64 sum_q coef_q K(z_q, .) over foreign rows."""
+    def accumulate_foreign(self, Z, coef, out=None, bint exact=False):
+        """(n,) float64 sum_q coef_q K(z_q, .) over foreign rows; exact: with float64 kernel values."""
         cdef Rows queries = Rows(Z)
-        return self._accumulate(queries, None, queries.csr.n_rows, coef, out)
+        return self._accumulate(queries, None, queries.csr.n_rows, coef, out, exact)
 
-    cdef _accumulate(self, Rows queries, const int64_t[::1] which, int64_t count, coef, out):
+    cdef _accumulate(self, Rows queries, const int64_t[::1] which, int64_t count, coef, out, bint exact=False):
         cdef const double[::1] weights = np.ascontiguousarray(coef, np.float64)
         cdef double[::1] sums = np.zeros(self.n) if out is None else out
         cdef const int64_t* start = &which[0] if which is not None and count else NULL
@@ -196,8 +214,12 @@ cdef class KernelRows:
             raise ValueError("coef or out does not fit the rows")
         if count and self.n:
             with nogil:
-                status = svmcut_kernel_rows_accumulate(self._points, &queries.csr, start, count, &weights[0], &sums[0],
-                                                       self.threads)
+                if exact:
+                    status = svmcut_kernel_rows_accumulate_double(self._points, &queries.csr, start, count,
+                                                                  &weights[0], &sums[0], self.threads)
+                else:
+                    status = svmcut_kernel_rows_accumulate(self._points, &queries.csr, start, count, &weights[0],
+                                                           &sums[0], self.threads)
             if status != SVMCUT_OK:
                 raise MemoryError(f"no memory for {count} kernel queries")
             self.evaluations += count * self.n

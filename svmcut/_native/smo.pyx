@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/smo.cc csrc/smo_code.cc csrc/smo_state.cc csrc/kernel_rows.cc
+# distutils: sources = csrc/smo.cc csrc/smo_code.cc csrc/smo_state.cc csrc/smo_fresh.cc csrc/kernel_rows.cc
 """SMO; see csrc/svmcut.h, section smo.cc."""
 
 import numpy as np
@@ -24,6 +24,7 @@ cdef extern from "svmcut.h" nogil:
     void svmcut_smo_delete(svmcut_smo*)
     int svmcut_smo_run(svmcut_smo*, double, int64_t, double, int, int*)
     int svmcut_smo_make_whole(svmcut_smo*, int)
+    int svmcut_smo_refresh(svmcut_smo*, double, int)
     void svmcut_smo_rescale(svmcut_smo*, double)
     void svmcut_smo_read(const svmcut_smo*, svmcut_smo_state*)
     void svmcut_smo_solution(const svmcut_smo*, double*, double*)
@@ -109,6 +110,15 @@ cdef class Smo:
         cdef int status
         with nogil:
             status = svmcut_smo_make_whole(self._smo, self.threads)
+            svmcut_smo_read(self._smo, &self._state)
+        if status != SVMCUT_OK:
+            raise MemoryError("no memory for SMO")
+
+    def refresh(self, double b):
+        """Forms v anew with float64 kernel values where rounding may matter to the certificate at this bias."""
+        cdef int status
+        with nogil:
+            status = svmcut_smo_refresh(self._smo, b, self.threads)
             svmcut_smo_read(self._smo, &self._state)
         if status != SVMCUT_OK:
             raise MemoryError("no memory for SMO")

@@ -50,6 +50,6 @@ def ending(outcomes: list[Outcome], left: list[str], path: str | None, checkpoin
     if not (limited or left or interrupted):
         return None
     missing = f"no model for C = {', '.join(left)}; " if left else ""
-    if checkpoints is not None and not left and outcomes[-1].converged:
+    if checkpoints is not None and not left and outcomes[-1].done:
         return "no state is kept, the last model is done"
     return missing + remedy(path, checkpoints, "" if interrupted else " and larger limits")

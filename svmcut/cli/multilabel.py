@@ -58,9 +58,9 @@ class MultilabelTraining(Training):
         progress, model = outcome.progress, outcome.model
         assert isinstance(model, MultilabelModel)
         return [
-            f"Upper bound on duality gap: {max(0.0, progress.gap):.5f}",
-            f"Dual objective value: dval={progress.dual:.5f}",
-            f"Primal objective value: pval={progress.primal:.5f}",
+            f"Upper bound on duality gap: {max(0.0, outcome.gap):.5f}",
+            f"Dual objective value: dval={outcome.dual:.5f}",
+            f"Primal objective value: pval={outcome.primal:.5f}",
             f"Number of iterations: {progress.iteration}",
             f"Number of pair weights: {len(model.v)}, {int((model.v > 0).sum())} of them positive",
             f"Norm of weight vector: |w|={outcome.norm:.5f}",

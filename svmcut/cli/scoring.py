@@ -62,6 +62,7 @@ class Scoring:
     arguments: tuple[str, str, str] = ("EXAMPLE_FILE", "MODEL_FILE", "PREDICTIONS_FILE")
 
 
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # a model may have scores beyond float64
 def run_scoring(job: Scoring) -> list[str]:
     """Score, write, print the report; returns warnings.
 

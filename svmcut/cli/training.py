@@ -10,6 +10,8 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from svmcut.cli import training_report as report
 from svmcut.cli.endings import ending, remedy, told
 from svmcut.cli.files import check_training_files, log_beside, model_files
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from svmcut.train import Outcome
 
 
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is found where it matters
 def run(options: LearnOptions, original: str = "") -> int:
     """Reads, trains, writes and reports.
 
@@ -205,7 +208,7 @@ class Training:
         self._seconds["write"] += time.perf_counter() - writing
         self.outcomes.append(outcome)
         self._warnings.extend(outcome.warnings)
-        if not outcome.converged:
+        if not outcome.done:
             self._failures.append(f"{target}: {stop_reason(outcome)}")
         if path or options.validate:
             self.rows.append(self._row(cost, target, outcome))
@@ -215,8 +218,8 @@ class Training:
         return self.outcomes[-1].stopped_by == "interrupt" or self._trainer.late()
 
     def complete(self) -> bool:
-        """Whether there is a model for every C, and all converged."""
-        return len(self.outcomes) == len(self.options.path) and all(outcome.converged for outcome in self.outcomes)
+        """Whether there is a model for every C, and all did what was asked."""
+        return len(self.outcomes) == len(self.options.path) and all(outcome.done for outcome in self.outcomes)
 
     def finish(self) -> None:
         """Selects, prints the table of a path, writes the report, gives the warnings."""
@@ -248,7 +251,7 @@ class Training:
 
     def _unfinished(self) -> bool:
         """Whether a run with larger limits has something to do after the state of the last look."""
-        return len(self.outcomes) < len(self.options.path) or not self.outcomes[-1].converged
+        return len(self.outcomes) < len(self.options.path) or not self.outcomes[-1].done
 
     def _say_ending(self) -> None:
         """Adds to the warnings which models did not converge, and what the user may do about it."""
@@ -344,14 +347,21 @@ def time_limit(options: LearnOptions) -> float | None:
 def stop_reason(outcome: Outcome) -> str:
     """Why training ended, with the gap that was reached."""
     gap = f"gap {outcome.gap:.6g} of primal {outcome.primal:.6g}"
-    if outcome.solver not in STOCHASTIC_SOLVERS:
-        gap = f"gap {outcome.progress.gap:.6g} of primal {outcome.progress.primal:.6g}"
-    if outcome.stopped_by is None:
-        ended = outcome.solver in STOCHASTIC_SOLVERS and "basis" not in outcome.details
-        return f"{'epochs done' if ended else 'converged'}, {gap}"
+    basis = outcome.details.get("basis")
+    if basis is not None:
+        gap += f" (in the span of {basis['vectors']} points: {basis['gap']:.6g})"
+    if outcome.stopped_by == "file":
+        gap += f", and the primal is {outcome.primal_of_file:.6g} with the digits of the model file"
     reasons = {
+        None: "epochs done" if outcome.solver in STOCHASTIC_SOLVERS and basis is None else "converged",
+        "epochs": "epochs done",
+        "span": "trained in the span of the basis",
+        "samples": "no sample violates the cuts",
         "limit": "stopped by a limit",
         "interrupt": "interrupted",
         "rounding": "stopped where rounding forbids progress",
+        "basis": "stopped at the least gap the span of the basis allows; raise --basis",
+        "file": "stopped where the rounding of the model file forbids progress",
+        "mistake": "stopped by an error of svmcut: no certificate",
     }
     return f"{reasons[outcome.stopped_by]}, {gap}"

@@ -76,6 +76,7 @@ def final_lines(outcome, algorithm: int | None, slack_norm: int, cpu_seconds: fl
     progress, objective = outcome.progress, outcome.objective
     n_slack = algorithm in (0, 1)
     joint = algorithm in (2, 3, 4) or (algorithm == 9 and not outcome.model.kernel.is_linear)
+    primal, dual = outcome.primal, outcome.dual
     slack, risk = progress.slack * objective.unit, progress.risk * objective.unit
     norm, norm_text, bounded = outcome.norm, "Norm of weight vector", ""
     if slack_norm == 2:
@@ -86,12 +87,12 @@ def final_lines(outcome, algorithm: int | None, slack_norm: int, cpu_seconds: fl
     if not n_slack:
         slack_text = "Value of slack variable (on working set): xi"
     structures = objective.structures
-    gap = 0.0 if progress.gap < 0 else progress.gap  # nan where a solver has no bound
+    gap = 0.0 if outcome.gap < 0 else outcome.gap  # nan where a solver has no bound
     lines = [
         f"Final epsilon on KKT-Conditions: {gap / objective.c:.5f}",
         f"Upper bound on duality gap: {gap:.5f}",
-        f"Dual objective value: dval={progress.dual:.5f}",
-        None if n_slack else f"Primal objective value: pval={progress.primal:.5f}",
+        f"Dual objective value: dval={dual:.5f}",
+        None if n_slack else f"Primal objective value: pval={primal:.5f}",
         f"Total number of constraints in final working set: {progress.cuts} (of {progress.iteration - 1})",
         f"Number of iterations: {progress.iteration}",
         f"Number of calls to 'find_most_violated_constraint': {progress.iteration * structures}",
@@ -185,6 +186,7 @@ def learn_report(options, examples, outcome, seconds: dict[str, float], warnings
         "primal": outcome.primal,
         "dual": outcome.dual,
         "gap": outcome.gap,
+        **({} if outcome.primal_of_file is None else {"primal_of_file": outcome.primal_of_file}),
         "relative_gap": 0.0 if outcome.primal <= 0 else outcome.gap / outcome.primal,
         "converged": outcome.converged,
         "stopped_by": outcome.stopped_by,

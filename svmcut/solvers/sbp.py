@@ -29,8 +29,8 @@ import math
 import numpy as np
 
 from svmcut import states
+from svmcut._native.expansion import NoLevel, water_level
 from svmcut._native.expansion import Sbp as NativeSbp
-from svmcut._native.expansion import water_level
 from svmcut.solvers.expansion import ExpansionSolver, Look
 
 
@@ -65,6 +65,8 @@ class Sbp(ExpansionSolver):
     def _open(self) -> None:
         problem = self._problem
         m, largest = problem.trained, float(np.max(problem.expansion.diagonal[: problem.trained]))
+        if not largest < math.inf:
+            raise NoLevel("a kernel value is not finite")
         first_step = 1 / math.sqrt(largest) if largest > 0 else 1.0
         self._native = native = NativeSbp(problem.expansion, self.free_bias, first_step, self.seed, self.bound)
         self._volume = native.volume = m * (0.5 / first_step if self.nu is None else self.nu)

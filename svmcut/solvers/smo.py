@@ -14,7 +14,10 @@
 w = sum_i beta_i phi(x_i); b is the mean v of the points strictly between their bounds, else the middle of the extremes.
 
 Deviations from the papers: points put aside by shrinking leave the layout, so that rows shrink with the active set, and
-their v comes back in one blocked pass over the coefficients that changed. Kernel values are float32, v is float64.
+their v comes back in one blocked pass over the coefficients that changed. v is float64; kernel rows are float64 over up
+to 2,000 points and float32 over more. Where the rule is met, v is formed anew from float64 kernel values for each point
+whose loss rounding could hide, and training goes on from there until that v meets the rule (iterative refinement): what
+is reported is the primal and the dual value of one beta and b at that v.
 """
 
 from __future__ import annotations
@@ -34,6 +37,8 @@ from svmcut.kernels import Kernel
 from svmcut.solvers.protocol import Progress
 
 FIRST_PEEK = 500_000  # steps
+#: Refreshes without gain after which rounding is said to forbid progress.
+FUTILE = 2
 
 
 class Expansion(NamedTuple):
@@ -112,15 +117,18 @@ class Smo:
         run = self._run
         self._first, self._primal, self._due, self._peek = run.iterations, problem.C * len(problem.y), 0, FIRST_PEEK
         self._tolerance = problem.tolerance if problem.gap is None else 0.1
+        self._least, self._futile = np.inf, 0
         if state is not None:
             states.checked(state, states.fields(
                 integers=states.array(np.int64, None), reals=states.array(np.float64, None, infinite=True),
-                primal=states.real(infinite=True), tolerance=states.real(0),
+                primal=states.real(infinite=True), tolerance=states.real(0), due=states.COUNT, peek=states.COUNT,
+                least=states.real(0, infinite=True), futile=states.COUNT,
             ))  # fmt: skip
             run.load(state["integers"], state["reals"])
             states.checked(state, states.fields(first=states.count(0, run.iterations)))
             self._first, self._primal, self._tolerance = state["first"], state["primal"], state["tolerance"]
             self._due, self._peek = state["due"], state["peek"]
+            self._least, self._futile = state["least"], state["futile"]
             yield self._progress()._replace(report=self._looked())
         while True:
             done = run.iterations - self._first
@@ -131,21 +139,49 @@ class Smo:
                 steps = max(1, min(steps, self.max_steps - done))
             finished = run.run(self._tolerance, steps, seconds_between)
             self._peek_whole()
-            progress = self._progress()._replace(report=finished or self._looked())
-            open_gap = problem.gap is not None and progress.gap > problem.gap * progress.primal
-            if finished and open_gap and self._tolerance > 4e-10:
+            progress = self._progress()
+            if not finished:
+                yield progress._replace(report=self._looked())
+                continue
+            if self._claims(progress):
+                progress = self._refreshed()
+                self._judge(progress)
+            elif self._tolerance <= 4e-10:
+                progress, self._futile = self._refreshed(), FUTILE
+            over = self._futile >= FUTILE or self._claims(progress)
+            if not over:
                 self._tolerance /= 4
-                finished = False
             yield progress
-            if finished:
+            if over:
                 return
+
+    def _claims(self, progress: Progress) -> bool:
+        """Whether the rule is met at v as it stands, every point being active."""
+        _, problem = self._present()
+        if problem.gap is None:
+            return self.violation() <= problem.tolerance
+        return progress.gap <= problem.gap * progress.primal
+
+    def _judge(self, progress: Progress) -> None:
+        """Counts the refreshes that brought the rule no nearer."""
+        rest = self.violation() if self._present()[1].gap is None else progress.gap / max(progress.primal, 1e-300)
+        self._futile = 0 if rest < 0.9 * self._least else self._futile + 1
+        self._least = min(self._least, rest)
+
+    def _refreshed(self) -> Progress:
+        """The state after v was formed anew; primal and dual belong to the one solution it is of."""
+        run, _ = self._present()
+        run.refresh(self.expansion().b)
+        self._primal = np.inf
+        return self._progress()
 
     def state(self) -> dict[str, Any]:
         """Where the run stands, as of the last yield."""
         integers, reals = self._present()[0].save()
         return {
             "integers": integers, "reals": reals, "first": self._first, "primal": self._primal,
-            "tolerance": self._tolerance, "due": self._due, "peek": self._peek,
+            "tolerance": self._tolerance, "due": self._due, "peek": self._peek, "least": self._least,
+            "futile": self._futile,
         }  # fmt: skip
 
     def _looked(self) -> bool:
@@ -175,8 +211,7 @@ class Smo:
     def settle(self) -> Progress:
         """The exact state of a run that was stopped: every point counts, primal and dual belong to the solution."""
         self._present()[0].make_whole()
-        self._primal = np.inf
-        return self._progress()
+        return self._refreshed()
 
     def violation(self) -> float:
         """How far the KKT conditions are from holding; exact where every point is active."""
@@ -216,4 +251,4 @@ class Smo:
         if between.any():
             return float(v[between].mean())
         ends = [end for end in (run.highest, run.lowest) if np.isfinite(end)]
-        return float(sum(ends) / len(ends))
+        return float(sum(ends) / len(ends)) if ends else 0.0

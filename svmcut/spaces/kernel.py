@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _CHUNK = 256
+#: Rows up to which stored kernel values are float64 from float64 sums; the steps towards a large C need the digits.
+EXACT_ROWS = 2000
 #: Scores summed at once, so that the sums stay in the cache.
 _PIECE = 1 << 14
 
@@ -140,10 +142,11 @@ class KernelSpace:
 
     def _fill(self) -> None:
         n = self.rows.n
+        block = self.rows.block_double if n <= EXACT_ROWS and self._stored is np.float64 else self.rows.block
         self.gram = np.empty((n, n), self._stored)
         for start in range(0, n, _CHUNK):
             stop = min(start + _CHUNK, n)
-            self.gram[start:stop] = self.rows.block(np.arange(start, stop))
+            self.gram[start:stop] = block(np.arange(start, stop))
         # one value for both halves, whatever the kernel rows round; a certificate needs H symmetric
         for start in range(0, n, _CHUNK):
             stop = min(start + _CHUNK, n)

@@ -256,11 +256,18 @@ class Subspace:
         if threads <= 1:
             return [form(start) for start in starts]
         from concurrent.futures import ThreadPoolExecutor
+        from contextvars import copy_context
 
         bounds = [len(starts) * k // threads for k in range(threads + 1)]
         with ThreadPoolExecutor(threads) as pool:
-            parts = pool.map(lambda k: [form(start) for start in starts[bounds[k] : bounds[k + 1]]], range(threads))
-            return [result for part in parts for result in part]
+            # numpy's error state is the context's, which a thread has not by itself
+            parts = [
+                pool.submit(
+                    copy_context().run, lambda k: [form(start) for start in starts[bounds[k] : bounds[k + 1]]], k
+                )
+                for k in range(threads)
+            ]
+            return [result for part in parts for result in part.result()]
 
     def dot(self, a: Traced, b: Traced) -> float:
         return float(a.w @ b.w)

@@ -111,3 +111,15 @@ def test_refusals_name_the_remedy(folder, words, says):
     assert status == 2
     assert says in error
     assert not (folder[0] / "model").exists()
+
+
+@pytest.mark.parametrize("solver", ["smo", "cutting-plane", "subspace", "sampled-cuts", "bsca", "bsgd", "sbp", "sdca"])
+def test_kernel_values_beyond_double_precision_are_no_matter_of_numpy(folder, solver):
+    path, X, y = folder
+    lines = [f"{y[i]:g} " + " ".join(f"{j + 1}:{1e5 * x:.9g}" for j, x in enumerate(row)) for i, row in enumerate(X)]
+    (path / "train").write_text("\n".join(lines) + "\n")
+    words = ("-t", "1", "-d", "40", "-c", "1", "--solver", solver, "--epochs", "2")
+    words = words[: -2 if solver in ("smo", "cutting-plane", "subspace", "sampled-cuts") else None]
+    status, text = refusal(*words)
+    assert status in (0, 1, 3)
+    assert "RuntimeWarning" not in text and ".py" not in text and "internal error" not in text

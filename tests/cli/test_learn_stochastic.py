@@ -49,7 +49,7 @@ def test_model_report_and_scores_belong_together(folder, solver):
     status, report, output = call("--example-cost", 2, "--solver", solver, "train", "model")
     model, K = read_model("model"), matrix(KERNEL, X, X)
     beta = coefficients(model, X)
-    assert (status, report["solver"], report["converged"]) == (0, solver, True)
+    assert (status, report["solver"], report["converged"], report["stopped_by"]) == (0, solver, False, "epochs")
     assert "epochs done" in output
     assert primal(K, y, beta, -model.b, 2.0) == pytest.approx(report["primal"], rel=1e-5)
     best, _ = maximum(K, y, 2.0, solver == "sbp", 1e-6)

@@ -59,7 +59,8 @@ def test_kkt_conditions_hold_after_shrinking(free_bias):
     assert np.all(margin[np.abs(beta) == C] <= 1 + 1.1e-3)
     assert np.all(np.abs(margin[(beta != 0) & (np.abs(beta) < C)] - 1) <= 1.1e-3)
     duals, primals = [p.dual for p in history], [p.primal for p in history]
-    assert all(b >= a - 1e-9 * abs(a) for a, b in itertools.pairwise(duals))
+    # a refresh goes from float32 to float64 kernel values
+    assert all(b >= a - 1e-7 * abs(a) for a, b in itertools.pairwise(duals))
     assert all(b <= a for a, b in itertools.pairwise(primals))
 
 

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a model file keeps of the numbers of a model: eight digits of weights, features and thresholds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from svmcut._native.text import format_pairs, parse_expansion
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.kernels import Kernel
+    from svmcut.models import KernelModel
+
+#: A weight or feature comes back from a file with at most this relative error: to float32, to %.8g, to float32.
+KEPT = 2.0**-24 * 2 + 5e-8
+
+
+def read_back(values: NDArray) -> NDArray[np.float32]:
+    """(k,) float32 these weights or features as a reader of the file gets them; not finite ones stay as they are."""
+    with np.errstate(over="ignore"):
+        narrow = np.ascontiguousarray(values, np.float32).copy()
+    places = np.flatnonzero(np.isfinite(narrow) & (narrow != 0))
+    if len(places):
+        text = b"1 " + format_pairs(np.arange(len(places), dtype=np.int32), narrow[places]) + b"#\n"
+        narrow[places] = parse_expansion(text, 1, len(places))[3]
+    return narrow
+
+
+def read_back_number(value: float) -> float:
+    """A threshold or a parameter of a kernel as a reader of the file gets it."""
+    return float(f"{value:.8g}")
+
+
+def kernel_read_back(kernel: Kernel) -> Kernel:
+    """The kernel with the parameters of a model file."""
+    return replace(
+        kernel, gamma=read_back_number(kernel.gamma), scale=read_back_number(kernel.scale),
+        offset=read_back_number(kernel.offset),
+    )  # fmt: skip
+
+
+def model_read_back(model: KernelModel) -> KernelModel:
+    """The model as its file has it; the very same support vectors where no feature changes."""
+    support = model.support
+    stored = slice(int(support.indptr[0]), int(support.indptr[-1]))
+    values = support.data.copy()
+    values[stored] = read_back(support.data[stored])
+    if not np.array_equal(values, support.data):
+        support = replace(support, data=values)
+    return replace(model, kernel=kernel_read_back(model.kernel), support=support, b=read_back_number(model.b))
+
+
+def change_in_file(model: KernelModel, kept: KernelModel) -> tuple[float, float]:
+    """How far a sum over the support vectors, and the threshold, are from those of the model as it is read back."""
+    offset = abs(kept.b - model.b)
+    if kept.support is model.support and kept.kernel == model.kernel:
+        return 0.0, offset
+    support = model.support
+    rows = np.repeat(np.arange(support.n_rows), np.diff(support.indptr))
+    data = support.data[support.indptr[0] : support.indptr[-1]].astype(np.float64)
+    largest = float(np.max(np.bincount(rows, data * data, support.n_rows), initial=0.0))
+    return float(np.abs(model.alpha).sum()) * _value_change(model.kernel, largest), offset
+
+
+def _value_change(kernel: Kernel, largest: float) -> float:
+    """How much a kernel value changes at most when features of a z and the parameters change as in a file, to first
+    order; no |x|^2 is above `largest`."""
+    if kernel.name == "rbf":
+        # |dK| <= 2 gamma d K |dz| <= sqrt(2 gamma / e) |dz|, and gamma d^2 K <= 1 / e of the change of gamma
+        return KEPT * (0.86 * float(np.sqrt(kernel.gamma * largest)) + 0.4)
+    if kernel.is_linear:
+        return KEPT * largest
+    reach = 3 * KEPT * (abs(kernel.scale) * largest + abs(kernel.offset))
+    if kernel.name == "sigmoid":
+        return reach
+    base = abs(kernel.scale) * largest + abs(kernel.offset)
+    return reach * kernel.degree * base ** (kernel.degree - 1) if base < 1e30 else float("inf")
