@@ -101,8 +101,8 @@ asan: $(VENV)/.created  ## the test suite with C++ and Cython compiled under Add
 	UBSAN_OPTIONS=print_stacktrace=1 PYTHONSAFEPATH=1 $(VENV)-asan/bin/pytest $(PYTEST_ARGS) -k "$(ASAN_TESTS)"
 ASAN_TESTS ?= not row26 and not memory and not golden and not benchmark
 
-kills: build $(VENV)/.test  ## 200 kills at random moments of training; every run that goes on ends in the same model
-	@SVMCUT_KILLS=200 $(VENV)/bin/python -m pytest -q tests/cli/test_faults_checkpoints.py -k killed
+kills: build $(VENV)/.test  ## 20 kills and 5 SIGTERMs at random moments of every trainer; runs that go on end in the same model
+	@SVMCUT_KILLS=20 SVMCUT_TERMS=5 $(VENV)/bin/python -m pytest -q -m "slow or not slow" tests/cli/test_kills.py
 
 MUTANTS ?= 2000
 

@@ -91,11 +91,13 @@ def _report(error: BaseException, program: Callable[[], str], resumable: bool, o
     if asked() and not isinstance(error, SvmcutError | KeyboardInterrupt | Terminated):
         error = Terminated()
     if isinstance(error, KeyboardInterrupt | Terminated):
-        what = "interrupted" if isinstance(error, KeyboardInterrupt) else "stopped by SIGTERM"
-        _complain("; ".join((f"{program()}: {what}", *getattr(error, "__notes__", ()))))
         if isinstance(error, KeyboardInterrupt):
-            return INTERRUPTED
-        return STOPPED if resumable and error.kept else TERMINATED
+            what, status = "interrupted", INTERRUPTED
+        else:
+            what, status = "stopped by SIGTERM", STOPPED if resumable and error.kept else TERMINATED
+        early = ["no state was written, the same command goes on from one that was there"] if resumable else []
+        _complain("; ".join((f"{program()}: {what}", *getattr(error, "__notes__", early))))
+        return status
     if isinstance(error, BrokenPipeError):
         _silence_stdout()
         return 1

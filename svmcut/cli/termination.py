@@ -58,9 +58,10 @@ def signals_raised(final: bool):
         else:
             hook(unraisable)
 
+    before = None
     # Only the main thread may; elsewhere the program around keeps its own handling.
     with contextlib.suppress(ValueError):
-        signal.signal(signal.SIGTERM, stop)
+        before = signal.signal(signal.SIGTERM, stop)
     hook, sys.unraisablehook = sys.unraisablehook, lose
     try:
         yield
@@ -70,6 +71,8 @@ def signals_raised(final: bool):
             with contextlib.suppress(ValueError):
                 for number in (signal.SIGTERM, signal.SIGINT):
                     signal.signal(number, signal.SIG_IGN)
+        elif before is not None:
+            signal.signal(signal.SIGTERM, before)
 
 
 def settle() -> None:

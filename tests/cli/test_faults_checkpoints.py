@@ -3,21 +3,16 @@
 
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
-from programs import TIMEOUT, call, command, run
+from programs import TIMEOUT, command, run
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-
-KILLS = int(os.environ.get("SVMCUT_KILLS", "12"))
-"""How often a run is killed; `make kills` asks for 200."""
 
 STOPPED = "svmcut learn: stopped by SIGTERM; the state is in state, the same command with --resume goes on\n"
 SOLVERS = {
@@ -204,52 +199,6 @@ def test_row22_a_run_ended_by_a_limit_goes_on_with_a_larger_one():
     assert learn(*options, "--checkpoint", "state", "--resume", "train", "m").returncode == 0
     assert learn(*options, "train", "whole").returncode == 0
     assert content("m") == content("whole")
-
-
-KILLED = {
-    "cutting-plane": (*SOLVERS["cutting-plane"], "train"),
-    "dual-cd": (*SOLVERS["dual-cd"], "train"),
-    "smo": (*SOLVERS["smo"], "train"),
-    "sequence, bcfw": ("--task", *STRUCTURED["sequence, bcfw"], "train.sequence"),
-    "sequence, gdmm": ("--task", *STRUCTURED["sequence, gdmm"], "train.sequence"),
-    "multilabel, gdmm": ("--task", "multilabel", "--solver", "gdmm", "--example-cost", "1", "--gap", "1e-3",
-                         "train.multilabel"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", KILLED)
-def test_row23_killed_at_random_moments(rng, name):
-    """Each child goes on from what the last one left; models are whole, and the last is that of one quiet run."""
-    options, choose = KILLED[name], random.Random(7)
-    structured(rng)
-    assert call("svmcut learn", "-v", 0, *options, "model") == 0
-    whole = contents()["model"]
-    words = ("-v", 0, "--threads", 1, *options, "--checkpoint", "state", "--checkpoint-every", 0, "--resume", "model")
-    began = time.perf_counter()
-    assert call("svmcut learn", *words) == 0
-    longest = time.perf_counter() - began
-    os.unlink("model")
-    kills = 0
-    for _ in range(20 * KILLS):
-        child = os.fork()
-        if child == 0:
-            os.close(2)
-            os._exit(call("svmcut learn", *words))
-        time.sleep(choose.uniform(0, longest))
-        os.kill(child, signal.SIGKILL)
-        _, status = os.waitpid(child, 0)
-        if os.path.exists("model"):
-            assert contents()["model"] == whole
-        if os.WIFSIGNALED(status):
-            kills += 1
-        else:
-            assert os.WEXITSTATUS(status) == 0
-            os.unlink("model")
-        if kills >= KILLS and os.WIFEXITED(status):
-            break
-    assert kills >= KILLS
-    assert call("svmcut learn", *words) == 0
-    assert contents()["model"] == whole
 
 
 def paused(*words):

@@ -2,6 +2,7 @@
 """The group, its guard, and what starting costs."""
 
 import os
+import signal
 import subprocess
 import sys
 
@@ -90,3 +91,10 @@ def test_guard(error, status, message, monkeypatch, capsys):
     assert guard(work, lambda: "prog") == status
     assert capsys.readouterr().err == message
     assert guard(work, lambda: "prog", statuses=(0, 1)) == 1
+
+
+def test_guard_gives_the_handlers_back():
+    """To the program it is called in; where the process ends with it, they stay."""
+    handlers = signal.getsignal(signal.SIGTERM), sys.unraisablehook
+    assert guard(lambda: 0, lambda: "prog") == 0
+    assert (signal.getsignal(signal.SIGTERM), sys.unraisablehook) == handlers
