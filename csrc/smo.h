@@ -93,6 +93,8 @@ struct svmcut_smo {
     int sum_rows(const svmcut::Points& at, const std::vector<int64_t>& rows, const double* coef, double* out,
                  int threads) const;
     int refresh(double b, int threads);
+    int fresh_values(double b, int64_t sample, int threads, std::vector<int64_t>* at, std::vector<double>* sums,
+                     int64_t* matter);
     /* The loops over the active points, cut into pieces that depend on their number alone. */
     int64_t piece() const { return std::max(svmcut::kPiece, svmcut::padded_row(active / 256)); }
     int64_t pieces() const { return (active + piece() - 1) / piece(); }

@@ -126,6 +126,10 @@ void svmcut_smo_solution(const svmcut_smo* smo, double* beta, double* v);
  * dual value is that of the new v. (Over at most 2,000 points kernel rows are float64 throughout.) */
 int svmcut_smo_refresh(svmcut_smo* smo, double b, int threads);
 
+/* What a refresh would change, from so many of the points it would look at: the largest change of v, and about the sum of
+ * all. All must be active. */
+int svmcut_smo_probe(svmcut_smo* smo, double b, int64_t sample, int threads, double* largest, double* total);
+
 /* The whole state, kernel rows apart: n + 6 integers and 4 n + 5 reals. A run over the same points that has taken no step
  * and loads them goes on to the same bytes; BAD_INPUT for a state no run can be in. */
 void svmcut_smo_save(const svmcut_smo* smo, int64_t* integers, double* reals);

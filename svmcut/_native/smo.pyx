@@ -25,6 +25,7 @@ cdef extern from "svmcut.h" nogil:
     int svmcut_smo_run(svmcut_smo*, double, int64_t, double, int, int*)
     int svmcut_smo_make_whole(svmcut_smo*, int)
     int svmcut_smo_refresh(svmcut_smo*, double, int)
+    int svmcut_smo_probe(svmcut_smo*, double, int64_t, int, double*, double*)
     void svmcut_smo_rescale(svmcut_smo*, double)
     void svmcut_smo_read(const svmcut_smo*, svmcut_smo_state*)
     void svmcut_smo_solution(const svmcut_smo*, double*, double*)
@@ -122,6 +123,17 @@ cdef class Smo:
             svmcut_smo_read(self._smo, &self._state)
         if status != SVMCUT_OK:
             raise MemoryError("no memory for SMO")
+
+    def probe(self, double b, int64_t sample):
+        """(largest, about the sum) of what `refresh` would change in v, from so many points; all must be active."""
+        cdef double largest = 0.0, total = 0.0
+        cdef int status
+        with nogil:
+            status = svmcut_smo_probe(self._smo, b, sample, self.threads, &largest, &total)
+            svmcut_smo_read(self._smo, &self._state)
+        if status != SVMCUT_OK:
+            raise MemoryError("no memory for SMO")
+        return largest, total
 
     def rescale(self, double C):
         """Goes to another C from the present solution times C_new / C."""

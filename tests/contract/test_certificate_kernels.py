@@ -167,3 +167,16 @@ def test_one_place_gives_the_verdict():
     assert "error of svmcut" in wrong.warnings[0]
     assert outcome(1.0, 1.0 + 5e-10).judge(rule, None).converged
     assert outcome(1.0, 0.5).judge(rule, None, "epochs").done
+
+
+def test_at_an_ordinary_cost_some_points_show_that_no_refresh_is_due(rng, monkeypatch):
+    n, C = 2100, 1.0
+    X = rng.normal(size=(n, 5)).astype(np.float32)
+    y = np.where(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=n) > 0, 1.0, -1.0)
+    monkeypatch.setattr(Smo, "_refreshed", lambda self: pytest.fail("a refresh"))
+    last = list(Smo().steps(KernelProblem(Csr.from_dense(X), y, Kernel("rbf", gamma=0.2), C)))[-1]
+    beta, b = last.solution()
+    squared = (X.astype(float) ** 2).sum(1)
+    K = np.exp(-0.2 * (squared[:, None] + squared - 2 * X.astype(float) @ X.T.astype(float)))
+    assert last.primal == pytest.approx(primal(K, y, beta, b, C), rel=1e-6)
+    assert last.dual == pytest.approx(beta @ y - 0.5 * beta @ K @ beta, rel=1e-6)

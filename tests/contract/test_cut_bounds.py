@@ -88,7 +88,7 @@ def run(risk, space, C, epsilon, qp=None, most=10_000):
 
     Of a model that is solved exactly that is the violation, R(w) less the slack.
     """
-    solver = CuttingPlane(line_search=False, max_idle=0, qp=qp)
+    solver = CuttingPlane(line_search=False, max_idle=0)
     history = list(itertools.islice(solver.steps(Problem(risk, space, C, StoppingRule(C * epsilon))), most))
     values, halves = (seen[len(seen) - len(history) :] for seen in (risk.values, space.halves))
     violations = [value + (half - progress.dual) / C for value, half, progress in zip(values, halves, history)]
