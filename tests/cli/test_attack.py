@@ -124,6 +124,8 @@ def test_a_changed_report_is_seen(trained, key, change, kind):
     ended = trained(case)
     report = json.loads(Path("report").read_text(encoding="ascii"))
     report[key] = change(report)
+    if key == "primal":
+        report.pop("primal_of_file", None)
     if key == "dual" and report["dual"] is not None:
         report["gap"] = report["primal"] - report["dual"]
     Path("report").write_text(json.dumps(report), encoding="ascii")

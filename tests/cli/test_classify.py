@@ -211,14 +211,14 @@ def test_closed_stdout_still_writes(folder):
 
 
 @pytest.mark.parametrize(
-    "program, number, status",
+    "program, number, status, line",
     [
-        (["svmcut", "classify"], signal.SIGINT, 130),
-        (["svmcut", "classify"], signal.SIGTERM, 143),
-        (["svm_perf_classify"], signal.SIGTERM, 1),
+        (["svmcut", "classify"], signal.SIGINT, 130, b"svmcut classify: interrupted"),
+        (["svmcut", "classify"], signal.SIGTERM, 143, b"svmcut classify: stopped by SIGTERM"),
+        (["svm_perf_classify"], signal.SIGTERM, 1, b"svm_perf_classify: stopped by SIGTERM"),
     ],
 )
-def test_signals_leave_nothing_behind(folder, program, number, status):
+def test_signals_leave_nothing_behind(folder, program, number, status, line):
     command = [os.path.join(os.path.dirname(sys.executable), program[0]), *program[1:]]
     before = sorted(os.listdir())
     child = subprocess.Popen([*command, "-v", "0", "-", "model", "scores"], stdin=-1, stdout=-1, stderr=-1)
@@ -230,7 +230,7 @@ def test_signals_leave_nothing_behind(folder, program, number, status):
     time.sleep(0.3)
     child.send_signal(number)
     assert child.wait(30) == status
-    assert child.stderr.read().strip() == b""
+    assert child.stderr.read().strip() == line
     for stream in (child.stdin, child.stdout, child.stderr):
         stream.close()
     assert sorted(os.listdir()) == before

@@ -108,7 +108,7 @@ def test_refused_with_place_and_nothing_written(program, text, message, capsys):
 @pytest.mark.parametrize("loss", [0, 2], ids=["row02-zero-one", "row02-error-rate"])
 def test_one_class_trains_a_constant(loss, sign, capsys):
     put(f"{sign} 1:1\n{sign} 1:3 2:-1\n", "one.dat")
-    assert call("svmcut learn", "-c", "1", "-l", loss, "--gap", "1e-6", "one.dat", "out") == 0
+    assert call("svmcut learn", "-c", "1", "-l", loss, "--gap", "1e-3", "one.dat", "out") == 0
     assert capsys.readouterr().err.startswith("svmcut learn: warning: all 2 labels of one.dat are ")
     assert call("svm_perf_learn", "-c", "1", "-l", loss, "-w", "3", "one.dat", "out2") == 0
     assert capsys.readouterr().err == ""
@@ -117,11 +117,10 @@ def test_one_class_trains_a_constant(loss, sign, capsys):
     assert np.all(sign * np.loadtxt("scores") > 0)
 
 
-@pytest.mark.parametrize("program", CLASSIFICATION_LEARNERS)
 @pytest.mark.parametrize("loss, name", TWO_CLASSES.items(), ids=[f"row02-{loss}" for loss in TWO_CLASSES])
-def test_one_class_is_refused_where_the_loss_needs_two(program, loss, name, capsys):
+def test_one_class_is_refused_where_the_loss_needs_two(loss, name, capsys):
     put("1 1:1\n2 2:1\n", "one.dat")
-    assert call(program, "-c", "1", "-l", loss, "-w", "3", "one.dat", "out") == 1
+    assert call("svmcut learn", "-c", "1", "-l", loss, "-w", "3", "one.dat", "out") == 1
     message = capsys.readouterr().err
     assert f"one.dat: loss '{name}' needs labels of both signs, but all 2 labels are +1" in message
     assert not os.path.exists("out")

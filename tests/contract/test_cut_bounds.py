@@ -15,6 +15,7 @@ T. Joachims, Training linear SVMs in linear time, KDD 2006, Lemma 2 (with 8 R^2 
 
 import itertools
 import math
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from svmcut.data import Csr
 from svmcut.qp.checked import CheckedSimplexQp
 from svmcut.risks import RISKS, make_risk
 from svmcut.risks.protocol import Linearization
+from svmcut.solvers import cutting_plane
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.spaces.linear import LinearSpace
@@ -88,8 +90,9 @@ def run(risk, space, C, epsilon, qp=None, most=10_000):
 
     Of a model that is solved exactly that is the violation, R(w) less the slack.
     """
-    solver = CuttingPlane(line_search=False, max_idle=0)
-    history = list(itertools.islice(solver.steps(Problem(risk, space, C, StoppingRule(C * epsilon))), most))
+    solver, problem = CuttingPlane(line_search=False, max_idle=0), Problem(risk, space, C, StoppingRule(C * epsilon))
+    with mock.patch.object(cutting_plane, "make_qp", lambda _: qp or CheckedSimplexQp()):
+        history = list(itertools.islice(solver.steps(problem), most))
     values, halves = (seen[len(seen) - len(history) :] for seen in (risk.values, space.halves))
     violations = [value + (half - progress.dual) / C for value, half, progress in zip(values, halves, history)]
     return history, solver, violations
