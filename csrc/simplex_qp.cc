@@ -16,6 +16,8 @@
 
 namespace {
 
+constexpr int64_t kPatience = 200, kPatienceEach = 4;  // steps without a smaller gap, and more for every index
+
 struct Simplex {
     int64_t k;
     const double* H;
@@ -174,8 +176,8 @@ extern "C" int svmcut_simplex_qp(int64_t k, const double* H, const double* b, do
         }
         qp.drop_zeros();
         std::vector<double> best(beta, beta + k);
-        double best_gap = std::numeric_limits<double>::infinity();
-        int64_t stalls = 0;
+        double best_gap = std::numeric_limits<double>::infinity(), mark = best_gap;
+        int64_t stalls = 0, fell = 0; /* fell: the step at which the gap last fell by a thousandth */
         for (*steps = 0;; ++*steps) {
             qp.refresh_gradient();
             int64_t steepest = 0;
@@ -184,10 +186,13 @@ extern "C" int svmcut_simplex_qp(int64_t k, const double* H, const double* b, do
                 best_gap = here;
                 std::copy(beta, beta + k, best.begin());
             }
+            if (here < 0.999 * mark) mark = here, fell = *steps;
             double scale = 0;
             for (int64_t j : qp.free_set) scale = std::max(scale, std::fabs(qp.gradient[j] + b[j]));
             if (here <= std::max(tol, 4e-16 * scale) || *steps >= max_steps || stalls > 20 || cancelled())
                 break;
+            /* where H cancels, gains are rounding and never end */
+            if (*steps - fell > kPatience + kPatienceEach * k) break;
             // to the minimum of the current hull, dropping indices on the way
             double gained = 0;
             for (bool met_wall = true; met_wall && *steps < max_steps && !cancelled(); ++*steps) {

@@ -4,6 +4,7 @@
 import numpy as np
 import pytest
 
+from svmcut._native import qp
 from svmcut.errors import UsageError
 from svmcut.qp import checked, make_qp, osqp
 from svmcut.qp.checked import CheckedSimplexQp, objective
@@ -56,6 +57,17 @@ def test_exact_certifies_itself_at_extreme_cost_and_singular_matrices(trial):
     gradient = b - C * H @ beta
     rounding = 1e-15 * len(b) * C * abs(H).max()
     assert gradient.max() - beta @ gradient <= 1e-9 * abs(b).max() + rounding
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_rounding_that_looks_like_gain_does_not_go_on(seed):
+    """H of 1e24 cancels to the size of b: the solver went to its last step, a tenth of a second a solution."""
+    rng = np.random.default_rng(seed)
+    A = rng.normal(size=(80, 5)) * 1e12
+    _, steps = qp.simplex_qp(
+        np.ascontiguousarray(A @ A.T), 100 * rng.random(80), 1.0, 1e-9, 20_000, np.full(80, 1 / 80)
+    )
+    assert steps < 5000
 
 
 @pytest.mark.parametrize("k", [1, 2, 5, 40])
