@@ -167,7 +167,8 @@ class Training:
 
     def _final_lines(self, outcome: Outcome, cpu_seconds: float) -> list[str]:
         """The summary of a model."""
-        return report.final_lines(outcome, self.options.algorithm, self.options.slack_norm, cpu_seconds)
+        options = self.options
+        return report.final_lines(outcome, options.algorithm, options.slack_norm, cpu_seconds, self.original)
 
     def _measure(self, model, examples) -> dict[str, Any]:
         return report.measure(model, examples, self.options)

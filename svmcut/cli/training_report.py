@@ -71,12 +71,19 @@ def iteration_line(progress, objective, algorithm: int | None) -> str:
     return f"Iter {progress.iteration}: {':' if algorithm in (None, 9) else '.'}*{counts}"
 
 
-def final_lines(outcome, algorithm: int | None, slack_norm: int, cpu_seconds: float) -> list[str]:
-    """The originals' summary, in their units; |w| includes the weight of the constant feature."""
+def final_lines(
+    outcome, algorithm: int | None, slack_norm: int, cpu_seconds: float, original: bool = False
+) -> list[str]:
+    """The originals' summary, in their units; |w| includes the weight of the constant feature.
+
+    The numbers are those of the certificate; under an original's name, of a basis, those of the problem in its span,
+    which is the one the original states.
+    """
     progress, objective = outcome.progress, outcome.objective
     n_slack = algorithm in (0, 1)
     joint = algorithm in (2, 3, 4) or (algorithm == 9 and not outcome.model.kernel.is_linear)
-    primal, dual = outcome.primal, outcome.dual
+    certified = progress if original and "basis" in outcome.details else outcome
+    primal, dual = certified.primal, certified.dual
     slack, risk = progress.slack * objective.unit, progress.risk * objective.unit
     norm, norm_text, bounded = outcome.norm, "Norm of weight vector", ""
     if slack_norm == 2:
@@ -87,7 +94,7 @@ def final_lines(outcome, algorithm: int | None, slack_norm: int, cpu_seconds: fl
     if not n_slack:
         slack_text = "Value of slack variable (on working set): xi"
     structures = objective.structures
-    gap = 0.0 if outcome.gap < 0 else outcome.gap  # nan where a solver has no bound
+    gap = 0.0 if certified.gap < 0 else certified.gap  # nan where a solver has no bound
     lines = [
         f"Final epsilon on KKT-Conditions: {gap / objective.c:.5f}",
         f"Upper bound on duality gap: {gap:.5f}",
