@@ -250,7 +250,7 @@ class SpanTrainer(Trainer):
         """
         points = np.flatnonzero(coef)
         if offset <= 0 or not len(points):
-            return 0.0
+            return max(0.0, most * offset)
         Z = self.X.take(points)
         squared = self._last_squared = max(0.0, float(coef[points] @ self._expand(Z, Z, coef[points])))
         theta = min(most, offset / squared) if squared > 0 else most

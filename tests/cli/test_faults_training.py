@@ -275,9 +275,8 @@ def test_no_warning_of_python_reaches_stderr(rng, monkeypatch):
     for program in (*CLASSIFICATION_LEARNERS, *RANK_LEARNERS):
         done = run(program, "-c", "1e12", "train", "model")
         assert done.returncode == status_of(program, 3)
-        own = [f"{program}: warning: model: stopped"] if program.startswith("svmcut") else []
-        lines = done.stderr.splitlines()
-        assert len(lines) == len(own) and all(line.startswith(text) for line, text in zip(lines, own, strict=True))
+        (line,) = done.stderr.splitlines()
+        assert line.startswith(f"{program}: warning: model: stopped")
     for program in ("svmcut classify", "svm_perf_classify"):
         done = run(program, "train", "model")
         assert (done.returncode, done.stderr) == (0, "")
