@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """SIGKILL and SIGTERM at random moments over the trainers of every family; ids are rows of the table of faults."""
 
+import contextlib
 import os
 import random
 import signal
@@ -59,7 +60,7 @@ FAMILIES = {
        for name, words in MULTILABEL.items()},
 }  # fmt: skip
 OFTEN_KILLED = ("cutting-plane", "dual-cd", "smo", "sequence, bcfw", "sequence, gdmm", "multilabel, gdmm")
-OFTEN_TERMINATED = ("cutting-plane", "sampled-cuts")
+OFTEN_TERMINATED = ("cutting-plane",)
 
 
 def families(often):
@@ -133,9 +134,15 @@ def test_row23_killed_at_random_moments(name):
         if child == 0:
             os.close(2)
             os._exit(call(program, *words))
-        time.sleep(choose.uniform(0, longest))
-        os.kill(child, signal.SIGKILL)
-        _, status = os.waitpid(child, 0)
+        began, moment, ended = time.perf_counter(), choose.uniform(0, longest), 0
+        while not ended and time.perf_counter() - began < moment:
+            time.sleep(0.001)
+            ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:  # the machine is faster now
+            longest = time.perf_counter() - began
+        else:
+            os.kill(child, signal.SIGKILL)
+            _, status = os.waitpid(child, 0)
         assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0
         kills += os.WIFSIGNALED(status)
         for file in os.listdir():
@@ -183,7 +190,8 @@ def test_row22_terminated_at_random_moments(name):
     stops = 0
     for _ in range(20 * TERMS):
         with launch() as child:
-            time.sleep(choose.uniform(0, longest))
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(choose.uniform(0, longest))
             child.send_signal(signal.SIGTERM)
             _, errors = child.communicate(timeout=TIMEOUT)
         lines = [line for line in errors.decode().splitlines() if not line.endswith("training starts afresh")]
