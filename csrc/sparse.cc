@@ -163,7 +163,19 @@ double svmcut_dot(int64_t n, const double* a, const double* b, int threads) {
     });
 }
 
-void svmcut_combine(int64_t n, int64_t count, const double* weights, const double* const* vectors, double* out,
+double svmcut_vector_dot(int64_t n, const svmcut_vector* v, const double* a, int threads) {
+    if (!v->indices) return svmcut_dot(n, v->values, a, threads);
+    const int32_t* last = v->indices + v->count;
+    return piecewise_sum(n, threads, [&](int64_t begin, int64_t end) {
+        double s[8] = {0};  // each product in the sum where svmcut_dot has it
+        const int64_t tail = end - (end - begin) % 8;
+        for (const int32_t* i = std::lower_bound(v->indices, last, begin); i != last && *i < end; ++i)
+            s[*i < tail ? (*i - begin) % 8 : 0] += v->values[i - v->indices] * a[*i];
+        return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
+    });
+}
+
+void svmcut_combine(int64_t n, int64_t count, const double* weights, const svmcut_vector* vectors, double* out,
                     int threads) {
     const int64_t pieces = (n + kVectorPiece - 1) / kVectorPiece;
     svmcut::for_pieces(pieces, n * count < kWorthThreads ? 1 : threads, [&](int64_t p) {
@@ -171,11 +183,52 @@ void svmcut_combine(int64_t n, int64_t count, const double* weights, const doubl
         std::fill(out + begin, out + end, 0.0);
         for (int64_t k = 0; k < count; ++k) {
             const double weight = weights[k];
-            const double* v = vectors[k];
+            const double* v = vectors[k].values;
             if (weight == 0.0) continue;
-            for (int64_t i = begin; i < end; ++i) out[i] += weight * v[i];
+            if (const int32_t* first = vectors[k].indices) {
+                const int32_t* last = first + vectors[k].count;
+                for (const int32_t* i = std::lower_bound(first, last, begin); i != last && *i < end; ++i)
+                    out[*i] += weight * v[i - first];
+            } else {
+                for (int64_t i = begin; i < end; ++i) out[i] += weight * v[i];
+            }
         }
     });
+}
+
+int64_t svmcut_count_nonzeros(int64_t n, const double* a) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; ++i) count += a[i] != 0;
+    return count;
+}
+
+void svmcut_take_nonzeros(int64_t n, const double* a, double* values, int32_t* indices) {
+    for (int64_t i = 0; i < n; ++i)
+        if (a[i] != 0) {
+            *values++ = a[i];
+            *indices++ = static_cast<int32_t>(i);
+        }
+}
+
+int svmcut_gram(const svmcut_csr* X, double constant, double* out) {
+    const int64_t n = X->n_rows;
+    std::vector<double> row;
+    try {
+        row.assign(X->n_features, 0.0);
+    } catch (...) {
+        return SVMCUT_NO_MEMORY;
+    }
+    for (int64_t i = 0; i < n; ++i) {
+        const int64_t start = X->indptr[i], stop = X->indptr[i + 1];
+        for (int64_t k = start; k < stop; ++k) row[X->indices[k]] = X->data[k];
+        for (int64_t j = 0; j <= i; ++j) {
+            const int64_t at = X->indptr[j];
+            out[i * n + j] = row_dot(X->data + at, X->indices + at, X->indptr[j + 1] - at, row.data()) + constant;
+            out[j * n + i] = out[i * n + j];
+        }
+        for (int64_t k = start; k < stop; ++k) row[X->indices[k]] = 0;
+    }
+    return SVMCUT_OK;
 }
 
 void svmcut_blend(int64_t n, double p, const double* x, double q, const double* y, double* out, int threads) {

@@ -28,9 +28,30 @@ int svmcut_adjoint(const svmcut_csr* X, const double* coef, double* out, const i
 /* sum_i a[i] b[i] */
 double svmcut_dot(int64_t n, const double* a, const double* b, int threads);
 
+/* A vector of n numbers: all of them (indices null), or `count` that need not be 0 and their increasing indices. */
+typedef struct {
+    const double* values;
+    const int32_t* indices;
+    int64_t count;
+} svmcut_vector;
+
+/* The sums below are to the last bit the same whichever way a vector is given. */
+
+/* sum_i v[i] a[i] */
+double svmcut_vector_dot(int64_t n, const svmcut_vector* v, const double* a, int threads);
+
 /* out[i] = sum_k weights[k] vectors[k][i] */
-void svmcut_combine(int64_t n, int64_t count, const double* weights, const double* const* vectors, double* out,
+void svmcut_combine(int64_t n, int64_t count, const double* weights, const svmcut_vector* vectors, double* out,
                     int threads);
+
+/* How many numbers of a are not 0. */
+int64_t svmcut_count_nonzeros(int64_t n, const double* a);
+
+/* Those, and their indices, which int32 must hold. */
+void svmcut_take_nonzeros(int64_t n, const double* a, double* values, int32_t* indices);
+
+/* out[i][j] = x_i.x_j + constant, (n_rows, n_rows). */
+int svmcut_gram(const svmcut_csr* X, double constant, double* out);
 
 /* out[i] = p x[i] + q y[i]; out may be x or y. */
 void svmcut_blend(int64_t n, double p, const double* x, double q, const double* y, double* out, int threads);

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 def state_classes() -> tuple[type, ...]:
     """What the states of trainers are made of beside plain values and arrays."""
+    from svmcut._native.sparse import Nonzeros
     from svmcut.cutting.bundle import Cut
     from svmcut.cutting.oracle import Point, Scored
     from svmcut.data import Csr, Labelling
@@ -26,4 +27,4 @@ def state_classes() -> tuple[type, ...]:
     chains = (ChainModel, KernelChainModel, ChainShape)
     own = (Outcome, Objective, Progress, Unsaved, LinearModel, KernelModel, *chains, MultilabelModel, Kernel, Csr)
     cuts = (Cut, Linearization, Labelling, Draw, Points, SampledElement, Iterate, Point, Scored)
-    return (*own, *cuts, Expansion, Traced, RowNormal, Smoothed)
+    return (*own, *cuts, Expansion, Traced, RowNormal, Nonzeros, Smoothed)

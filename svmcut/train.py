@@ -7,7 +7,7 @@ import importlib
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -31,7 +31,7 @@ from svmcut.risks import make_risk
 from svmcut.risks.protocol import QueryRisk
 from svmcut.risks.squared import SquaredRisk
 from svmcut.solvers.protocol import Interrupted, Problem, Progress, Start, StoppingRule, Watch
-from svmcut.spaces.linear import LinearSpace
+from svmcut.spaces.rows import RowSpace, linear_space
 
 if TYPE_CHECKING:
     from svmcut.solvers.expansion import ExpansionProblem
@@ -164,7 +164,9 @@ class Trainer:
         self._last_C = 0.0
 
     def _make_space(self):
-        return LinearSpace(self.X, self.config.bias, self.config.threads)
+        solver = self.config.solver
+        cuts = solver == "cutting-plane" or (solver == "auto" and not self._hinge)
+        return linear_space(self.X, self.config.bias, self.config.threads, cuts)
 
     def objective(self, cost: float | None, example_cost: float | None) -> Objective:
         """C and epsilon converted to the unit of the risk; exactly one of the costs is given.
@@ -257,6 +259,8 @@ class Trainer:
             kept[-1] = float(f"{bias * float(w[-1]):.8g}") / bias
 
         bias = self.config.bias
+        if isinstance(self.space, RowSpace) and isinstance(problem, Problem):
+            w, problem = self.space.weights(w), replace(problem, space=self.space.features)
         return primal_of_file(w, problem, outcome, reach, restore if bias else None)
 
     def _named_solver(self, name: str, objective: Objective):
@@ -273,9 +277,14 @@ class Trainer:
     def _squared_norm(self, w) -> float:
         return self.space.dot(w, w)
 
+    @property
+    def _hinge(self) -> bool:
+        """Whether this is the plain hinge, which other trainers than cutting planes know."""
+        return self._is_sum and self._queries is None
+
     def _choose(self, C: float) -> str:
         """The solver of ``auto``: cutting planes, but for the plain hinge the fastest certified trainer."""
-        if self.config.task == "rank" or not self._is_sum:
+        if not self._hinge:
             return "cutting-plane"
         from svmcut.solvers.auto import choose
 

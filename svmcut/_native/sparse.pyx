@@ -5,6 +5,8 @@
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
 
+import numpy as np
+
 from svmcut._native.status cimport served
 
 
@@ -14,8 +16,16 @@ cdef extern from "svmcut.h" nogil:
     int svmcut_adjoint(const svmcut_csr* X, const double* coef, double* out, const int64_t* columns, int ranges,
                        int threads)
     double svmcut_dot(int64_t n, const double* a, const double* b, int threads)
-    void svmcut_combine(int64_t n, int64_t count, const double* weights, const double* const* vectors, double* out,
+    ctypedef struct svmcut_vector:
+        const double* values
+        const int32_t* indices
+        int64_t count
+    double svmcut_vector_dot(int64_t n, const svmcut_vector* v, const double* a, int threads)
+    void svmcut_combine(int64_t n, int64_t count, const double* weights, const svmcut_vector* vectors, double* out,
                         int threads)
+    int64_t svmcut_count_nonzeros(int64_t n, const double* a)
+    void svmcut_take_nonzeros(int64_t n, const double* a, double* values, int32_t* indices)
+    int svmcut_gram(const svmcut_csr* X, double constant, double* out)
     void svmcut_blend(int64_t n, double p, const double* x, double q, const double* y, double* out, int threads)
     void svmcut_row_norms(const svmcut_csr* X, double* squared, int threads)
     void svmcut_take_rows(const svmcut_csr* X, const int64_t* rows, int64_t count, const int64_t* indptr,
@@ -102,39 +112,121 @@ def dot(const double[::1] a, const double[::1] b, int threads=1):
     return value
 
 
-def dots(list vectors, const double[::1] a, double[::1] out, int threads=1):
-    """out[k] = vectors[k] . a"""
-    cdef int64_t k
+cdef class Nonzeros:
+    """A vector that is mostly 0: the others and where they stand. `dots` and `combine` take it for the vector itself,
+    to the last bit.
+
+    Attributes
+    ----------
+    values : (k,) float64
+    indices : (k,) int32
+        Increasing.
+    size : int
+        Length of the vector.
+    """
+
+    _fields = ("values", "indices", "size")
+
+    cdef readonly object values, indices
+    cdef readonly int64_t size
+    cdef svmcut_vector vector
+
+    def __init__(self, values, indices, int64_t size):
+        cdef const double[::1] v = values
+        cdef const int32_t[::1] at = indices
+        cdef int64_t k, before = -1
+        if v.shape[0] != at.shape[0]:
+            raise ValueError("values and indices differ in length")
+        for k in range(at.shape[0]):
+            if not before < at[k] < size:
+                raise ValueError("indices must increase and lie below the size")
+            before = at[k]
+        self.values, self.indices, self.size = values, indices, size
+        self.vector.values, self.vector.count = first(v), at.shape[0]
+        self.vector.indices = &at[0] if at.shape[0] else &NOWHERE
+
+    @property
+    def nbytes(self):
+        return self.values.nbytes + self.indices.nbytes
+
+
+cdef int32_t NOWHERE = 0
+
+
+def nonzeros(const double[::1] a, int64_t most):
+    """The Nonzeros of a; None where there are more than `most`."""
+    cdef int64_t count
+    cdef const double* p = first(a)
+    if a.shape[0] > 2147483647:
+        return None
+    with nogil:
+        count = svmcut_count_nonzeros(a.shape[0], p)
+    if count > most:
+        return None
+    values, indices = np.empty(count), np.empty(count, np.int32)
+    cdef double[::1] v = values
+    cdef int32_t[::1] at = indices
+    if count:
+        with nogil:
+            svmcut_take_nonzeros(a.shape[0], p, &v[0], &at[0])
+    return Nonzeros(values, indices, a.shape[0])
+
+
+cdef svmcut_vector vector(object item, int64_t n) except *:
+    """An array or Nonzeros of n numbers."""
+    cdef svmcut_vector found
     cdef const double[::1] v
+    if isinstance(item, Nonzeros):
+        if (<Nonzeros>item).size != n:
+            raise ValueError("vectors differ in length")
+        return (<Nonzeros>item).vector
+    v = item
+    if v.shape[0] != n:
+        raise ValueError("vectors differ in length")
+    found.values, found.count = first(v), n
+    found.indices = NULL
+    return found
+
+
+def dots(list vectors, const double[::1] a, double[::1] out, int threads=1):
+    """out[k] = vectors[k] . a, arrays or Nonzeros."""
+    cdef int64_t k
+    cdef svmcut_vector v
     if out.shape[0] != len(vectors):
         raise ValueError("one place a vector is needed")
     for k in range(out.shape[0]):
-        v = vectors[k]
-        if v.shape[0] != a.shape[0]:
-            raise ValueError("vectors differ in length")
-        out[k] = svmcut_dot(a.shape[0], first(v), first(a), threads)
+        v = vector(vectors[k], a.shape[0])
+        out[k] = svmcut_vector_dot(a.shape[0], &v, first(a), threads)
 
 
 def combine(const double[::1] weights, list vectors, double[::1] out, int threads=1):
-    """out = sum_k weights[k] vectors[k]"""
+    """out = sum_k weights[k] vectors[k], arrays or Nonzeros."""
     cdef int64_t k, count = len(vectors)
-    cdef const double[::1] v
     if weights.shape[0] != count:
         raise ValueError("one weight a vector is needed")
-    cdef const double** table = <const double**>malloc((count + 1) * sizeof(double*))
+    cdef svmcut_vector* table = <svmcut_vector*>malloc((count + 1) * sizeof(svmcut_vector))
     if table == NULL:
         raise MemoryError
     try:
         for k in range(count):
-            v = vectors[k]
-            if v.shape[0] != out.shape[0]:
-                raise ValueError("vectors differ in length")
-            table[k] = first(v)
+            table[k] = vector(vectors[k], out.shape[0])
         if out.shape[0]:
             with nogil:
                 svmcut_combine(out.shape[0], count, first(weights), table, &out[0], threads)
     finally:
         free(table)
+
+
+def gram(Rows X, double constant):
+    """(n, n) float64: dot products of the rows, each plus a constant."""
+    out = np.empty((X.csr.n_rows, X.csr.n_rows))
+    cdef double[:, ::1] products = out
+    cdef int status = 0
+    if X.csr.n_rows:
+        with nogil:
+            status = svmcut_gram(&X.csr, constant, &products[0, 0])
+    served(status)
+    return out
 
 
 def blend(double p, const double[::1] x, double q, const double[::1] y, double[::1] out, int threads=1):

@@ -43,7 +43,8 @@ class ChainSpace(LinearSpace):
         """As LinearSpace.kinds; coefficients are labellings."""
         chains, w = self.chains, states.weights(self.dim)
         scores = states.reals(self.n_nodes + chains.dim - chains.emissions)
-        return states.Kinds(w, w, scores, Labelling.kind(chains.n_tokens, chains.n_tags, chains.n_sequences))
+        coef = Labelling.kind(chains.n_tokens, chains.n_tags, chains.n_sequences)
+        return states.Kinds(w, self._normals(w), scores, coef)
 
     def scores(self, w):
         """(n_nodes + transitions,); O(nonzeros K)."""
@@ -60,5 +61,5 @@ class ChainSpace(LinearSpace):
         return a
 
     def keep(self, a, coef):
-        """a, however long: labels are no coefficients that a bundle could work with."""
-        return a
+        """a: labels are no coefficients that a bundle could work with."""
+        return self.without_zeros(a)

@@ -14,6 +14,8 @@ from svmcut import states
 from svmcut._native import sparse
 
 LARGE_DIM = 1_000_000  # from here on a cut is kept as coefficients where rows are few
+SPARSE_DIM = 1000  # from here on a normal may be kept without its zeros, where it has 3 of 4 or more
+MOSTLY_ZERO = 4  # a normal with fewer nonzeros than its length over this is kept as those
 
 
 class RowNormal:
@@ -73,7 +75,12 @@ class LinearSpace:
     def kinds(self) -> states.Kinds:
         """What a state may hold of this space."""
         w, scores = states.weights(self.dim), states.reals(self.X.n_rows)
-        return states.Kinds(w, states.either(w, states.instance(RowNormal, coef=scores)), scores, scores)
+        return states.Kinds(w, self._normals(w, states.instance(RowNormal, coef=scores)), scores, scores)
+
+    def _normals(self, *others: states.Check) -> states.Check:
+        """One of these checks, or a vector of this space without its zeros."""
+        size = states.count(self.dim, self.dim)
+        return states.either(states.instance(sparse.Nonzeros, values=states.weights(None), size=size), *others)
 
     def scores(self, w):
         """A w: (n,) scores; O(nonzeros)."""
@@ -118,19 +125,27 @@ class LinearSpace:
         normals = [element.coef for element in elements if isinstance(element, RowNormal)]
         sparse.combine(np.asarray(weights, np.float64)[kept], normals, coef, self.threads)
         out = self.adjoint(coef)
-        for k in np.flatnonzero(~kept):
-            sparse.blend(1.0, out, float(weights[k]), elements[k], out, self.threads)
+        others = [element for element in elements if not isinstance(element, RowNormal)]
+        if others:
+            factors = np.concatenate([[1.0], np.asarray(weights, np.float64)[~kept]])
+            sparse.combine(factors, [out, *others], out := np.empty(self.dim), self.threads)
         return out
 
     def keep(self, a, coef):
         """What a bundle of cuts keeps of the normal a = A^T coef: coef itself where that is less than half as long.
 
         Every dot product with it and every combination then costs a pass over the features for all cuts together, where
-        the normals themselves would be read one by one: about as much work, and no memory.
+        the normals themselves would be read one by one: about as much work, and no memory. Else a without its zeros
+        where that is less than half as long, which changes no bit of any product.
         """
         if coef is None or self.dim < LARGE_DIM or 2 * len(coef) > self.dim:
-            return a
+            return self.without_zeros(a)
         return RowNormal(np.array(coef, dtype=np.float64))
+
+    def without_zeros(self, a):
+        """The same vector for `dots` and `combine`, in less memory where most of it is 0."""
+        kept = sparse.nonzeros(a, self.dim // 4) if self.dim >= SPARSE_DIM else None
+        return a if kept is None else kept
 
     def blend(self, p: float, a, q: float, b):
         """p a + q b"""

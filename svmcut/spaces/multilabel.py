@@ -37,7 +37,7 @@ class LabelSpace(LinearSpace):
     def kinds(self) -> states.Kinds:
         """As LinearSpace.kinds."""
         w, s = states.weights(self.dim), states.reals(self.X.n_rows * self._shape[1] + self.dim - self._n_weights)
-        return states.Kinds(w, w, s, s)
+        return states.Kinds(w, self._normals(w), s, s)
 
     def scores(self, w):
         """(n K + pairs,); O(nonzeros K)."""
@@ -55,5 +55,5 @@ class LabelSpace(LinearSpace):
         return np.concatenate([W.ravel(), coef[nodes.size :]])
 
     def keep(self, a, coef):
-        """a, however long: the combinations of LinearSpace know one coefficient a row, not one a label."""
-        return a
+        """a: the combinations of LinearSpace know one coefficient a row, not one a label."""
+        return self.without_zeros(a)

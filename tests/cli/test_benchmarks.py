@@ -92,3 +92,16 @@ def test_tables_of_structured_trainers(tmp_path, name):
     table = [line for line in done.stdout.splitlines() if line.startswith("|")]
     assert all(any(line.startswith(row) for line in table) for row in rows), done.stdout
     assert len({line.count("|") for line in table}) == 1
+
+
+def test_small_jobs_prints_a_row_for_every_job_beside_other_programs(tmp_path):
+    other = tmp_path / "svm_perf_learn"
+    other.write_text("#!/bin/sh\necho not today\nexit 4\n")
+    other.chmod(0o755)
+    program = [sys.executable, str(ROOT / "benchmarks" / "small_jobs.py"), "--rounds", "1"]
+    done = subprocess.run([*program, "--only", "-c 10$", "--beside", str(tmp_path)], capture_output=True, text=True)
+    assert done.returncode == 0
+    assert done.stderr == f"beside: {other} ended with status 4: not today\n"
+    head, _, row = done.stdout.splitlines()
+    assert head == "| job | CPU s | beside | ratio |"
+    assert row.startswith("| 300 rows x 62,061, -c 10 | ") and row.endswith(" |  |  |")

@@ -9,6 +9,7 @@ from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
 from svmcut.kernel_options import KernelOptions
 from svmcut.kernels import Kernel
 from svmcut.saved import state_classes
+from svmcut.spaces.rows import RowSpace
 from svmcut.train import Config, make_trainer
 
 RBF = {"kernel": Kernel("rbf", gamma=0.3), "bias": 0.0, "epsilon": None}
@@ -17,6 +18,8 @@ RUNS = {
     "f1": {"solver": "cutting-plane", "loss": "f1"},
     "squared slack": {"solver": "cutting-plane", "slack_norm": 2},
     "ranking": {"solver": "cutting-plane", "task": "rank", "loss": "swapped-pairs", "bias": 0.0, "gap": 1e-3},
+    "few rows": {"solver": "cutting-plane", "gap": 1e-4},
+    "few rows, ranking": {"solver": "auto", "task": "rank", "loss": "swapped-pairs", "bias": 0.0, "gap": 1e-3},
     "dual-cd": {"solver": "dual-cd", "gap": 1e-6},
     "newton": {"solver": "newton", "gap": 1e-13},
     "kernel cutting-plane": {"solver": "cutting-plane", **RBF},
@@ -40,11 +43,18 @@ RUNS = {
 }  # fmt: skip
 
 
-def examples(rng, n=300, d=12):
+def examples(rng, n=300, d=12, few=False):
+    """With few, rows so few and sparse that cutting planes work with combinations of them."""
     X = rng.normal(size=(n, d)).astype(np.float32)
     noise = rng.normal(size=n)
     y = np.where(X[:, 0] + X[:, 1] * X[:, 2] + 0.7 * noise > 0, 1.0, -1.0)
     indices = np.tile(np.arange(d, dtype=np.int32), n)
+    if few:
+        n = 40
+        columns = np.sort(rng.permutation(50 * n)[: n * d].reshape(n, d) // 2, axis=1)
+        columns += np.arange(d)  # each once
+        rows = Csr(X[:n].ravel(), columns.astype(np.int32).ravel(), np.arange(0, n * d + 1, d), 30 * n)
+        return Examples(rows, y[:n], np.arange(n) // 10, None, Source("train"))
     rows = Csr(X.ravel(), indices, np.arange(0, n * d + 1, d), d)
     return Examples(rows, y, np.arange(n) // 10, None, Source("train"))
 
@@ -59,10 +69,11 @@ def essence(outcome):
 @pytest.mark.parametrize("costs", [(1.0,), (0.1, 30.0)], ids=["one C", "second of a path"])
 @pytest.mark.parametrize("name", RUNS)
 def test_going_on_from_a_state(rng, tmp_path, name, costs):
-    data, config = examples(rng), Config(**RUNS[name])
+    data, config = examples(rng, few=name.startswith("few")), Config(**RUNS[name])
     is_sum = config.task != "rank" and config.loss == "error-rate" and config.slack_norm == 1
     costs = [(None, c) if is_sum else (c, None) for c in costs]
     trainer, states = make_trainer(data, config), []
+    assert isinstance(getattr(trainer, "space", None), RowSpace) == name.startswith("few")
     for cost in costs[:-1]:
         trainer.fit(*cost)
     whole = trainer.fit(*costs[-1], lambda progress, objective: states.append(trainer.state()))
