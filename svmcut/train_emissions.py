@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,12 +32,19 @@ from svmcut.spaces.kernel_chain import CachedRows, KernelChainSpace
 from svmcut.train import Config, Objective, Outcome, Trainer
 from svmcut.train_sequences import LARGEST_INDEX, scaled_by
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 #: Tokens up to which a dual bound of sampled cuts is computed unless the options say otherwise.
 CERTIFIED_TOKENS = 50_000
 #: Megabytes that "auto" lets the kernel matrix and the exact cuts take.
 BUDGET = 4000.0
 #: Cuts whose scores are planned for, and vectors of scores beside them.
 _CUTS, _VECTORS = 200, 12
+#: Tokens up to which the certificate of sampled cuts is of kernel values in float64.
+EXACT_TOKENS = 2000
+#: Rows of kernel values at a time where they are computed in float64.
+_ROWS = 4096
 
 
 class EmissionTrainer(Trainer):
@@ -146,24 +153,61 @@ class EmissionTrainer(Trainer):
             multipliers=objective.c * solver.bundle.beta[1:],
         )
         if certify:
-            outcome.certificate = (progress.primal, self._dual(*solver.dual_point(objective.C, self.space.dim)))
+            primal, exact = progress.primal, len(self.examples) <= EXACT_TOKENS
+            if exact:
+                primal = self._primal_of(w.coefficients(), objective.C)
+            outcome.certificate = (primal, self._dual(*solver.dual_point(objective.C, self.space.dim), exact))
         if solver.full:
             outcome.warnings.append("the cuts filled their memory; raise --max-memory or --sample-size")
         return outcome.judge(problem.stop, stopped_by, "limit" if solver.full else "samples")
 
-    def _primal_of_file(self, w, problem, outcome) -> None:
-        """Not known: the kernel values of its model are float32 in any case."""
+    def _primal_of_file(self, w, problem, outcome: Outcome) -> float | None:
+        """As Trainer's, with kernel values in float64; None where no digit of the weights can matter."""
+        from svmcut.files.rounding import KEPT, read_back
 
-    def _dual(self, offset: float, coef) -> float:
+        config, model, n = self.config, outcome.model, len(self.examples)
+        assert isinstance(model, KernelChainModel)
+        if config.kernel.name == "rbf":
+            weights = np.abs(model.alpha).sum(axis=0), np.abs(model.transitions)
+            change = KEPT * sum(part.max(initial=0.0) for part in weights)
+            if 2 * n * problem.C * change + KEPT * outcome.norm**2 <= 0.01 * problem.stop.target(outcome.primal):
+                return None
+        return self._primal_of(read_back(w.coefficients()).astype(np.float64), problem.C)
+
+    def _primal_of(self, coef: NDArray, C: float) -> float:
+        """1/2 |f|^2 + C sum_n H_n of coefficients of scores, kernel values in float64."""
+        squared, s = self._in_float64(coef)
+        risk = ChainRisk(self._labellings.chains, self._beam, self.config.threads)
+        return 0.5 * squared + C * risk.linearize(s).value
+
+    def _in_float64(self, coef: NDArray) -> tuple[float, NDArray[np.float64]]:
+        """|f|^2 and the scores of coefficients of scores, with kernel values in float64."""
+        from svmcut.spaces.subspace import kernel_matrix
+
+        n, stride, config = len(self.examples), self.shape.stride, self.config
+        alpha, transitions = coef[: n * stride].reshape(n, stride), coef[n * stride :]
+        used = np.flatnonzero(alpha.any(axis=1))
+        support, alpha, s = self.X.take(used), alpha[used], np.zeros(self.space.dim)
+        nodes = s[: n * stride].reshape(n, stride)
+        for start in range(0, n, _ROWS):
+            rows = self.X.rows(start, min(start + _ROWS, n))
+            nodes[start : start + rows.n_rows] = kernel_matrix(config.kernel, rows, support, config.threads) @ alpha
+        s[n * stride :] = transitions
+        return float((alpha * nodes[used]).sum()) + float(transitions @ transitions), s
+
+    def _dual(self, offset: float, coef, exact: bool) -> float:
         """A lower bound from a combination of exact cuts: the most that theta times it gives, theta in [0, 1].
 
         C R(s) >= theta (offset - coef.s) for every s; see span_train.SpanTrainer.
         """
         points = np.flatnonzero(coef)
         if offset <= 0 or not len(points):
-            return 0.0
-        element = self.space.expansion(points, coef[points])
-        squared = max(0.0, self.space.dot(element, element))
+            return max(0.0, offset)
+        if exact:
+            squared = max(0.0, self._in_float64(coef)[0])
+        else:
+            element = self.space.expansion(points, coef[points])
+            squared = max(0.0, self.space.dot(element, element))
         theta = min(1.0, offset / squared) if squared > 0 else 1.0
         return theta * offset - 0.5 * theta * theta * squared
 

@@ -168,7 +168,7 @@ class Training:
     def _final_lines(self, outcome: Outcome, cpu_seconds: float) -> list[str]:
         """The summary of a model."""
         options = self.options
-        return report.final_lines(outcome, options.algorithm, options.slack_norm, cpu_seconds, self.original)
+        return report.final_lines(outcome, options.algorithm, options.slack_norm, cpu_seconds, bool(self.original))
 
     def _measure(self, model, examples) -> dict[str, Any]:
         return report.measure(model, examples, self.options)
@@ -347,7 +347,8 @@ def time_limit(options: LearnOptions) -> float | None:
 
 def stop_reason(outcome: Outcome) -> str:
     """Why training ended, with the gap that was reached."""
-    gap = f"gap {outcome.gap:.6g} of primal {outcome.primal:.6g}"
+    gap = "no certified gap" if math.isnan(outcome.gap) else f"gap {outcome.gap:.6g}"
+    gap += f" of primal {outcome.primal:.6g}"
     basis = outcome.details.get("basis")
     if basis is not None:
         gap += f" (in the span of {basis['vectors']} points: {basis['gap']:.6g})"

@@ -30,12 +30,13 @@ def kernel_values(kernel, A, B):
 
 def kernel_sizes(kernel, A, B):
     """What the rounding of kernel values in double precision is counted in: their terms in absolute value."""
+    values = kernel_values(kernel, A, B)
     A, B = np.abs(np.asarray(A, REAL)), np.abs(np.asarray(B, REAL))
     dot = (A[:, None] * B[None]).sum(2)
     if kernel.name == "linear":
         return dot
     if kernel.name == "rbf":
-        return np.ones(dot.shape, REAL)
+        return 1 + REAL(kernel.gamma) * ((A**2).sum(1)[:, None] + (B**2).sum(1)[None]) * values
     inner = abs(REAL(kernel.scale)) * dot + abs(REAL(kernel.offset))
     return inner**kernel.degree if kernel.name == "polynomial" else 1 + inner
 
