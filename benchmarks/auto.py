@@ -16,15 +16,16 @@ from pathlib import Path
 
 import numpy as np
 
+from svmcut.catalog import solvers
 from svmcut.data import Csr
 from svmcut.files.examples import read_examples
 from svmcut.risks.hinge import HingeRisk
 from svmcut.solvers.auto import choose
 from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.spaces.linear import LinearSpace
-from svmcut.train import make_solver
+from svmcut.training import make_solver
 
-SOLVERS = ("cutting-plane", "dual-cd", "newton")
+SOLVERS = tuple(solvers("classification", False))
 COSTS = (0.01, 0.1, 1.0, 10.0, 100.0)
 
 

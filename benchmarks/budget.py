@@ -19,7 +19,8 @@ import time
 
 import numpy as np
 
-from svmcut.budget_train import SOLVERS, BudgetTrainer
+from svmcut.budget_train import BudgetTrainer
+from svmcut.catalog import SOLVERS as ROWS
 from svmcut.data import Csr, Examples
 from svmcut.files.examples import read_examples
 from svmcut.kernel_options import KernelOptions
@@ -29,7 +30,9 @@ from svmcut.models import KernelModel
 from svmcut.solvers.bsca import Bsca
 from svmcut.solvers.bsgd import Bsgd
 from svmcut.solvers.smo import KernelProblem, Smo
-from svmcut.train import Config
+from svmcut.training import Config
+
+SOLVERS = [name for name, row in ROWS.items() if row.plan == "budget"]
 
 SOLVER_CLASSES = {"bsca": Bsca, "bsgd": Bsgd}
 
@@ -182,7 +185,7 @@ def main() -> None:
     parser.add_argument("sets", nargs="+", metavar="NAME=TRAIN,TEST:COST:GAMMA")
     parser.add_argument("-B", "--budgets", type=int, nargs="+", default=[500])
     parser.add_argument("--epochs", type=int, default=10)
-    parser.add_argument("--solvers", nargs="+", choices=tuple(SOLVERS), default=list(SOLVERS))
+    parser.add_argument("--solvers", nargs="+", choices=SOLVERS, default=SOLVERS)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seeds", type=int)
     parser.add_argument("--hold-out", type=float, default=0.0)

@@ -20,7 +20,7 @@ import numpy as np
 from svmcut.data import Examples
 from svmcut.files.examples import read_examples
 from svmcut.measures import classification_measures
-from svmcut.train import Config, Trainer
+from svmcut.training import Config, Trainer
 
 # loss, its own measure, options, grid of C (percent losses: svm_perf's unit; average precision has no 1/(P N))
 LOSSES = {

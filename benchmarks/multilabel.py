@@ -14,8 +14,8 @@ import time
 
 from svmcut.files.multilabel import read_multilabel
 from svmcut.predict_labels import tally
-from svmcut.train import Config
 from svmcut.train_multilabel import MultilabelTrainer
+from svmcut.training import Config
 
 RUNS = (("gdmm", False), ("gdmm", True), ("bcfw", True), ("cutting-plane", True), ("ssg", True))
 HEAD = (

@@ -26,7 +26,7 @@ import numpy as np
 
 from svmcut.data import Examples
 from svmcut.files.examples import read_examples
-from svmcut.train import Config, Trainer
+from svmcut.training import Config, Trainer
 
 GAPS = ("1e-2", "1e-3", "1e-4")
 LIBLINEAR_EPSILONS = ("1", "0.1", "0.01", "0.001")

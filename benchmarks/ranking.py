@@ -23,7 +23,7 @@ import numpy as np
 from svmcut.data import Examples
 from svmcut.files.examples import read_examples
 from svmcut.measures import ranking_measures
-from svmcut.train import Config, Trainer
+from svmcut.training import Config, Trainer
 
 GRID = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 

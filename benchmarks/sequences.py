@@ -26,8 +26,8 @@ from pathlib import Path
 import numpy as np
 
 from svmcut.files.sequences import read_sequences, stream_sequences
-from svmcut.train import Config
 from svmcut.train_sequences import ChainOrders, SequenceTrainer
+from svmcut.training import Config
 
 SOLVERS = ("bcfw", "cutting-plane", "ssg")
 PEERS = (

@@ -24,7 +24,7 @@ from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.solvers.soft_bcfw import RHO
 from svmcut.structured.multilabel import LabelSets
 from svmcut.structured.protocol import StructuredProblem
-from svmcut.train import make_solver
+from svmcut.training import make_solver
 
 FIELDS = ("trainer", "seconds", "primal", "dual", "error")
 
@@ -50,8 +50,8 @@ class Task:
         Per sample.
     error : callable
         Percent of wrong parts of the test set at w.
-    table : dict
-        Solvers by name, as in svmcut.train.SOLVERS.
+    task : {"sequence", "multilabel"}
+        Whose solvers train.
     exact : Problem or None
         What cutting planes minimise.
     limit, growth : float
@@ -61,7 +61,7 @@ class Task:
     model: Any
     C: float
     error: Callable[[Any], float]
-    table: dict[str, tuple[str, str]]
+    task: str
     exact: Problem | None
     limit: float
     growth: float
@@ -134,7 +134,7 @@ def _solver_points(task: Task, trainer: str) -> Iterator[Point]:
         problem = StructuredProblem(model, task.C, rule)
         watched = {name: clock.leave_out(getattr(model, name)) for name in ("separate", "joint", "relax")
                    if hasattr(model, name)}  # fmt: skip
-    solver, due = make_solver(trainer, 0, task.table), 0.0
+    solver, due = make_solver(trainer, 0, task.task), 0.0
     vars(model).update(watched)
     try:
         for progress in solver.steps(problem):

@@ -31,10 +31,9 @@ from svmcut.models import ChainModel, ChainShape
 from svmcut.predict_labels import tally
 from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.structured.chain import ChainSequences
-from svmcut.train import SOLVERS, Config
-from svmcut.train_multilabel import SOLVERS as LABEL_SOLVERS
 from svmcut.train_multilabel import MultilabelTrainer
 from svmcut.train_sequences import ChainOrders, ChainRisk, ChainSpace, SequenceTrainer
+from svmcut.training import Config
 
 TRAINERS = {
     "chains": "gdmm-sublinear,gdmm-all-pairs,bcfw,ssg,soft-bcfw:1,soft-bcfw:10",
@@ -61,7 +60,8 @@ def chains(given) -> Task:
     def error(w):
         return 100 * float(np.mean(ChainModel(w, shape).tags(test.X, test.indptr) != test.tags))
 
-    return Task(ChainSequences(train, shape), given.example_cost, error, SOLVERS, None, given.time_limit, given.growth)
+    model = ChainSequences(train, shape)
+    return Task(model, given.example_cost, error, "sequence", None, given.time_limit, given.growth)
 
 
 def sequences(given) -> Task:
@@ -76,7 +76,7 @@ def sequences(given) -> Task:
         wrong = sum(int(np.sum(tagger.tags(part.X, part.indptr) != part.tags)) for part in parts)
         return 100 * wrong / sum(len(part.tags) for part in parts)
 
-    return Task(model, given.example_cost, error, SOLVERS, exact, given.time_limit, given.growth)
+    return Task(model, given.example_cost, error, "sequence", exact, given.time_limit, given.growth)
 
 
 def labels(given) -> Task:
@@ -94,7 +94,7 @@ def labels(given) -> Task:
     def error(w):
         return tally(trainer._model(w, 0), test).measures()["hamming_loss"]
 
-    return Task(model, given.example_cost, error, LABEL_SOLVERS, exact, given.time_limit, given.growth)
+    return Task(model, given.example_cost, error, "multilabel", exact, given.time_limit, given.growth)
 
 
 def crfsuite(given):

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import math
 import time
 from typing import TYPE_CHECKING, Any
@@ -12,23 +11,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svmcut import states
+from svmcut.catalog import solver_class
 from svmcut.checked_models import check_model
 from svmcut.data import Csr, Examples
 from svmcut.errors import MemoryLimitError, TrainingError
 from svmcut.models import KernelModel
 from svmcut.solvers.smo import KernelProblem
 from svmcut.span_train import SpanTrainer
-from svmcut.train import Outcome, Trainer
+from svmcut.training import Outcome, Trainer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from svmcut.solvers.budget import BudgetedSolver
     from svmcut.solvers.protocol import Progress
-    from svmcut.train import Objective
+    from svmcut.training import Objective
 
-# name -> module and class
-SOLVERS = {"bsca": ("svmcut.solvers.bsca", "Bsca"), "bsgd": ("svmcut.solvers.bsgd", "Bsgd")}
 #: Megabytes of features in the polish; more rows than that allows are represented by a sample.
 POLISH_MB = 200.0
 
@@ -56,7 +54,7 @@ class BudgetTrainer(SpanTrainer):
         if need > self._memory():
             raise MemoryLimitError(
                 f"{self.examples.source.path}: {self.config.reduced.budget} centres of {self.X.n_features} features "
-                f"need about {need:,.0f} MB and {self._memory():,.0f} MB are available; lower --budget"
+                f"need about {need:,.0f} MB and {self._memory():,.0f} MB are available; lower parameter 'budget'"
             )
 
     def fit(
@@ -118,9 +116,8 @@ class BudgetTrainer(SpanTrainer):
 
     def _make_solver(self) -> BudgetedSolver:
         config, reduced = self.config, self.config.reduced
-        module, cls = SOLVERS[self.solver]
-        return getattr(importlib.import_module(module), cls)(
-            reduced.budget, 10 if reduced.epochs is None else reduced.epochs, reduced.maintenance_for(config.kernel),
+        return solver_class(self.solver)(
+            reduced.budget, reduced.epochs_for(self.solver), reduced.maintenance_for(config.kernel),
             reduced.sampling, config.seed, config.threads, reduced.hold_out, max_steps=config.max_iterations,
         )  # fmt: skip
 

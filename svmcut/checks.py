@@ -75,8 +75,10 @@ def check_counting(path: str, numbers: NDArray, lengths: NDArray, option: str, l
             f"{path}: {option} counts the wrong tags of sequences of up to {lengths[0]} tokens, which needs about "
             f"{need:,.0f} MB for {len(numbers)} at a time, and {available:,.0f} MB are available"
         )
-        others = f"--t, cut the sequences, or leave out {option}"
-        raise MemoryLimitError(f"{refusal}; lower --threads or {others}", original=f"{refusal}; lower {others}")
+        others = f"parameter 'transitions', cut the sequences, or leave out {option}"
+        raise MemoryLimitError(
+            f"{refusal}; lower parameter 'threads' or {others}", original=f"{refusal}; lower {others}"
+        )
 
 
 def check_queries(examples: Examples) -> None:

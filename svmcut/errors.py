@@ -14,8 +14,9 @@ class SvmcutError(Exception):
     Parameters
     ----------
     message : str
+        Speaks of parameters as svmcut.refusals says, never of options.
     original : str or None
-        What the executables with the originals' names say in its place, where it names options that they lack.
+        What the executables with the originals' names say in its place, where it names parameters that they lack.
 
     Attributes
     ----------
@@ -30,8 +31,8 @@ class SvmcutError(Exception):
         self.original = message if original is None else original
 
 
-class UsageError(SvmcutError):
-    """An option, a value or a combination of them that no run can honour."""
+class UsageError(SvmcutError, ValueError):
+    """A parameter, a value or a combination of them that no run can honour."""
 
     exit_status = 2
 
@@ -55,11 +56,11 @@ class FileError(SvmcutError):
         super().__init__(f"{place}: {message}")
 
 
-class DataError(FileError):
+class DataError(FileError, ValueError):
     """An example file is refused."""
 
 
-class ModelError(FileError):
+class ModelError(FileError, ValueError):
     """A model file is refused."""
 
 
@@ -71,9 +72,9 @@ class CheckpointError(FileError):
     """A checkpoint is damaged, or of another run."""
 
 
-class TrainingError(SvmcutError):
+class TrainingError(SvmcutError, ValueError):
     """Training cannot start or go on with this data (for example: a measure that needs both classes)."""
 
 
-class MemoryLimitError(SvmcutError):
+class MemoryLimitError(SvmcutError, MemoryError):
     """The memory a step needs is more than there is; says both."""

@@ -12,11 +12,12 @@ import numpy as np
 from svmcut import states
 from svmcut.errors import TrainingError, UsageError
 from svmcut.models import renumber
+from svmcut.outcomes import FULL
 from svmcut.risks.protocol import DrawnRisk
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.kernel import KernelSpace
 from svmcut.span_train import SpanTrainer
-from svmcut.train import Outcome
+from svmcut.training import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from svmcut.solvers.constant_cuts import ConstantCuts, SampleSpace
     from svmcut.solvers.protocol import Progress
     from svmcut.solvers.sampled_cuts import SampledCuts
-    from svmcut.train import Objective
+    from svmcut.training import Objective
 
 
 class KernelCutTrainer(SpanTrainer):
@@ -80,12 +81,12 @@ class KernelCutTrainer(SpanTrainer):
         if not isinstance(self.risk, DrawnRisk):
             raise UsageError(
                 f"solver '{self.solver}' does not train for '{self.config.loss}', which is no sum of terms to draw "
-                "from; use --solver cutting-plane or subspace"
+                "from; use solver='cutting-plane' or 'subspace'"
             )
         try:
             sampler = self.risk.sampler()
         except ValueError as error:
-            raise TrainingError(f"{self.examples.source.path}: {error}; use --solver subspace") from None
+            raise TrainingError(f"{self.examples.source.path}: {error}; use solver='subspace'") from None
         before = self._rows.evaluations
         space: KernelSpace | SampleSpace
         solver: SampledCuts | ConstantCuts
@@ -144,7 +145,7 @@ class KernelCutTrainer(SpanTrainer):
         if not outcome.primal <= cuts["primal"]:
             outcome.warnings.append(
                 f"the sampled cuts alone reached {cuts['primal']:.6g}, less than the polish in the span of "
-                f"{outcome.details['basis']['vectors']} points; raise --basis"
+                f"{outcome.details['basis']['vectors']} points; raise parameter 'basis'"
             )
         return _with_sampled(outcome, cuts, sampled["full"])
 
@@ -167,5 +168,5 @@ class KernelCutTrainer(SpanTrainer):
 def _with_sampled(outcome: Outcome, cuts: dict[str, Any], full: bool) -> Outcome:
     outcome.details["sampled"] = cuts
     if full:
-        outcome.warnings.append("the cuts filled their memory; raise --max-memory or --sample-size")
+        outcome.warnings.append(FULL)
     return outcome

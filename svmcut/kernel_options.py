@@ -6,6 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from svmcut.catalog import AUTO, KERNELS, SOLVERS
+from svmcut.parameters import DEFAULTS
+
 if TYPE_CHECKING:  # numpy is not wanted where a command line is read
     from svmcut.kernels import Kernel
 
@@ -44,33 +47,32 @@ class KernelOptions:
         Iterates that are averaged: of the last half, or all.
     """
 
-    sample_size: int = 400
-    patience: int = 5
-    basis: int = 500
-    basis_method: int = 0
-    basis_file: str | None = None
+    sample_size: int = DEFAULTS["sample_size"]
+    patience: int = DEFAULTS["patience"]
+    basis: int = DEFAULTS["basis"]
+    basis_method: int = DEFAULTS["basis_method"]
+    basis_file: str | None = DEFAULTS["basis_file"]
     polish: bool = True
-    certify: bool | None = None
-    budget: int = 500
-    epochs: float | None = None
-    maintenance: str | None = None
-    sampling: str = "shuffled"
-    hold_out: float = 0.0
-    nu: float | None = None
-    average: str = "suffix"
+    certify: bool | None = DEFAULTS["certify"]
+    budget: int = DEFAULTS["budget"]
+    epochs: float | None = DEFAULTS["epochs"]
+    maintenance: str | None = DEFAULTS["maintenance"]
+    sampling: str = DEFAULTS["sampling"]
+    hold_out: float = DEFAULTS["hold_out"]
+    nu: float | None = DEFAULTS["nu"]
+    average: str = DEFAULTS["average"]
+
+    def epochs_for(self, solver: str) -> float:
+        """Passes of a solver, its own number where none was given."""
+        return SOLVERS[solver].defaults["epochs"] if self.epochs is None else self.epochs
 
     def maintenance_for(self, kernel: Kernel) -> str:
         """Merging where the kernel allows it; projection needs a positive definite one."""
         if self.maintenance is not None:
             return self.maintenance
-        return {"rbf": "merge", "sigmoid": "remove"}.get(kernel.name, "project")
+        return KERNELS[kernel.name].maintenance[0]
 
 
-#: Solvers of the hinge loss that go step by step, those on a budget, and all that work on kernel values, the linear
-#: kernel's among them.
-STOCHASTIC_SOLVERS = ("sbp", "pegasos", "sdca", "perceptron")
-BUDGET_SOLVERS = ("bsca", "bsgd")
-KERNEL_SOLVERS = ("smo", "subspace", "sampled-cuts", "constant-cuts", *BUDGET_SOLVERS, *STOCHASTIC_SOLVERS)
 #: Rows up to which "auto" takes smo, and exact cutting planes, whose Gram matrix has n^2 values.
 SMO_ROWS, GRAM_ROWS = 50_000, 10_000
 
@@ -94,7 +96,7 @@ def choose_kernel_solver(solver: str, n: int, hinge: bool, free_bias: bool | Non
     On a 4x4 checkerboard and on adult the subspace of 500 points certified a gap of 0.3 and 0.7 % in less time than the
     sampled cuts took to choose their points for the polish, and ended no higher; so the sampled cuts are never chosen.
     """
-    if solver != "auto":
+    if solver != AUTO:
         return solver
     if hinge and (n <= SMO_ROWS or free_bias):
         return "smo"

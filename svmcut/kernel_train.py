@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 import time
 from collections.abc import Callable
@@ -13,16 +12,14 @@ import numpy as np
 
 from svmcut import units
 from svmcut.data import Examples
-from svmcut.errors import MemoryLimitError, TrainingError, UsageError
+from svmcut.errors import MemoryLimitError, TrainingError
 from svmcut.models import KernelModel
+from svmcut.outcomes import one_cost_is_required
+from svmcut.parameters import KKT_TOLERANCE
 from svmcut.solvers.protocol import Progress, StoppingRule, Watch
-from svmcut.solvers.smo import KernelProblem
-from svmcut.train import Config, Objective, Outcome, follow, label_warnings, late
+from svmcut.solvers.smo import KernelProblem, Smo
+from svmcut.training import Config, Objective, Outcome, follow, label_warnings, late
 
-# name -> module and class
-SOLVERS = {"smo": ("svmcut.solvers.smo", "Smo")}
-#: LIBSVM's tolerance of the KKT conditions.
-KKT_TOLERANCE = 1e-3
 #: Rows up to which the digits of a model file are always looked at in full; beyond, some rows are looked at first.
 SCREENED = 2000
 
@@ -52,8 +49,7 @@ class KernelTrainer:
         self.warnings = label_warnings(examples)
         self._name = "smo" if config.solver == "auto" else config.solver
         free_bias = config.solver != "auto" if config.free_bias is None else config.free_bias
-        module, cls = SOLVERS[self._name]
-        self._solver = getattr(importlib.import_module(module), cls)(
+        self._solver = Smo(
             free_bias, config.cache_mb, config.threads, config.max_iterations
         )
         self._began = time.perf_counter()
@@ -73,7 +69,7 @@ class KernelTrainer:
             return Objective(
                 None, example_cost, units.perf_cost_from_example(example_cost, n), units.PERCENT / n, epsilon
             )
-        raise UsageError("exactly one of -c (the original's C) and --example-cost is required")
+        raise one_cost_is_required()
 
     def fit(
         self,

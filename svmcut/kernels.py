@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from svmcut import catalog
+from svmcut.parameters import DEFAULTS
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from svmcut.data import Csr
 
 #: Names in the order of svm_light's numbers (``-t``).
-KERNELS = ("linear", "polynomial", "rbf", "sigmoid")
+KERNELS = tuple(sorted(catalog.KERNELS, key=lambda name: catalog.KERNELS[name].number))
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +38,11 @@ class Kernel:
     """
 
     name: str = "linear"
-    degree: int = 3
-    gamma: float = 1.0
-    scale: float = 1.0
-    offset: float = 1.0
-    text: str = "empty"
+    degree: int = DEFAULTS["degree"]
+    gamma: float = DEFAULTS["gamma"]
+    scale: float = DEFAULTS["scale_kernel"]
+    offset: float = DEFAULTS["coef0"]
+    text: str = DEFAULTS["u"]
 
     def __post_init__(self) -> None:
         if self.name not in KERNELS:

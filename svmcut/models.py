@@ -144,7 +144,9 @@ def check_lattice(shape: ChainShape, sequences: NDArray[np.int64]) -> None:
             f"for its states and {available:,.0f} MB are available"
         )
         remedy = "cut the sequence, or train at a lower order of transitions"
-        raise MemoryLimitError(f"{refusal}; lower --t, or cut the sequence", original=f"{refusal}; {remedy}")
+        raise MemoryLimitError(
+            f"{refusal}; lower parameter 'transitions', or cut the sequence", original=f"{refusal}; {remedy}"
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -292,7 +294,7 @@ class MultilabelModel:
                 f"weights of the pairs of {len(self.names)} labels take {need:,.0f} MB and {available:,.0f} MB are "
                 "available"
             )
-            raise MemoryLimitError(f"{refusal}; train with --pairs none", original=refusal)
+            raise MemoryLimitError(f"{refusal}; train with pairs='none'", original=refusal)
         pairs = np.zeros((len(self.names), len(self.names)))
         pairs[self.first, self.second] = pairs[self.second, self.first] = self.v
         return pairs

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -12,16 +12,19 @@ from svmcut import states, units
 from svmcut.checked_models import check_model
 from svmcut.errors import UsageError
 from svmcut.models import ChainModel, Model
+from svmcut.parameters import EPSILON
 from svmcut.solvers.protocol import Progress, StoppingRule, Unsaved
 
-#: The originals' default, where an objective is trained to a gap of c epsilon.
-EPSILON = 0.1
 #: A dual value above the primal by more than this part of it is a mistake in the program, not rounding.
 SLIP = 1e-9
+#: The same where kernel values are float32.
+SINGLE_SLIP = 1e-6
 #: Ends of training that are its aim and claim no certificate.
 ENDS = ("epochs", "span", "samples")
 #: Ends before the aim.
 STOPS = ("limit", "interrupt", "rounding", "basis", "file", "mistake")
+#: What a run says whose sampled cuts ended before their stopping rule was met.
+FULL = "the cuts filled their memory; raise parameter 'max_memory' or parameter 'sample_size'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,7 @@ class Objective:
 
 
 def objective_of_sum(cost: float | None, example_cost: float | None, n: int, epsilon: float | None) -> Objective:
-    """C per sample of -c, (c/n) times the sum of the samples' losses, or of --example-cost; exactly one is given.
+    """C per sample of cost, (c/n) times the sum of the samples' losses, or of example_cost; exactly one is given.
 
     epsilon None stands for EPSILON.
 
@@ -66,7 +69,12 @@ def objective_of_sum(cost: float | None, example_cost: float | None, n: int, eps
         return Objective(None, units.sum_cost_from_mean(cost, n), cost, 1.0 / n, epsilon, n)
     if example_cost is not None and cost is None:
         return Objective(None, example_cost, units.mean_cost_from_sum(example_cost, n), 1.0 / n, epsilon, n)
-    raise UsageError("exactly one of -c (times the mean loss) and --example-cost is required")
+    raise one_cost_is_required()
+
+
+def one_cost_is_required() -> UsageError:
+    """The refusal of both costs, or of none."""
+    return UsageError("exactly one of parameter 'cost' (the original's C) and parameter 'example_cost' is required")
 
 
 @dataclass(slots=True)
@@ -121,6 +129,10 @@ class Outcome:
     kernel_evaluations: int | None = None
     details: dict[str, Any] = field(default_factory=dict)
 
+    def __reduce__(self):
+        own = self.portable()
+        return Outcome, tuple(getattr(own, item.name) for item in fields(own))
+
     def portable(self) -> Outcome:
         """This without the risk and the solver's callables, as a checkpoint keeps it."""
         return replace(
@@ -143,7 +155,9 @@ class Outcome:
         ), "outcome")  # fmt: skip
         return self
 
-    def judge(self, rule: StoppingRule, stopped_by: str | None, otherwise: str = "rounding") -> Outcome:
+    def judge(
+        self, rule: StoppingRule, stopped_by: str | None, otherwise: str = "rounding", slip: float = SLIP
+    ) -> Outcome:
         """Sets `converged` and `stopped_by` from the one certificate of the model; the place where that is decided.
 
         Parameters
@@ -153,10 +167,12 @@ class Outcome:
             What ended the solver before its own rule was met.
         otherwise : str
             Why training ended where the certificate misses the rule and nothing ended it before.
+        slip : float
+            What part of the primal the dual may be above it by rounding.
         """
         primal, dual, file = self.primal, self.dual, self.primal_of_file
         self.converged, self.stopped_by = rule.met(primal, dual), None
-        if dual > primal + SLIP * abs(primal):
+        if dual > primal + slip * abs(primal):
             self.converged, self.stopped_by = False, "mistake"
             self.warnings.append(
                 f"the dual value {dual:.9g} is above the primal value {primal:.9g}: an error of svmcut, and no "

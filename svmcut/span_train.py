@@ -18,7 +18,7 @@ from svmcut.outcomes import SLIP
 from svmcut.risks.protocol import SignedRisk
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.protocol import Problem, Start, StoppingRule
-from svmcut.train import Config, Outcome, Trainer
+from svmcut.training import Config, Outcome, Trainer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from svmcut.data import Csr, Examples
     from svmcut.solvers.protocol import Progress
     from svmcut.spaces.subspace import Basis
-    from svmcut.train import Objective
+    from svmcut.training import Objective
 
 #: Rows up to which a dual bound of the full problem is computed unless the options say otherwise.
 CERTIFIED_ROWS = 50_000
@@ -67,7 +67,7 @@ class SpanTrainer(Trainer):
 
     def _make_space(self):
         if self.config.bias:
-            raise UsageError("a kernel goes without the constant feature; give --b 0")
+            raise UsageError("a kernel goes without the constant feature; give bias=0")
         self._extra_evaluations = 0
         self._basis: Basis | None = None
 
@@ -81,7 +81,7 @@ class SpanTrainer(Trainer):
         """(n,) labels of a risk that is a sum over the examples; any other is refused."""
         if not isinstance(self.risk, SignedRisk):
             raise UsageError(
-                f"solver '{self.solver}' trains for error-rate only; use --solver cutting-plane or subspace"
+                f"solver '{self.solver}' trains for error-rate only; use solver='cutting-plane' or 'subspace'"
             )
         return self.risk.signs
 
@@ -173,7 +173,7 @@ class SpanTrainer(Trainer):
                 f"{self.examples.source.path}: {points.n_rows} features of {n} rows need about {need:,.0f} MB and "
                 f"{memory:,.0f} MB are available"
             )
-            raise MemoryLimitError(f"{refusal}; lower --basis", original=f"{refusal}; lower --k")
+            raise MemoryLimitError(f"{refusal}; lower parameter 'basis'")
         self._basis = Basis(config.kernel, points, config.threads)
         if not len(self._basis):
             raise DataError(self.examples.source.path, "every row is zero in the feature space of the kernel")
@@ -228,12 +228,12 @@ class SpanTrainer(Trainer):
         return KernelRows(X, self.config.kernel, self.config.threads)
 
     def _heaviest(self, points: NDArray, coef: NDArray) -> Csr:
-        """At most --basis of these rows, chosen from those with the largest coefficients."""
+        """At most `basis` of these rows, chosen from those with the largest coefficients."""
         heavy = np.argsort(-np.abs(coef), kind="stable")[: max(20 * self.config.reduced.basis, 2000)]
         return self._pivoted(np.sort(points[heavy]))
 
     def _pivoted(self, candidates: NDArray) -> Csr:
-        """At most --basis of these rows, by incomplete Cholesky factorisation."""
+        """At most `basis` of these rows, by incomplete Cholesky factorisation."""
         from svmcut.spaces.subspace import pivoted_rows
 
         rows = self._rows_of(self.X.take(candidates))

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 import time
 from collections.abc import Callable
@@ -13,22 +12,14 @@ import numpy as np
 
 from svmcut import states
 from svmcut._native.expansion import NoLevel
+from svmcut.catalog import solver_class
 from svmcut.data import Examples
 from svmcut.errors import MemoryLimitError, TrainingError, UsageError
 from svmcut.models import KernelModel
 from svmcut.solvers.expansion import ExpansionProblem
 from svmcut.solvers.protocol import Progress
 from svmcut.span_train import SpanTrainer
-from svmcut.train import Config, Objective, Outcome
-
-# name -> module and class
-SOLVERS = {
-    "sbp": ("svmcut.solvers.sbp", "Sbp"),
-    "pegasos": ("svmcut.solvers.pegasos", "Pegasos"),
-    "sdca": ("svmcut.solvers.sdca", "Sdca"),
-    "perceptron": ("svmcut.solvers.perceptron", "Perceptron"),
-}
-EPOCHS = {"sbp": 3.0}
+from svmcut.training import Config, Objective, Outcome
 
 
 class StochasticTrainer(SpanTrainer):
@@ -53,12 +44,12 @@ class StochasticTrainer(SpanTrainer):
         if held:
             count = int(held * len(examples))
             if not 0 < count < len(examples):
-                raise UsageError(f"--hold-out {held:g} of {len(examples)} examples leaves one part empty")
+                raise UsageError(f"hold_out={held:g} of {len(examples)} examples leaves one part empty")
             self._held[np.random.default_rng(config.seed).permutation(len(examples))[:count]] = True
         trained = self._y[~self._held]
         if self._free_bias and abs(trained.sum()) == len(trained):
             raise TrainingError(f"{examples.source.path}: solver 'sbp' with its free bias needs labels of both signs; "
-                                "add --no-free-bias")  # fmt: skip
+                                "add free_bias=False")  # fmt: skip
 
     def fit(
         self,
@@ -146,9 +137,8 @@ class StochasticTrainer(SpanTrainer):
 
     def _make_solver(self):
         config, reduced = self.config, self.config.reduced
-        module, name = SOLVERS[self.solver]
-        cls = getattr(importlib.import_module(module), name)
-        common = (reduced.epochs or EPOCHS.get(self.solver, 10.0), config.seed, config.max_iterations)
+        cls = solver_class(self.solver)
+        common = (reduced.epochs_for(self.solver), config.seed, config.max_iterations)
         if self.solver == "sbp":
             return cls(*common, reduced.nu, self._free_bias, reduced.average, self._certifies())
         return cls(*common, reduced.sampling)

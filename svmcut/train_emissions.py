@@ -23,14 +23,15 @@ from svmcut.errors import MemoryLimitError, UsageError
 from svmcut.labellings import Labellings
 from svmcut.machine import planned_memory
 from svmcut.models import ChainShape, KernelChainModel, check_lattice
-from svmcut.outcomes import objective_of_sum
+from svmcut.outcomes import FULL, SINGLE_SLIP, objective_of_sum
+from svmcut.refusals import variant
 from svmcut.risks.chain import ChainRisk
 from svmcut.risks.chain_sampling import ChainSampler
 from svmcut.solvers.protocol import Problem, Progress, Start
 from svmcut.solvers.sampled_cuts import SampledCuts
 from svmcut.spaces.kernel_chain import CachedRows, KernelChainSpace
-from svmcut.train import Config, Objective, Outcome, Trainer
-from svmcut.train_sequences import LARGEST_INDEX, scaled_by
+from svmcut.train_sequences import LARGEST_INDEX
+from svmcut.training import Config, Objective, Outcome, Trainer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -74,13 +75,14 @@ class EmissionTrainer(Trainer):
     ):
         examples = examples.checked()
         self.examples, self.config, self._beam = examples, config, beam
-        if scaled_by(config):
-            raise UsageError(f"{scaled_by(config)} does not go with a kernel in this version; leave one of them out")
+        if variant(config):
+            raise UsageError(f"{variant(config)} does not go with a kernel in this version; leave one of them out")
         path, K = examples.source.path, int(sequences.tags.max()) + 1
         if max(K + examples.X.n_features, 2 * K ** (transition_order + 1)) > LARGEST_INDEX:
             raise UsageError(
                 f"{path}: {K} tags and {examples.X.n_features} features at this order give weights above number "
-                f"{LARGEST_INDEX} of a model file; lower --t, or number features and tags without gaps"
+                f"{LARGEST_INDEX} of a model file; lower parameter 'transitions', or number features and tags without "
+                "gaps"
             )
         self.X, self._columns = examples.X.compact()
         self.shape = ChainShape(K, self.X.n_features, transition_order)
@@ -158,8 +160,8 @@ class EmissionTrainer(Trainer):
                 primal = self._primal_of(w.coefficients(), objective.C)
             outcome.certificate = (primal, self._dual(*solver.dual_point(objective.C, self.space.dim), exact))
         if solver.full:
-            outcome.warnings.append("the cuts filled their memory; raise --max-memory or --sample-size")
-        return outcome.judge(problem.stop, stopped_by, "limit" if solver.full else "samples")
+            outcome.warnings.append(FULL)
+        return outcome.judge(problem.stop, stopped_by, "limit" if solver.full else "samples", SINGLE_SLIP)
 
     def _primal_of_file(self, w, problem, outcome: Outcome) -> float | None:
         """As Trainer's, with kernel values in float64; None where no digit of the weights can matter."""
@@ -238,8 +240,8 @@ class EmissionTrainer(Trainer):
                 f"{path}: {name} with the {config.kernel.name} kernel on {n} tokens of {self.shape.n_tags} tags needs "
                 f"about {need:,.0f} MB and {memory:,.0f} MB are available"
             )
-            remedy = "lower -m, or use fewer tokens"
+            remedy = "lower parameter 'cache_size', or use fewer tokens"
             if sampled <= memory:
-                remedy = "use --solver sampled-cuts or fewer tokens"
+                remedy = "use solver='sampled-cuts' or fewer tokens"
             raise MemoryLimitError(f"{refusal}; {remedy}", original=f"{refusal}; use fewer tokens")
         return name

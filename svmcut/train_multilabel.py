@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Training of label sets: the part of svmcut.train that knows them. No algorithm inside."""
+"""Training of label sets: the part of svmcut.training that knows them. No algorithm inside."""
 
 from __future__ import annotations
 
@@ -16,16 +16,8 @@ from svmcut.risks.multilabel import LabelRisk
 from svmcut.solvers.auto import choose_labels
 from svmcut.spaces.multilabel import LabelSpace
 from svmcut.structured.multilabel import LabelSets
-from svmcut.train import Config
 from svmcut.train_structured import StructuredTrainer
-
-SOLVERS = {
-    "gdmm": ("svmcut.solvers.gdmm", "Gdmm"),
-    "soft-bcfw": ("svmcut.solvers.soft_bcfw", "SoftBcfw"),
-    "bcfw": ("svmcut.solvers.label_blocks", "LabelBcfw"),
-    "ssg": ("svmcut.solvers.label_blocks", "LabelSsg"),
-    "cutting-plane": ("svmcut.solvers.cutting_plane", "CuttingPlane"),
-}
+from svmcut.training import Config
 
 
 class MultilabelTrainer(StructuredTrainer):
@@ -46,7 +38,7 @@ class MultilabelTrainer(StructuredTrainer):
 
     examples: MultilabelExamples
     model: LabelSets
-    _solvers = SOLVERS
+    _task = "multilabel"
 
     def __init__(self, examples: MultilabelExamples, config: Config, pairs: bool = True):
         examples = examples.checked()

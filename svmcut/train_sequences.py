@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Training of chains: the part of svmcut.train that knows sequences. No algorithm inside."""
+"""Training of chains: the part of svmcut.training that knows sequences. No algorithm inside."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from svmcut.checks import check_counting, check_memory
 from svmcut.data import Examples, Sequences
 from svmcut.errors import UsageError
 from svmcut.models import ChainModel, ChainShape
+from svmcut.refusals import check_beam, variant
 from svmcut.risks.chain import ChainRisk, SequenceSum
 from svmcut.risks.chain_scaled import SquaredSequences, slack_rescaled, squared, zero_one
 from svmcut.solvers.auto import choose_chain
 from svmcut.solvers.protocol import Start
 from svmcut.spaces.chain import ChainSpace
 from svmcut.structured.chain import ChainSequences
-from svmcut.train import Config
 from svmcut.train_structured import StructuredTrainer
+from svmcut.training import Config
 
 LARGEST_INDEX = 2**31 - 2
 
@@ -33,37 +34,20 @@ class ChainOrders:
     beam: int = 0
 
 
-def scaled_by(options) -> str | None:
-    """The option that makes another risk of the structured hinge with one loss a wrong tag; None where there is none.
-
-    Parameters
-    ----------
-    options : Config or LearnOptions
-        loss "zero-one", or any other name for the number of wrong tags.
-    """
-    if options.loss == "zero-one":
-        return "-l zero-one"
-    if options.rescaling == "slack":
-        return "-o slack"
-    return "-p 2" if options.slack_norm == 2 else None
-
-
-def check_scaled(options, beam: int) -> None:
-    """Refuses trainers of the plain structured hinge and beams where another risk is asked for.
+def check_variant(config: Config, beam: int) -> None:
+    """Refuses solvers of the plain structured hinge and beams where another risk is asked for.
 
     Raises
     ------
     UsageError
     """
-    option = scaled_by(options)
-    if option and options.solver not in ("auto", "cutting-plane"):
+    other = variant(config)
+    if other and config.solver not in ("auto", "cutting-plane"):
         raise UsageError(
-            f"solver '{options.solver}' does not train with {option}; leave out --solver or give --solver cutting-plane"
+            f"solver '{config.solver}' does not train with {other}; leave out parameter 'solver' or give "
+            "solver='cutting-plane'"
         )
-    if beam and option:
-        raise UsageError(
-            f"--b {beam} keeps a part of the states, but {option} needs them all; leave out --b or {option}"
-        )
+    check_beam(beam, other)
 
 
 class SequenceTrainer(StructuredTrainer):
@@ -88,17 +72,19 @@ class SequenceTrainer(StructuredTrainer):
     """
 
     model: ChainSequences
+    _task = "sequence"
 
     def __init__(self, examples: Examples, sequences: Sequences, config: Config, orders: ChainOrders):
         examples = examples.checked()
         self.examples, self.config = examples, config
-        check_scaled(config, orders.beam)
+        check_variant(config, orders.beam)
         path, n_tags = examples.source.path, int(sequences.tags.max()) + 1
         features = examples.X.n_features
         if index_limit(ChainShape(n_tags, features, orders.transition, orders.emission)) > LARGEST_INDEX:
             raise UsageError(
                 f"{path}: {n_tags} tags, {features} features and these orders give weights above number "
-                f"{LARGEST_INDEX} of a model file; lower --t or --e, or number features and tags without gaps"
+                f"{LARGEST_INDEX} of a model file; lower parameter 'transitions' or parameter 'emissions', or number "
+                "features and tags without gaps"
             )
         X, self._columns = examples.X.compact()
         sequences = Sequences(X, sequences.indptr, sequences.tags, sequences.source)
@@ -113,7 +99,7 @@ class SequenceTrainer(StructuredTrainer):
 
     def _choose(self, C: float) -> str:
         shape = self.model.shape
-        if scaled_by(self.config):
+        if variant(self.config):
             return "cutting-plane"
         return choose_chain(shape.n_tags, (shape.transition_order, shape.emission_order) == (1, 0))
 
@@ -145,12 +131,12 @@ class SequenceTrainer(StructuredTrainer):
 
     def _check_counting(self) -> None:
         """Refuses states of the longest sequences, one a thread, that do not fit."""
-        config, shape, option = self.config, self.model.shape, scaled_by(self.config)
+        config, shape, option = self.config, self.model.shape, variant(self.config)
         if option is None:
             return
         lengths = np.sort(np.diff(self.model.parts))[::-1][: config.threads]
         states = shape.n_tags ** max(0, shape.transition_order - 1) * shape.stride
-        counts = 2.0 * lengths if option == "-l zero-one" else 0.5 * lengths * (lengths + 3.0)
+        counts = 2.0 * lengths if config.loss == "zero-one" else 0.5 * lengths * (lengths + 3.0)
         check_counting(self.examples.source.path, counts * states, lengths, option, config.max_memory)
 
     def _scaled_start(self, C: float) -> Start | None:

@@ -10,7 +10,7 @@ from svmcut.outcomes import Outcome, objective_of_sum, primal_of_file
 from svmcut.solvers.protocol import Problem, Start
 from svmcut.solvers.relay import Relay
 from svmcut.structured.protocol import StructuredModel, StructuredProblem
-from svmcut.train import Objective, Trainer
+from svmcut.training import Objective, Trainer
 
 
 class StructuredTrainer(Trainer):
@@ -27,7 +27,7 @@ class StructuredTrainer(Trainer):
     model: StructuredModel
 
     def objective(self, cost: float | None, example_cost: float | None) -> Objective:
-        """C per sample of -c, (c/n) times the sum of the losses, or of --example-cost; exactly one is given.
+        """C per sample of cost, (c/n) times the sum of the losses, or of example_cost; exactly one is given.
 
         Raises
         ------

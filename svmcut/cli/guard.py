@@ -102,10 +102,15 @@ def _report(error: BaseException, program: Callable[[], str], resumable: bool, o
         _silence_stdout()
         return 1
     if isinstance(error, FileError):
-        _complain(str(error))
+        from svmcut.cli.words import in_options
+
+        place = str(error).removesuffix(error.message)
+        _complain(place + in_options(error.message, original))
         return error.exit_status
     if isinstance(error, SvmcutError):
-        _complain(f"{program()}: {error.original if original else error}")
+        from svmcut.cli.words import in_options
+
+        _complain(f"{program()}: {in_options(error.original if original else str(error), original)}")
         return error.exit_status
     if isinstance(error, OSError):
         _silence_stdout()

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import importlib
-
 import click
 
-from svmcut.cli.options import LEARN, TASKS, LearnOptions
+from svmcut.catalog import SOLVERS, listed, load
+from svmcut.cli.options import LEARN, TASKS, LearnOptions, taking
+from svmcut.parameters import task_defaults
 
 
 class TableType(click.ParamType):
@@ -34,14 +34,21 @@ def table_options(table):
     return decorate
 
 
+def collected(values, command: str = "learn", task: str | None = None) -> LearnOptions:
+    """The options of a run from what was given, None for what was not."""
+    given = {name: value for name, value in values.items() if value is not None}
+    own = task_defaults(task or given.get("task", "classification"))
+    return LearnOptions(**{"command": command, **own, **given})
+
+
 def switches(command):
     """A decorator that adds the options that are on or off."""
     for names, text in (
         ("--progress/--no-progress", "Progress bar on stderr; by default on a terminal."),
         (
             "--polish/--no-polish",
-            "Exact training in the span of the points that sampled cuts, bsca, bsgd, sbp, pegasos, sdca or perceptron "
-            "chose. Default on, for the last four off.",
+            f"Exact training in the span of the points that {taking('polish', 'or')} chose. Default on, for "
+            f"{listed([name for name, row in SOLVERS.items() if row.polished is False])} off.",
         ),
         ("--certify/--no-certify", "With a kernel, compute a dual bound and the gap; by default below 50,000 rows."),
     ):
@@ -61,11 +68,9 @@ class LearnCommand(click.Command):
         task = ctx.meta.get(TASK, "classification")
         if task == "classification":
             return super().get_params(ctx)
-        module, name = TASKS[task]
-        table = getattr(importlib.import_module(module), name)
         own = [
             click.Option([*option.flags, option.field], type=TableType(option.kind), help=option.help)
-            for option in table
+            for option in load(TASKS[task].options)
         ]
         fields = {option.field for option in LEARN}
         return own + [param for param in super().get_params(ctx) if param.name not in fields]
@@ -148,7 +153,4 @@ def learn(**values):
     """
     from svmcut.cli.training import run
 
-    given = {name: value for name, value in values.items() if value is not None}
-    module, _ = TASKS[given.get("task", "classification")]
-    defaults = getattr(importlib.import_module(module), "DEFAULTS", {})
-    return run(LearnOptions(**{**defaults, **given}))
+    return run(collected(values))

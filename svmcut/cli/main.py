@@ -60,5 +60,21 @@ def svmcut() -> None:
     """
 
 
+def options_of(args: list[str]):
+    """The options of a command line of learn or rank, as they are read before anything runs.
+
+    Raises
+    ------
+    click.ClickException
+    """
+    from svmcut.cli.learn import collected
+
+    name, *rest = args
+    command = svmcut.get_command(click.Context(svmcut), name)
+    assert command is not None
+    with command.make_context(name, rest) as context:
+        return collected(context.params, name, "rank" if name == "rank" else None)
+
+
 if __name__ == "__main__":
     sys.exit(main())

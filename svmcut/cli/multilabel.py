@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from svmcut import __version__
 from svmcut.cli import training_report as report
-from svmcut.cli.multilabel_options import MEASURES, check_multilabel
 from svmcut.cli.report import write_report
-from svmcut.cli.training import Training, configure
+from svmcut.cli.training import Training, time_limit
+from svmcut.config import configure
 from svmcut.errors import ModelError, UsageError
 from svmcut.files.multilabel import read_multilabel
 from svmcut.models import MultilabelModel
@@ -20,7 +20,7 @@ from svmcut.train_multilabel import MultilabelTrainer
 if TYPE_CHECKING:
     from svmcut.cli.scoring import Scoring
     from svmcut.data import MultilabelExamples
-    from svmcut.train import Outcome
+    from svmcut.training import Outcome
 
 _LINES = {
     "hamming_loss": "Hamming loss     ", "subset_accuracy": "Subset accuracy  ", "micro_f1": "Micro F1         ",
@@ -32,15 +32,12 @@ _LINES = {
 class MultilabelTraining(Training):
     """Label sets in memory, and the models trained on them so far."""
 
-    check = staticmethod(check_multilabel)
-    measures = MEASURES
-
     def _read(self):
         options = self.options
         with report.step(self._say, "Reading training examples"):
             examples = self._read_validation(options.example_file)
         self._seconds = {"read": time.perf_counter() - self._began, "train": 0.0, "write": 0.0}
-        self._config = configure(options)
+        self._config = configure(options.settings(), time_limit=time_limit(options))
         return examples, MultilabelTrainer(examples, self._config, options.pairs == "all")
 
     def _read_validation(self, path: str) -> MultilabelExamples:

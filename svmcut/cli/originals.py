@@ -207,7 +207,7 @@ _HMM_CLASSIFY = Grammar(
 _PERF_TEXTS = {
     "cost": "C: 1/2 w'w + C * loss, the loss in percent. Required.",
     "epsilon": "Stop when primal - dual <= C * epsilon (percent points of the loss). Default 0.1.",
-    "basis_size": "Most basis vectors of -w 9 with a kernel and of --t. Default 500.",
+    "basis": "Most basis vectors of -w 9 with a kernel and of --t. Default 500.",
 }
 _RANK_TEXTS = {
     "cost": "C: 1/2 w'w + C * loss averaged over the queries. Required.",
@@ -241,31 +241,31 @@ def svm_perf_learn(argv: list[str] | None = None) -> int:
 
     summary = "Trains a support vector machine for a performance measure."
     grammar = _learn_grammar("svm_perf_learn", summary, LEARN, {"algorithm": 9}, _PERF_TEXTS)
-    return run_original(grammar, lambda *parsed: _learn("svm_perf_learn", {}, *parsed), argv)
+    return run_original(grammar, lambda *parsed: _learn("svm_perf_learn", "classification", *parsed), argv)
 
 
 def svm_rank_learn(argv: list[str] | None = None) -> int:
     """Entry point of ``svm_rank_learn``."""
-    from svmcut.cli.options import RANK, RANK_DEFAULTS
+    from svmcut.cli.options import RANK
 
     summary = "Learns to rank the rows of queries."
     grammar = _learn_grammar("svm_rank_learn", summary, RANK, {"algorithm": 3}, _RANK_TEXTS)
     grammar.long_flags.clear()
-    return run_original(grammar, lambda *parsed: _learn("svm_rank_learn", RANK_DEFAULTS, *parsed), argv)
+    return run_original(grammar, lambda *parsed: _learn("svm_rank_learn", "rank", *parsed), argv)
 
 
 def svm_hmm_learn(argv: list[str] | None = None) -> int:
     """Entry point of ``svm_hmm_learn``."""
-    from svmcut.cli.sequence_options import DEFAULTS, ORIGINAL
+    from svmcut.cli.sequence_options import ORIGINAL
 
     summary = "Learns to tag the tokens of sequences."
     grammar = _learn_grammar("svm_hmm_learn", summary, ORIGINAL, {"algorithm": 4}, _HMM_TEXTS)
-    return run_original(grammar, lambda *parsed: _learn("svm_hmm_learn", DEFAULTS, *parsed), argv)
+    return run_original(grammar, lambda *parsed: _learn("svm_hmm_learn", "sequence", *parsed), argv)
 
 
 def _learn_grammar(program: str, summary: str, table, defaults: dict[str, Any], texts: Mapping[str, str]) -> Grammar:
     """The part of a table of options that an original knows: those of one letter. Defaults of others stay unset."""
-    from svmcut.cli.kinds import one_cost
+    from svmcut.kinds import one_cost
 
     short, long = {}, {}
     for option in table:
@@ -279,15 +279,17 @@ def _learn_grammar(program: str, summary: str, table, defaults: dict[str, Any], 
     return Grammar(program, "example_file [model_file]", summary, short, long, least=1)
 
 
-def _learn(program: str, defaults: Mapping[str, Any], values: dict[str, Any], arguments: list[str]) -> int:
+def _learn(program: str, task: str, values: dict[str, Any], arguments: list[str]) -> int:
     from svmcut.cli.options import LearnOptions
     from svmcut.cli.training import run
+    from svmcut.parameters import task_defaults
 
     given = {name: value for name, value in values.items() if value is not None}
-    if given.get("kernel", "linear") != "linear" and not defaults:
+    if given.get("kernel", "linear") != "linear" and task == "classification":
         given.setdefault("bias", 1.0)  # svm_perf_learn's default, which it refuses with a kernel
     files = dict(zip(("example_file", "model_file"), arguments))
-    return run(LearnOptions(**{**files, **defaults, **given}), original=program)
+    command = "rank" if task == "rank" else "learn"
+    return run(LearnOptions(**{"command": command, **files, **task_defaults(task), **given}), original=program)
 
 
 def _classify(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from svmcut.outcomes import Objective
     from svmcut.solvers.protocol import Progress
-    from svmcut.train import Config
+    from svmcut.training import Config
 
 _REDRAWN_SECONDS = 0.1
 _FRAME = len("training 100%|| ")

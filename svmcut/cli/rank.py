@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import click
 
-from svmcut.cli.learn import switches, table_options
-from svmcut.cli.options import RANK, RANK_DEFAULTS, LearnOptions
+from svmcut.cli.learn import collected, switches, table_options
+from svmcut.cli.options import RANK
 
 EPILOG = """\b
 Examples:
@@ -30,5 +30,4 @@ def rank(**values):
     """
     from svmcut.cli.training import run
 
-    given = {name: value for name, value in values.items() if value is not None}
-    return run(LearnOptions(**{**RANK_DEFAULTS, **given}))
+    return run(collected(values, "rank", "rank"))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svmcut.cli import training_report as report
-from svmcut.cli.sequence_options import MEASURES, check_sequence
-from svmcut.cli.training import Training, configure
+from svmcut.cli.training import Training, time_limit
+from svmcut.config import configure
 from svmcut.files.sequences import read_sequences, stream_sequences
 from svmcut.measures import sequence_measures
 from svmcut.train_sequences import ChainOrders, SequenceTrainer
@@ -18,14 +18,11 @@ from svmcut.train_sequences import ChainOrders, SequenceTrainer
 if TYPE_CHECKING:
     from svmcut.data import Sequences
     from svmcut.models import ChainModel
-    from svmcut.train import Outcome
+    from svmcut.training import Outcome
 
 
 class SequenceTraining(Training):
     """Sequences in memory, and the chains trained on them so far."""
-
-    check = staticmethod(check_sequence)
-    measures = MEASURES
 
     def _read(self):
         options = self.options
@@ -37,8 +34,8 @@ class SequenceTraining(Training):
             counts = f"{len(sequences)} examples, {len(examples)} tokens, {examples.X.n_features} features"
             close(f" {counts}, {tags} classes... done")
         self._seconds = {"read": time.perf_counter() - self._began, "train": 0.0, "write": 0.0}
-        self._config = configure(options)
-        orders = ChainOrders(options.transition_order, options.emission_order, options.beam)
+        self._config = configure(options.settings(), time_limit=time_limit(options))
+        orders = ChainOrders(options.transitions, options.emissions, options.beam)
         self._sequences = [sequences]
         if options.has_kernel:
             from svmcut.train_emissions import EmissionTrainer

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import math
 import os
 import time
@@ -12,29 +11,31 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from svmcut.catalog import SOLVERS, TASKS, load, measures
 from svmcut.cli import training_report as report
 from svmcut.cli.endings import ending, remedy, told
 from svmcut.cli.files import check_training_files, log_beside, model_files
 from svmcut.cli.guard import warn
-from svmcut.cli.option_checks import check, solver_name
-from svmcut.cli.options import MEASURES, RANK_MEASURES, Cost, LearnOptions
+from svmcut.cli.option_checks import check
+from svmcut.cli.options import LearnOptions
 from svmcut.cli.progress_bar import ProgressBar
 from svmcut.cli.report import write_report
 from svmcut.cli.termination import INTERRUPTED, look
+from svmcut.cli.words import in_options
+from svmcut.config import configure
 from svmcut.errors import UsageError
 from svmcut.files.checkpoints import unfit
 from svmcut.files.examples import read_examples
 from svmcut.files.models import write_model
 from svmcut.files.output import write_atomically
-from svmcut.kernel_options import STOCHASTIC_SOLVERS, KernelOptions
-from svmcut.kernels import Kernel
-from svmcut.train import Config, make_trainer
+from svmcut.kinds import Cost
+from svmcut.training import make_trainer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from svmcut.cli.checkpoints import Checkpoints
-    from svmcut.train import Outcome
+    from svmcut.training import Outcome
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is found where it matters
@@ -60,7 +61,7 @@ def run(options: LearnOptions, original: str = "") -> int:
         from svmcut.cli.sequences import SequenceTraining as kind
     elif options.task == "multilabel":
         from svmcut.cli.multilabel import MultilabelTraining as kind
-    kind.check(options)
+    check(options)
     targets, outputs = model_files(options), check_training_files(options, bool(original))
     with contextlib.ExitStack() as stack:
         stack.enter_context(log_beside(outputs))
@@ -87,14 +88,9 @@ def run(options: LearnOptions, original: str = "") -> int:
 def make_checkpoints(path: str, options: LearnOptions) -> Checkpoints:
     """The checkpoints of a run in this file, imported now."""
     from svmcut.cli.checkpoints import Checkpoints
-    from svmcut.cli.options import RANK, TASKS
     from svmcut.saved import state_classes
 
-    table = RANK
-    if options.command != "rank":
-        module, name = TASKS[options.task]
-        table = getattr(importlib.import_module(module), name)
-    return Checkpoints(path, options, table, state_classes())
+    return Checkpoints(path, options, load(TASKS[options.task].options), state_classes())
 
 
 class Training:
@@ -108,9 +104,6 @@ class Training:
     going_on : callable
         Gives the context of what reads a resumed state, which names the checkpoint where that fails.
     """
-
-    check = staticmethod(check)
-    measures = MEASURES | RANK_MEASURES
 
     def __init__(self, options: LearnOptions, original: str, checkpoints: Checkpoints | None = None):
         self.options, self.original, self._checkpoints = options, original, checkpoints
@@ -142,7 +135,7 @@ class Training:
         with report.step(self._say, "Reading training examples"):
             examples = read_examples(options.example_file, threads=options.threads, max_memory=options.max_memory)
         self._seconds = {"read": time.perf_counter() - self._began, "train": 0.0, "write": 0.0}
-        self._config = configure(options, bool(self.original))
+        self._config = configure(options.settings(), bool(self.original), time_limit(options))
         return examples, make_trainer(examples, self._config)
 
     def _read_validation(self, path: str):
@@ -208,7 +201,7 @@ class Training:
                     output.write("".join(f"{value:.17g}\n" for value in outcome.multipliers).encode())
         self._seconds["write"] += time.perf_counter() - writing
         self.outcomes.append(outcome)
-        self._warnings.extend(outcome.warnings)
+        self._warnings.extend(map(in_options, outcome.warnings))
         if not outcome.done:
             self._failures.append(f"{target}: {stop_reason(outcome)}")
         if path or options.validate:
@@ -227,7 +220,7 @@ class Training:
         options = self.options
         chosen = len(self.outcomes) - 1
         if options.select:
-            sign = 1 if self.measures[options.select] else -1
+            sign = 1 if measures(options.task)[options.select] else -1
             values = [sign * row["validation"][options.select] for row in self.rows]
             chosen = max(range(len(values)), key=lambda k: -math.inf if math.isnan(values[k]) else values[k])
             if len(options.path) > 1:
@@ -295,38 +288,6 @@ class Training:
         return row
 
 
-def configure(options: LearnOptions, original: bool = False) -> Config:
-    """The options as train.Trainer takes them; C comes with every fit. The originals accept examples of one class."""
-    default_bias = 1.0 if options.task == "classification" and not options.has_kernel else 0.0
-    return Config(
-        task=options.task,
-        loss=options.loss,
-        p=options.p,
-        rescaling="margin" if options.algorithm == 9 else options.rescaling,
-        slack_norm=options.slack_norm,
-        epsilon=0.1 if options.epsilon is None and not options.has_kernel else options.epsilon,
-        gap=options.gap,
-        one_class=original,
-        bias=default_bias if options.bias is None else options.bias,
-        free_bias=options.free_bias,
-        cache_mb=options.cache_size,
-        kernel=Kernel(options.kernel, options.degree, options.gamma, options.s, options.r, options.u),
-        solver=solver_name(options),
-        max_iterations=options.max_iterations,
-        time_limit=time_limit(options),
-        max_memory=options.max_memory,
-        threads=options.threads,
-        seed=options.seed,
-        qp=options.qp,
-        reduced=KernelOptions(
-            options.sample_size, options.patience, options.basis_size, options.basis_method, options.basis_file,
-            solver_name(options) not in STOCHASTIC_SOLVERS if options.polish is None else options.polish,
-            options.certify, options.budget, options.epochs, options.maintenance, options.sampling, options.hold_out,
-            options.nu, options.average,
-        ),
-    )  # fmt: skip
-
-
 def time_limit(options: LearnOptions) -> float | None:
     """Seconds training may take: --time-limit, or what is left until SVMCUT_DEADLINE (Unix time) where that is less.
 
@@ -355,7 +316,7 @@ def stop_reason(outcome: Outcome) -> str:
     if outcome.stopped_by == "file":
         gap += f", and the primal is {outcome.primal_of_file:.6g} with the digits of the model file"
     reasons = {
-        None: "epochs done" if outcome.solver in STOCHASTIC_SOLVERS and basis is None else "converged",
+        None: "epochs done" if SOLVERS[outcome.solver].steps and basis is None else "converged",
         "epochs": "epochs done",
         "span": "trained in the span of the basis",
         "samples": "no sample violates the cuts",

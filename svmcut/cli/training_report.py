@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from svmcut._version import __version__
+from svmcut.catalog import MEASURES
 from svmcut.cli.guard import drop_stdout
 
 
@@ -138,22 +139,12 @@ def measure(model, examples, options) -> dict[str, Any]:
     return dict(classification_measures(examples.y, scores))
 
 
-_COLUMNS = {
-    "error_rate": "error", "precision": "prec", "recall": "recall", "f1": "F1", "prbep": "PRBEP", "roc_area": "ROC",
-    "average_precision": "AP", "token_error": "tokens", "sequence_error": "sequences",
-    "hamming_loss": "Hamming", "subset_accuracy": "subset", "micro_f1": "micro F1", "macro_f1": "macro F1",
-    "precision@1": "P@1", "precision@3": "P@3", "precision@5": "P@5",
-    "swapped_percent": "swapped", "ndcg@1": "NDCG@1", "ndcg@5": "NDCG@5",
-    "ndcg@10": "NDCG@10", "map": "MAP",
-}  # fmt: skip
-
-
 def path_table(rows: list[dict[str, Any]], chosen: int | None) -> str:
     """One line a model of a path: objective, training error, and the measures on a validation file if there is one."""
-    errors = ("error_rate", "swapped_percent", "token_error", "hamming_loss")
-    error = next(key for key in errors if key in rows[0]["training"])
-    keys = [key for key in _COLUMNS if key in rows[0].get("validation", ())]
-    head = ["C", "objective", "gap", "train " + _COLUMNS[error], *(_COLUMNS[key] for key in keys)]
+    headings = {row.name: row.heading for row in MEASURES if row.heading is not None}
+    error = next(row.name for row in MEASURES if row.heading and not row.rises and row.name in rows[0]["training"])
+    keys = [key for key in headings if key in rows[0].get("validation", ())]
+    head = ["C", "objective", "gap", "train " + headings[error], *(headings[key] for key in keys)]
     table = [head]
     for row in rows:
         cells = [f"{row['C']:g}", f"{row['primal']:.6g}", f"{row['gap']:.3g}", f"{row['training'][error]:.2f}"]

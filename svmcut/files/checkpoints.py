@@ -102,7 +102,9 @@ def read_checkpoint(path: str, classes: Iterable[type] = ()) -> tuple[dict[str, 
 
 def _parse(path: str, data: bytes, classes: dict[str, type]) -> tuple[dict[str, Any], Any]:
     if not data.startswith(_MAGIC):
-        raise CheckpointError(path, "is no checkpoint of svmcut; remove it or name another file with --checkpoint")
+        raise CheckpointError(
+            path, "is no checkpoint of svmcut; remove it or name another file with parameter 'checkpoint'"
+        )
     if len(data) < len(_MAGIC) + _DIGEST or hashlib.sha256(data[:-_DIGEST]).digest() != data[-_DIGEST:]:
         raise CheckpointError(path, "is damaged or cut short; remove it to start afresh")
     with unfit(path):

@@ -168,6 +168,8 @@ def _memory_for(scanner: Scanner, block_bytes: int) -> Iterator[None]:
     """A MemoryError of reading becomes a MemoryLimitError with what it takes."""
     try:
         yield
+    except MemoryLimitError:
+        raise
     except MemoryError:
         need, available = max(scanner.nbytes, block_bytes), available_memory()
         there_is = f" ({available:.1f} MB)" if available is not None and available * MEGABYTE < need else ""
@@ -192,6 +194,8 @@ def _opened(path: str) -> Iterator[_Text]:
         else:
             # Unbuffered where there is a descriptor: a buffered reader keeps a signal waiting for the data it lacks.
             yield _Text(path, getattr(sys.stdin.buffer, "raw", sys.stdin.buffer))
+    except DataError:
+        raise
     except OSError as error:
         raise DataError(path, error.strerror or str(error)) from None
     except ValueError as error:  # a NUL in the name, a closed stream

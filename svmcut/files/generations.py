@@ -46,7 +46,7 @@ def check_ours(path: str) -> None:
         When FILE is an open descriptor, when FILE or FILE.1 is there and is no regular file or does not begin as
         checkpoints do, when FILE.lock is there and is no lock of ours.
     """
-    another = "name another file with --checkpoint"
+    another = "name another file with parameter 'checkpoint'"
     if descriptor_of(path) is not None:
         raise CheckpointError(path, f"is no regular file; {another}")
     for name, magic in ((newest(path), MAGIC), (previous(path), MAGIC), (lock_of(path), _LOCK_MAGIC)):
@@ -143,7 +143,8 @@ def hold(path: str) -> Iterator[str | None]:
         descriptor = _lock(name)
     except BlockingIOError:
         raise UsageError(
-            f"the checkpoint {path!r} is in use by another run; wait for its end or name another file with --checkpoint"
+            f"the checkpoint {path!r} is in use by another run; wait for its end or name another file "
+            "with parameter 'checkpoint'"
         ) from None
     except (OSError, ImportError) as error:
         reason = getattr(error, "strerror", None) or error

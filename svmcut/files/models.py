@@ -264,9 +264,9 @@ class HeaderLines:
         return Kernel(
             KERNELS[number],
             self.integer(3, "the degree of a polynomial kernel", -_INDEX_LIMIT, sign=True),
-            self.real(4, "the parameter -g of a kernel"),
-            self.real(5, "the parameter -s of a kernel"),
-            self.real(6, "the parameter -r of a kernel"),
+            self.real(4, "the parameter g of a kernel"),
+            self.real(5, "the parameter s of a kernel"),
+            self.real(6, "the parameter r of a kernel"),
             self._lines[6].split(b"#")[0].rstrip(b"\r\n").decode("utf-8", "surrogateescape"),
         )
 

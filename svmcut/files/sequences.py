@@ -37,7 +37,11 @@ def read_sequences(path: str, *, threads: int = 1, max_memory: float | None = No
     DataError
         With the line: whatever `read_examples` refuses, a tag that is no integer from 1 on, a qid that decreases.
     """
-    tokens = read_examples(path, threads=threads, max_memory=max_memory)
+    return as_sequences(read_examples(path, threads=threads, max_memory=max_memory))
+
+
+def as_sequences(tokens: Examples) -> tuple[Examples, Sequences]:
+    """Tokens as rows, and the same as sequences with tags from 0; refuses what `read_sequences` does."""
     _check_tags(tokens, 1)
     indptr = _bounds(tokens, -1)
     return tokens, Sequences(tokens.X, indptr, (tokens.y - 1).astype(np.int32), tokens.source)

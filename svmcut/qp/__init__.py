@@ -3,28 +3,15 @@
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from svmcut.catalog import AUTO, QPS
 from svmcut.errors import UsageError
 
 if TYPE_CHECKING:
     from svmcut.qp.checked import CheckedSimplexQp
 
-
-class QpRow(NamedTuple):
-    """Number of cuts from which OSQP is asked first, and what the help says."""
-
-    osqp_from: float
-    help: str
-
-
-QPS = {
-    "auto": QpRow(500, "the exact solver, and OSQP before it from 500 cuts on"),
-    "osqp": QpRow(2, "OSQP, whose answers the exact solver checks and mends"),
-    "exact": QpRow(math.inf, "an active-set method alone"),
-}
-DEFAULT = "auto"
+DEFAULT = AUTO
 
 
 def make_qp(name: str | None = None) -> CheckedSimplexQp:

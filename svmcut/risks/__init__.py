@@ -3,56 +3,17 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
+from svmcut.catalog import LOSSES, Loss, load
 from svmcut.errors import UsageError
+from svmcut.refusals import fraction_of_positives
 
 if TYPE_CHECKING:
     from svmcut.risks.protocol import Risk
 
-
-class Entry(NamedTuple):
-    """Where a risk is made.
-
-    Attributes
-    ----------
-    module, factory : str
-        The class ``factory`` of ``module``.
-    number : int or None
-        The original's -l: svm_perf's, or svm_rank's for task "rank".
-    task : {"classification", "rank"}
-    table : bool
-        Whether the loss is a function of the contingency table: these know slack rescaling and both slack norms.
-    squared : tuple of two str, or None
-        Module and class of the risk of slack norm 2, where it is one of its own.
-    """
-
-    module: str
-    factory: str
-    number: int | None
-    task: Literal["classification", "rank"]
-    table: bool
-    squared: tuple[str, str] | None = None
-
-
-_TABLES = "svmcut.risks.contingency"
-_ORDINAL = "svmcut.risks.ordinal"
-_SQUARED = ("svmcut.risks.ordinal_squared", "SquaredOrdinalRisk")
-
-RISKS: dict[str, Entry] = {
-    "zero-one": Entry(_TABLES, "ContingencyRisk", 0, "classification", True),
-    "f1": Entry(_TABLES, "ContingencyRisk", 1, "classification", True),
-    "error-rate": Entry("svmcut.risks.hinge", "HingeRisk", 2, "classification", True),
-    "prbep": Entry(_TABLES, "ContingencyRisk", 3, "classification", True),
-    "prec-at-k": Entry(_TABLES, "ContingencyRisk", 4, "classification", True),
-    "rec-at-k": Entry(_TABLES, "ContingencyRisk", 5, "classification", True),
-    "roc-area": Entry("svmcut.risks.rocarea", "RocAreaRisk", 10, "classification", False),
-    "average-precision": Entry("svmcut.risks.average_precision", "AveragePrecisionRisk", 11, "classification", False),
-    "swapped-pairs": Entry(_ORDINAL, "OrdinalRisk", 1, "rank", False, _SQUARED),
-    "swapped-fraction": Entry(_ORDINAL, "OrdinalRisk", 2, "rank", False, _SQUARED),
-    "pairs": Entry(_ORDINAL, "OrdinalRisk", None, "rank", False),
-}
+#: Those of vectors; the names of the two tasks differ.
+RISKS: dict[str, Loss] = {loss.name: loss for loss in LOSSES if loss.task in ("classification", "rank")}
 
 
 def make_risk(
@@ -68,9 +29,9 @@ def make_risk(
     Parameters
     ----------
     name : str
-        As ``--loss`` takes it.
+        As parameter loss takes it.
     p : float
-        ``--p``: k of prec-at-k and rec-at-k as a fraction of the positives; 0 for the default. Others ignore it.
+        Parameter p: k of prec-at-k and rec-at-k as a fraction of the positives; 0 for the default. Others ignore it.
     rescaling : {"margin", "slack"}
     slack_norm : {1, 2}
         Power of the slack in the objective.
@@ -95,19 +56,17 @@ def make_risk(
     if slack_norm not in (1, 2):
         raise UsageError(f"slack norm {slack_norm} is unknown; expected 1 or 2")
     entry = RISKS[name]
-    if rescaling == "slack" and not entry.table:
-        raise UsageError(f"slack rescaling is not implemented for loss '{name}'")
-    if slack_norm == 2 and not entry.table and entry.squared is None:
-        raise UsageError(f"slack norm 2 is not implemented for loss '{name}'")
+    if rescaling not in entry.rescalings:
+        raise UsageError(f"slack rescaling is not implemented for loss '{name}'; use rescaling='margin'")
+    if slack_norm not in entry.norms:
+        raise UsageError(f"slack norm 2 is not implemented for loss '{name}'; use slack_norm=1")
     plain = rescaling == "margin" and slack_norm == 1
-    if not entry.table or (name == "error-rate" and plain):
-        if not p >= 0:
-            raise UsageError(f"--p {p:g} is out of range; expected a number of at least 0")
-        module, name_of = (entry.module, entry.factory) if plain or entry.squared is None else entry.squared
-        factory = getattr(importlib.import_module(module), name_of)
+    if not entry.table or (entry.is_sum and plain):
+        fraction_of_positives(entry, p)
+        factory = load(entry.where if plain or entry.squared is None else entry.squared)
         if entry.task == "rank":
             return factory(name)
-        return factory(one_class=True) if one_class and name != "error-rate" else factory()
+        return factory(one_class=True) if one_class and not entry.is_sum else factory()
     from svmcut.risks.contingency import ContingencyRisk
 
     return ContingencyRisk(name, p, rescaling, slack_norm, one_class)

@@ -29,35 +29,15 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from svmcut._native.constraints import contingency_cut, workspace
-from svmcut.errors import UsageError
+from svmcut.catalog import losses
+from svmcut.refusals import fraction_of_positives
 from svmcut.risks.classes import split_classes
 from svmcut.risks.protocol import Linearization
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-NUMBERS = {"zero-one": 0, "f1": 1, "error-rate": 2, "prbep": 3, "prec-at-k": 4, "rec-at-k": 5}
-
-
-def fraction_of_positives(loss: str, p: float) -> float:
-    """``--p`` as the loss understands it: 0 is 0.5 for prec-at-k and 2 for rec-at-k.
-
-    Raises
-    ------
-    UsageError
-        Unless 0 < p <= 1 for prec-at-k and p >= 1 for rec-at-k, or p = 0. Other losses: when p < 0 or p is no number.
-    """
-    if not (p >= 0 and math.isfinite(p)):
-        raise UsageError(f"--p {p:g} is out of range; expected a number of at least 0")
-    if loss == "prec-at-k":
-        if p > 1:
-            raise UsageError(f"--p {p:g} is out of range for loss 'prec-at-k'; expected at most 1 (0 stands for 0.5)")
-        return p or 0.5
-    if loss == "rec-at-k":
-        if 0 < p < 1:
-            raise UsageError(f"--p {p:g} is out of range for loss 'rec-at-k'; expected at least 1 (0 stands for 2)")
-        return p or 2.0
-    return p
+ROWS = {name: row for name, row in losses("classification").items() if row.table}
 
 
 class ContingencyRisk:
@@ -90,10 +70,10 @@ class ContingencyRisk:
         slack_norm: Literal[1, 2] = 1,
         one_class: bool = False,
     ):
-        if name not in NUMBERS or rescaling not in ("margin", "slack") or slack_norm not in (1, 2):
+        if name not in ROWS or rescaling not in ("margin", "slack") or slack_norm not in (1, 2):
             raise ValueError(f"no such risk: {name!r}, {rescaling!r}, {slack_norm!r}")
         self.name, self.rescaling, self.slack_norm = name, rescaling, slack_norm
-        self.p = fraction_of_positives(name, p)
+        self.p = fraction_of_positives(ROWS[name], p)
         self._both = not one_class and name not in ("zero-one", "error-rate")
 
     def bind(
@@ -112,7 +92,7 @@ class ContingencyRisk:
             return BoundWithoutPositives(len(y), most, self.rescaling == "slack", self.slack_norm)
         k = int(min(max(1, math.floor(len(positive) * self.p)), len(y)))
         return BoundContingency(
-            positive, negative, NUMBERS[self.name], self.rescaling == "slack", self.slack_norm, k, threads
+            positive, negative, ROWS[self.name].number, self.rescaling == "slack", self.slack_norm, k, threads
         )
 
 

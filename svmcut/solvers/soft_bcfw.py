@@ -54,7 +54,7 @@ class SoftBcfw(Gdmm):
             if need > available:
                 raise MemoryLimitError(
                     f"soft-bcfw keeps every pair of {model.n_labels} labels for {model.n_samples} examples, about "
-                    f"{need:,.0f} MB, and {available:,.0f} MB are available; use --solver gdmm or bcfw"
+                    f"{need:,.0f} MB, and {available:,.0f} MB are available; use solver='gdmm' or 'bcfw'"
                 )
         if self.rho is None:
             self.rho = RHO / problem.C

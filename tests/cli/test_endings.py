@@ -9,8 +9,8 @@ import pytest
 from programs import run
 
 from svmcut.data import Csr, Examples, Sequences, Source
-from svmcut.train import Config
 from svmcut.train_sequences import ChainOrders, SequenceTrainer
+from svmcut.training import Config
 
 SECONDS = 20  # of CPU
 

@@ -10,7 +10,7 @@ import pytest
 from programs import CLASSIFICATION_LEARNERS, LEARNERS, RANK_LEARNERS, call, run, status_of
 
 from svmcut import qp
-from svmcut.cli.options import LOSSES, RANK_LOSSES
+from svmcut.catalog import losses
 from svmcut.files.models import read_model
 from svmcut.qp.exact import ExactSimplexQp
 
@@ -143,14 +143,14 @@ def test_huge_c(data, C, rng):
 
 
 @DATA
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", losses("classification"))
 def test_huge_c_of_every_loss(data, loss, rng):
     put("train", *data(rng))
     assert_sound(call("svmcut learn", "-c", "1e12", "-l", loss, "--report", "report", "train", "model"))
 
 
 @DATA
-@pytest.mark.parametrize("loss", RANK_LOSSES)
+@pytest.mark.parametrize("loss", losses("rank"))
 def test_huge_c_in_ranking(data, loss, rng):
     y, X = data(rng)
     put("train", y, X, np.arange(len(y)) // 10)
@@ -253,12 +253,12 @@ def many_rows(tmp_path_factory):
     return put(str(tmp_path_factory.mktemp("rows") / "train"), y, X, np.arange(len(X)) // 25)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", losses("classification"))
 def test_row30_threads_leave_the_model(loss, many_rows, capsys):
     threads_agree("svmcut learn", ["-c", "0.1", "-e", "1", "-l", loss, many_rows], capsys)
 
 
-@pytest.mark.parametrize("loss", RANK_LOSSES)
+@pytest.mark.parametrize("loss", losses("rank"))
 def test_row30_threads_leave_the_ranking_model(loss, many_rows, capsys):
     threads_agree("svmcut rank", ["-c", "0.01", "-l", loss, many_rows], capsys)
 

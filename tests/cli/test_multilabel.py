@@ -105,7 +105,7 @@ def test_labels_the_model_has_not_count_as_wrong(folder):
 @pytest.mark.parametrize(
     ("words", "status", "says"),
     [
-        (("--example-cost", "1", "--solver", "newton"), 2, "'newton' is unknown; expected one of auto"),
+        (("--example-cost", "1", "--solver", "newton"), 2, "'newton' does not train label sets; expected one of auto"),
         (("--example-cost", "1", "--pairs", "some"), 2, "expected one of all, none"),
         ((), 2, "C is missing"),
         (("--example-cost", "1", "-l", "f1"), 2, "expected one of hamming (1)"),

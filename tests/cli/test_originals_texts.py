@@ -140,7 +140,7 @@ def test_what_does_not_fit_names_a_remedy_that_the_program_has(capsys, monkeypat
         assert says in error and foreign_options(error, grammar_of(program, monkeypatch)) == []
     monkeypatch.setattr(checks, "check_memory", lambda *sizes: None)
     with monkeypatch.context() as patch:
-        patch.setattr("svmcut.train.check_memory", lambda *sizes: None)
+        patch.setattr("svmcut.training.check_memory", lambda *sizes: None)
         assert call("svm_perf_learn", "-c", "1", "-t", "2", "--b", "0", "plain", "model") == 1
     assert "; lower --k\n" in capsys.readouterr().err
     with monkeypatch.context() as patch:
@@ -149,4 +149,4 @@ def test_what_does_not_fit_names_a_remedy_that_the_program_has(capsys, monkeypat
     assert "; lower --t, cut the sequences, or leave out -p 2\n" in capsys.readouterr().err
     with pytest.raises(MemoryLimitError) as refusal:
         check_lattice(ChainShape(1000, 1, 2), np.array([0, 1_000_000]))
-    assert "lower --t" in str(refusal.value) and "--" not in refusal.value.original
+    assert "lower parameter 'transitions'" in str(refusal.value) and "'transitions'" not in refusal.value.original

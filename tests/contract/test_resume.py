@@ -10,7 +10,7 @@ from svmcut.kernel_options import KernelOptions
 from svmcut.kernels import Kernel
 from svmcut.saved import state_classes
 from svmcut.spaces.rows import RowSpace
-from svmcut.train import Config, make_trainer
+from svmcut.training import Config, make_trainer
 
 RBF = {"kernel": Kernel("rbf", gamma=0.3), "bias": 0.0, "epsilon": None}
 RUNS = {

@@ -9,10 +9,10 @@ from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
 from svmcut.kernel_options import KernelOptions
 from svmcut.kernels import Kernel
 from svmcut.saved import state_classes
-from svmcut.train import Config
 from svmcut.train_emissions import EmissionTrainer
 from svmcut.train_multilabel import MultilabelTrainer
 from svmcut.train_sequences import ChainOrders, SequenceTrainer
+from svmcut.training import Config
 
 CHAINS = {
     "bcfw": ("bcfw", 1e-3, ChainOrders(), 5),

@@ -6,12 +6,13 @@ import pytest
 from reference.kernel_rows import SlowKernelRows, gram
 from svmcut._native.kernels import KernelRows
 
+from svmcut.catalog import SOLVERS
 from svmcut.data import Csr, Examples, Source
 from svmcut.kernel_options import KernelOptions
 from svmcut.kernels import Kernel
 from svmcut.risks import RISKS, make_risk
 from svmcut.spaces.subspace import Basis, Subspace, even_rows, independent, pivoted_rows
-from svmcut.train import Config, train
+from svmcut.training import Config, train
 
 RBF = Kernel("rbf", gamma=0.3)
 
@@ -24,13 +25,18 @@ def examples(rng, n=80, d=4, task="classification"):
     return Examples(Csr.from_dense(X), y, qid, None, Source("made"))
 
 
-def fit(data, solver, loss="error-rate", cost=None, gap=1e-4, kernel=RBF, **reduced):
+def taken(solver, **reduced):
+    """Those of the options that the solver takes."""
+    return KernelOptions(**{name: value for name, value in reduced.items() if name in SOLVERS[solver].takes})
+
+
+def fit(data, solver, loss="error-rate", cost=None, gap=1e-4, kernel=RBF, options=None, **reduced):
     example = loss == "error-rate"
     task = RISKS[loss].task
     config = Config(
         task=task, loss=loss, bias=0.0, kernel=kernel, solver=solver, gap=gap, threads=2,
         cost=None if example else cost or 1.0, example_cost=(cost or 2.0) if example else None,
-        reduced=KernelOptions(**reduced),
+        reduced=options or KernelOptions(**reduced),
     )  # fmt: skip
     return train(data, config)
 
@@ -108,7 +114,7 @@ def test_the_stated_numbers_bracket_the_optimum_and_the_primal_is_the_models(rng
     """The dual of a small basis belongs to the full problem, not to the span."""
     data = examples(rng)
     best = fit(data, "cutting-plane", gap=1e-6)
-    outcome = fit(data, solver, basis=10, gap=1e-3, sample_size=20, patience=2)
+    outcome = fit(data, solver, gap=1e-3, options=taken(solver, basis=10, sample_size=20, patience=2))
     s = outcome.model.scores(data.X)
     Z, alpha = outcome.model.support, outcome.model.alpha
     squared = alpha @ gram(RBF, Z.to_dense(), Z.to_dense()) @ alpha
@@ -139,18 +145,18 @@ def test_same_seed_same_bytes_for_any_number_of_threads(rng, solver):
     results = set()
     for threads in (1, 2, 3):
         config = Config(example_cost=1.0, bias=0.0, kernel=RBF, solver=solver, threads=threads, seed=3,
-                        reduced=KernelOptions(sample_size=20, basis=12))  # fmt: skip
+                        reduced=taken(solver, sample_size=20, basis=12))  # fmt: skip
         outcome = train(data, config)
         results.add(outcome.model.alpha.tobytes() + outcome.model.support.data.tobytes())
     assert len(results) == 1
 
 
 def test_a_path_of_costs_ends_where_single_runs_end(rng):
-    from svmcut.train import make_trainer
+    from svmcut.training import make_trainer
 
     data = examples(rng)
     for solver in ("cutting-plane", "subspace", "sampled-cuts"):
-        config = Config(bias=0.0, kernel=RBF, solver=solver, gap=1e-4, reduced=KernelOptions(sample_size=20, basis=30))
+        config = Config(bias=0.0, kernel=RBF, solver=solver, gap=1e-4, reduced=taken(solver, sample_size=20, basis=30))
         trainer = make_trainer(data, config)
         for cost in (0.1, 1.0, 10.0):
             along, alone = trainer.fit(None, cost), make_trainer(data, config).fit(None, cost)

@@ -200,3 +200,7 @@ def average_precision_quadratic(s, positive, scale=100.0, weight=2.0):
         gain = scale / P * i / ((i + j - 1.0) * (i + j)) - weight * (up - t)
         total += max(0.0, float(np.cumsum(gain[::-1]).max()))
     return total
+
+
+#: Losses of classification that are functions of the scores and classes alone, without rescalings.
+OF_SCORES = {"roc-area": roc_area, "average-precision": average_precision}

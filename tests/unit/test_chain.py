@@ -150,6 +150,6 @@ def test_factors_are_nodes_and_pairs(rng):
 
 def test_states_that_do_not_fit_are_refused_and_not_tried():
     tokens, shape = 50_000_000, ChainShape(40, 1, 3)
-    with pytest.raises(MemoryLimitError, match=r"50000000 tokens at transition order 3 needs .* lower --t"):
+    with pytest.raises(MemoryLimitError, match=r"50000000 tokens at .* 3 needs .* lower parameter 'transitions'"):
         check_lattice(shape, np.array([0, 3, 3 + tokens]))
     check_lattice(shape, np.array([0, 3, 50]))

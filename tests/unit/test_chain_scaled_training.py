@@ -6,8 +6,8 @@ import pytest
 from reference import chain as truth
 
 from svmcut.errors import MemoryLimitError, UsageError
-from svmcut.train import Config
 from svmcut.train_sequences import ChainOrders, SequenceTrainer
+from svmcut.training import Config
 
 RISKS = {
     "margin, squared": {"slack_norm": 2},
@@ -73,25 +73,25 @@ def test_one_tag_and_sequences_of_one_token_train(rng, name, K, lengths):
 @pytest.mark.parametrize("solver", ["bcfw", "ssg", "gdmm", "soft-bcfw"])
 @pytest.mark.parametrize("name", RISKS)
 def test_trainers_of_the_plain_hinge_refuse(rng, name, solver):
-    with pytest.raises(UsageError, match=f"solver '{solver}' does not train with .* give --solver cutting-plane"):
+    with pytest.raises(UsageError, match=f"solver '{solver}' does not train with .* give solver='cutting-plane'"):
         fit(truth.noisy_chains(rng, 2, [3, 4]), solver=solver, **RISKS[name])
 
 
 def test_a_beam_keeps_too_few_states(rng):
     data = truth.noisy_chains(rng, 4, rng.integers(2, 9, 25).tolist())
-    names = {"slack": "-o slack", "zero-one": "-l zero-one", "margin, squared": "-p 2"}
+    names = {"slack": "rescaling='slack'", "zero-one": "loss='zero-one'", "margin, squared": "slack_norm=2"}
     for options, text in ((RISKS[name], text) for name, text in names.items()):
-        with pytest.raises(UsageError, match=f"--b 2 keeps a part of the states, but {text} needs them all"):
+        with pytest.raises(UsageError, match=f"beam=2 keeps a part of the states, but {text} needs them all"):
             fit(data, ChainOrders(beam=2), **options)
 
 
 def test_states_that_do_not_fit_are_refused_before_training(rng):
     data = truth.noisy_chains(rng, 3, [2000, 4, 1000])
-    need = r"-o slack counts the wrong tags of sequences of up to 2000 tokens, which needs about 80 MB for 2 at a time"
+    need = "rescaling='slack' counts the wrong tags of sequences of up to 2000 tokens, which needs about 80 MB for 2"
     with pytest.raises(MemoryLimitError, match=need):
         SequenceTrainer(*data, Config(rescaling="slack", max_memory=50, threads=2), ChainOrders())
     SequenceTrainer(*data, Config(loss="zero-one", max_memory=50, threads=2), ChainOrders())
-    with pytest.raises(MemoryLimitError, match="-p 2 counts"):
+    with pytest.raises(MemoryLimitError, match="slack_norm=2 counts"):
         SequenceTrainer(*data, Config(slack_norm=2, max_memory=50, threads=2), ChainOrders())
 
 

@@ -6,8 +6,8 @@ import pytest
 from reference import chain as truth
 from reference.chain import noisy_chains as make
 
-from svmcut.train import Config
 from svmcut.train_sequences import ChainOrders, SequenceTrainer
+from svmcut.training import Config
 
 SOLVERS = ["bcfw", "ssg", "cutting-plane"]
 FIRST_ORDER = ChainOrders()

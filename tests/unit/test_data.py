@@ -12,9 +12,9 @@ from svmcut.errors import DataError
 from svmcut.files.examples import read_examples
 from svmcut.kernels import Kernel
 from svmcut.models import ChainModel, ChainShape, KernelModel, LabelDecoder, LinearModel, MultilabelModel
-from svmcut.train import Config, train
 from svmcut.train_multilabel import MultilabelTrainer
 from svmcut.train_sequences import ChainOrders, SequenceTrainer
+from svmcut.training import Config, train
 
 
 def rows(columns=(0, 2, 1), values=(1.0, 2.0, 3.0), indptr=(0, 2, 3), d=3):

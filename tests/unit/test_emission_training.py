@@ -12,9 +12,9 @@ from reference.kernel_rows import gram
 from svmcut.errors import MemoryLimitError, UsageError
 from svmcut.kernel_options import KernelOptions
 from svmcut.kernels import Kernel
-from svmcut.train import Config
 from svmcut.train_emissions import EmissionTrainer
 from svmcut.train_sequences import ChainOrders, SequenceTrainer
+from svmcut.training import Config
 
 RBF = Kernel("rbf", gamma=0.5)
 
@@ -131,7 +131,7 @@ def test_auto_takes_exact_cuts_while_they_fit_and_says_when_nothing_does(rng, mo
     data = noisy_chains(rng, 3, [5] * 200)
     assert trainer(data, kernel=RBF).solver == "cutting-plane"
     assert trainer(data, kernel=RBF, max_memory=3.0, cache_mb=1.0).solver == "sampled-cuts"
-    with pytest.raises(MemoryLimitError, match="use --solver sampled-cuts or fewer tokens"):
+    with pytest.raises(MemoryLimitError, match="use solver='sampled-cuts' or fewer tokens"):
         trainer(data, kernel=RBF, solver="cutting-plane", max_memory=3.0, cache_mb=1.0)
     with pytest.raises(MemoryLimitError, match="lower -m, or use fewer tokens"):
         trainer(data, kernel=RBF, max_memory=0.1)
@@ -143,14 +143,14 @@ def test_cuts_that_fill_their_memory_end_the_run_with_a_warning(rng):
     data = noisy_chains(rng, 3, [5] * 40)
     outcome = fit(data, 100.0, solver="sampled-cuts", gap=1e-6, kernel=RBF, max_memory=0.3, cache_mb=0.01, r=3)
     assert not outcome.converged and outcome.stopped_by == "limit"
-    assert "--max-memory" in outcome.warnings[0]
+    assert "'max_memory'" in outcome.warnings[0]
     assert outcome.primal == pytest.approx(primal_of(outcome.model, data, 100.0, RBF), rel=1e-5)
 
 
 def test_weights_that_no_file_could_number_are_refused(rng):
     examples, sequences = noisy_chains(rng, 3, [4, 4])
     sequences.tags[0] = 60_000
-    with pytest.raises(UsageError, match="lower --t"):
+    with pytest.raises(UsageError, match="lower parameter 'transitions'"):
         trainer((examples, sequences), kernel=RBF)
 
 

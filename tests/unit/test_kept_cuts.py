@@ -19,8 +19,8 @@ from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.spaces import linear
 from svmcut.spaces.linear import LinearSpace, RowNormal
 from svmcut.states import StateError
-from svmcut.train import Config
 from svmcut.train_sequences import ChainOrders, SequenceTrainer
+from svmcut.training import Config
 
 
 def wide(rng, n=40, d=300):

@@ -15,8 +15,8 @@ from svmcut.solvers.protocol import StoppingRule
 from svmcut.solvers.soft_bcfw import SoftBcfw
 from svmcut.structured.multilabel import LabelSets
 from svmcut.structured.protocol import StructuredProblem
-from svmcut.train import Config
 from svmcut.train_multilabel import MultilabelTrainer
+from svmcut.training import Config
 
 
 def symmetric(rng, K, low=None):

@@ -7,7 +7,7 @@ from reference import risks as truth
 
 from svmcut.errors import TrainingError
 from svmcut.risks.average_precision import AveragePrecisionRisk
-from svmcut.risks.contingency import NUMBERS, ContingencyRisk
+from svmcut.risks.contingency import ROWS, ContingencyRisk
 
 
 def scores(rng, n):
@@ -17,7 +17,7 @@ def scores(rng, n):
 
 @pytest.mark.parametrize("slack_norm", [1, 2])
 @pytest.mark.parametrize("rescaling", ["margin", "slack"])
-@pytest.mark.parametrize("loss", NUMBERS)
+@pytest.mark.parametrize("loss", ROWS)
 def test_all_tables(loss, rescaling, slack_norm, rng):
     for _ in range(12):
         n = int(rng.integers(10, 45))

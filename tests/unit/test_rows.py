@@ -12,7 +12,7 @@ from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.spaces import rows
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spaces.rows import RowSpace, few_rows
-from svmcut.train import Config, make_trainer
+from svmcut.training import Config, make_trainer
 
 
 def wide(rng, n=24, d=600, each=40):

@@ -10,9 +10,9 @@ from svmcut.errors import UsageError
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
 from svmcut.kernels import Kernel
 from svmcut.saved import state_classes
-from svmcut.train import Config, make_trainer, train
 from svmcut.train_multilabel import MultilabelTrainer
 from svmcut.train_sequences import ChainOrders, SequenceTrainer
+from svmcut.training import Config, make_trainer, train
 
 
 def examples(rng, n=12, queries=False):
@@ -34,14 +34,14 @@ def test_no_epsilon_stands_for_the_custom_of_label_sets(rng):
 
 
 def test_a_loss_that_does_not_rank_is_refused(rng):
-    with pytest.raises(UsageError, match=r"'f1' does not rank; use swapped-pairs"):
+    with pytest.raises(UsageError, match=r"'f1' is not for rankings; expected one of swapped-pairs"):
         make_trainer(examples(rng, queries=True), Config(task="rank", loss="f1"))
 
 
 @pytest.mark.parametrize("solver", ["bsca", "sampled-cuts", "constant-cuts"])
 def test_kernel_solvers_of_sums_refuse_other_losses(rng, solver):
     config = Config(loss="f1", bias=0.0, kernel=Kernel("rbf"), solver=solver, cost=1.0)
-    with pytest.raises(UsageError, match=rf"'{solver}'.*use --solver cutting-plane or subspace"):
+    with pytest.raises(UsageError, match=rf"'{solver}'.*use solver='cutting-plane' or 'subspace'"):
         train(examples(rng), config)
 
 

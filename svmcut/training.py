@@ -3,30 +3,26 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from svmcut import units
 from svmcut._native.interrupt import watched_signals
+from svmcut.catalog import AUTO, SOLVERS, TRAINERS, load, solver_class
 from svmcut.checks import check_memory, check_queries, label_warnings, rank_warnings
+from svmcut.config import Config
 from svmcut.data import Examples
 from svmcut.errors import TrainingError, UsageError
-from svmcut.kernel_options import (
-    BUDGET_SOLVERS,
-    KERNEL_SOLVERS,
-    STOCHASTIC_SOLVERS,
-    KernelOptions,
-    choose_kernel_solver,
-)
-from svmcut.kernels import Kernel
+from svmcut.kernel_options import choose_kernel_solver
 from svmcut.models import LinearModel, Model
-from svmcut.outcomes import EPSILON, Objective, Outcome, primal_of_file
+from svmcut.outcomes import Objective, Outcome, one_cost_is_required, primal_of_file
+from svmcut.parameters import EPSILON
+from svmcut.refusals import check, refuse_example_cost
 from svmcut.risks import make_risk
 from svmcut.risks.protocol import QueryRisk
 from svmcut.risks.squared import SquaredRisk
@@ -38,80 +34,7 @@ if TYPE_CHECKING:
     from svmcut.solvers.smo import KernelProblem
     from svmcut.structured.protocol import StructuredProblem
 
-    AnyProblem = Problem | StructuredProblem | ExpansionProblem | KernelProblem
-
-# name -> module and class; a solver is imported when it is chosen
-SOLVERS = {
-    "cutting-plane": ("svmcut.solvers.cutting_plane", "CuttingPlane"),
-    "dual-cd": ("svmcut.solvers.dual_cd", "DualCd"),
-    "newton": ("svmcut.solvers.newton", "Newton"),
-    "bcfw": ("svmcut.solvers.bcfw", "Bcfw"),
-    "ssg": ("svmcut.solvers.ssg", "Ssg"),
-    "gdmm": ("svmcut.solvers.gdmm", "Gdmm"),
-    "soft-bcfw": ("svmcut.solvers.soft_bcfw", "SoftBcfw"),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Config:
-    """What to train; one field an option, in the options' units.
-
-    Attributes
-    ----------
-    task : {"classification", "rank", "sequence"}
-    loss : str
-        A name of svmcut.risks.RISKS.
-    cost : float or None
-        C in the unit of svm_perf or svm_rank; exactly one of cost and example_cost is given.
-    example_cost : float or None
-        Weight of one example's loss (classification), of one query's (rank).
-    p : float
-        k of the losses at k, as a fraction of the positives.
-    epsilon : float
-        Stop at gap <= c epsilon, with c in the unit of cost; smo: tolerance of the KKT conditions. None for the
-        solver's custom, 0.1 and 0.001.
-    gap : float or None
-        Stop at this relative gap instead of epsilon.
-    one_class : bool
-        Whether measures of two classes accept examples of one.
-    bias : float
-        Value of the constant feature, 0 for none.
-    free_bias : bool or None
-        Whether kernel trainers have an unregularised bias; None for the solver's custom.
-    cache_mb : float
-        Megabytes of kernel rows kept.
-    kernel : Kernel
-        All its parameters go into the model file.
-    max_iterations, time_limit : int, float or None
-        End training with the best model so far; seconds.
-    qp : str or None
-        Solver of the small QP of the cutting planes, a name of svmcut.qp.QPS; None for the default.
-    reduced : KernelOptions
-        How training with a kernel is made cheaper.
-    """
-
-    task: str = "classification"
-    loss: str = "error-rate"
-    cost: float | None = None
-    example_cost: float | None = None
-    p: float = 0.0
-    rescaling: Literal["margin", "slack"] = "margin"
-    slack_norm: Literal[1, 2] = 1
-    epsilon: float | None = 0.1
-    gap: float | None = None
-    one_class: bool = False
-    bias: float = 1.0
-    free_bias: bool | None = None
-    cache_mb: float = 40.0
-    kernel: Kernel = field(default_factory=Kernel)
-    solver: str = "auto"
-    max_iterations: int | None = None
-    time_limit: float | None = None
-    max_memory: float | None = None
-    threads: int = 1
-    seed: int = 0
-    qp: str | None = None
-    reduced: KernelOptions = field(default_factory=KernelOptions)
+    AnyProblem: TypeAlias = Problem | StructuredProblem | ExpansionProblem | KernelProblem
 
 
 class Trainer:
@@ -132,7 +55,7 @@ class Trainer:
     MemoryLimitError
     """
 
-    _solvers = SOLVERS
+    _task = "classification"
 
     def __init__(self, examples: Examples, config: Config):
         examples = examples.checked()
@@ -187,15 +110,12 @@ class Trainer:
                 return Objective(risk, cost, cost, 1.0, epsilon)
             return Objective(risk, units.example_cost_from_perf(cost, n), cost, units.PERCENT / n, epsilon)
         if example_cost is None or cost is not None:
-            raise UsageError("exactly one of -c (the original's C) and --example-cost is required")
+            raise one_cost_is_required()
         if self._queries is not None:
             c = units.mean_cost_from_sum(example_cost, self._queries.n_queries)
             return Objective(risk, c, c, 1.0, epsilon, self._queries.n_queries)
         if not self._is_sum:
-            raise UsageError(
-                f"--example-cost weighs one example's loss, but loss '{self.config.loss}' with these options is no "
-                "sum over examples; give C with -c"
-            )
+            raise refuse_example_cost(self.config.loss)
         c = units.perf_cost_from_example(example_cost, n)
         return Objective(risk, example_cost, c, units.PERCENT / n, epsilon)
 
@@ -224,7 +144,7 @@ class Trainer:
         """
         config = self.config
         objective = self.objective(cost, example_cost)
-        name = self._choose(objective.C) if config.solver == "auto" else config.solver
+        name = self._choose(objective.C) if config.solver == AUTO else config.solver
         problem = self._problem(name, objective)
         solver = self._named_solver(name, objective)
         began = time.perf_counter()
@@ -264,7 +184,7 @@ class Trainer:
         return primal_of_file(w, problem, outcome, reach, restore if bias else None)
 
     def _named_solver(self, name: str, objective: Objective):
-        return make_solver(name, self.config.seed, self._solvers)
+        return make_solver(name, self.config.seed, self._task)
 
     def _problem(self, name: str, objective: Objective):
         """What the solver of that name takes."""
@@ -372,10 +292,9 @@ def late(config: Config, began: float) -> bool:
     return config.time_limit is not None and time.perf_counter() - began >= config.time_limit
 
 
-def make_solver(name: str, seed: int = 0, table: dict[str, tuple[str, str]] = SOLVERS):
-    """The solver of that name in a table, imported now; the seed goes to those that draw at random."""
-    module, cls = table[name]
-    solver = getattr(importlib.import_module(module), cls)()
+def make_solver(name: str, seed: int = 0, task: str = "classification"):
+    """The solver of that name for a task, imported now; the seed goes to those that draw at random."""
+    solver = solver_class(name, task)()
     if hasattr(solver, "seed"):
         solver.seed = seed
     return solver
@@ -383,25 +302,14 @@ def make_solver(name: str, seed: int = 0, table: dict[str, tuple[str, str]] = SO
 
 def make_trainer(examples: Examples, config: Config):
     """The trainer for the kernel and solver of the configuration; what it raises is what Trainer raises."""
-    if config.kernel.is_linear and config.solver not in KERNEL_SOLVERS:
+    settings = config.settings()
+    check(settings)
+    if not settings.has_kernel:
         return Trainer(examples, config)
-    hinge = config.loss == "error-rate" and config.rescaling == "margin" and config.slack_norm == 1
+    hinge = config.loss == "error-rate" and settings.is_plain
     name = choose_kernel_solver(config.solver, len(examples), hinge, config.free_bias)
-    if name == "smo":
-        from svmcut.kernel_train import KernelTrainer
-
-        return KernelTrainer(examples, config)
-    if name in BUDGET_SOLVERS:
-        from svmcut.budget_train import BudgetTrainer
-
-        return BudgetTrainer(examples, config, name)
-    if name in STOCHASTIC_SOLVERS:
-        from svmcut.stochastic_train import StochasticTrainer
-
-        return StochasticTrainer(examples, config, name)
-    from svmcut.kernel_cuts import KernelCutTrainer
-
-    return KernelCutTrainer(examples, config, name)
+    trainer, named = load(TRAINERS[SOLVERS[name].plan]), () if name == "smo" else (name,)
+    return trainer(examples, config, *named)
 
 
 def train(examples: Examples, config: Config, observe: Callable[[Progress, Objective], None] | None = None) -> Outcome:

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Kinds of values: what is accepted, how its text is read, and what a message says of it."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+
+class Kind(NamedTuple):
+    """What a value may be.
+
+    Attributes
+    ----------
+    name : str
+        As the help of the command line shows it.
+    expected : str
+        What a message says was expected.
+    read : callable
+        The value of a text; ValueError where there is none.
+    take : callable
+        The value of an object, as a plain Python value; ValueError where it is not accepted.
+    refusal : str
+        What a message says of a text that is refused.
+    """
+
+    name: str
+    expected: str
+    read: Callable[[str], Any]
+    take: Callable[[Any], Any]
+    refusal: str = ""
+
+    def parse(self, text: str) -> Any:
+        """The value of a text.
+
+        Raises
+        ------
+        ValueError
+            Says what was expected.
+        """
+        try:
+            return self.take(self.read(text))
+        except Refused:
+            raise
+        except ValueError:
+            raise Refused(f"{text!r} {self.refusal or 'is not ' + self.expected}") from None
+
+
+class Refused(ValueError):
+    """A text that is refused, with all there is to say."""
+
+
+def _accept(value: Any, accepted: bool) -> Any:
+    if not accepted:
+        raise ValueError
+    return value
+
+
+def number(low: float, high: float = math.inf, *, above: bool = False) -> Kind:
+    """A finite number in [low, high], or in (low, high] with above."""
+    expected = f"a number {'above' if above else 'of at least'} {low:g}"
+    if high < math.inf:
+        expected = f"a number {'above' if above else 'from'} {low:g} {'and at most' if above else 'to'} {high:g}"
+
+    def take(value: Any) -> float:
+        value = float(_accept(value, isinstance(value, numbers.Real) and not isinstance(value, bool)))
+        return _accept(value, math.isfinite(value) and low <= value <= high and not (above and value == low))
+
+    return Kind("FLOAT", expected, float, take)
+
+
+def integer(low: int, high: int = 2**31 - 1) -> Kind:
+    """A whole number in [low, high]."""
+    limit = f"of at least {low}" if high == 2**31 - 1 else f"from {low} to {high}"
+
+    def take(value: Any) -> int:
+        value = int(_accept(value, isinstance(value, numbers.Integral) and not isinstance(value, bool)))
+        return _accept(value, low <= value <= high)
+
+    return Kind("INTEGER", f"a whole number {limit}", int, take)
+
+
+class Cost(NamedTuple):
+    """One value of C and its text as typed, which names the model file of a path."""
+
+    text: str
+    value: float
+
+
+def costs(one: Kind) -> Kind:
+    """One value of C, or several, separated by commas."""
+
+    def read(text: str) -> tuple[Cost, ...]:
+        return tuple(Cost(part.strip(), one.parse(part)) for part in text.split(","))
+
+    return Kind("FLOAT[,FLOAT...]", one.expected, read, tuple)
+
+
+def one_cost(several: Kind) -> Kind:
+    """One value of C, of a kind that takes several."""
+
+    def read(text: str) -> tuple[Cost, ...]:
+        if "," in text:
+            raise Refused(f"{text!r} is not one number")
+        return several.parse(text)
+
+    return Kind("FLOAT", several.expected, read, tuple)
+
+
+def one_of(table: Mapping[str, int | None] | tuple[str, ...], others: Mapping[str, str] | None = None) -> Kind:
+    """A name, or in a text its number where the originals have one; the name is kept.
+
+    Parameters
+    ----------
+    others : mapping
+        Names that are known but not accepted here, and what a refusal says of them.
+    """
+    numbered = table if isinstance(table, Mapping) else dict.fromkeys(table)
+    names = {str(value): name for name, value in numbered.items() if value is not None}
+    known = ", ".join(name if value is None else f"{name} ({value})" for name, value in numbered.items())
+
+    def read(text: str) -> str:
+        if others and text in others:
+            raise Refused(f"{text!r} {others[text]}; expected one of {known}")
+        return names.get(text, text)
+
+    def take(value: Any) -> str:
+        return str(_accept(value, isinstance(value, str) and value in numbered))
+
+    return Kind("NAME", f"one of {known}", read, take, f"is unknown; expected one of {known}")
+
+
+def one_line(text: str) -> str:
+    """Text for one line of a model file."""
+    if not isinstance(text, str) or "\n" in text or "\r" in text:
+        raise ValueError(f"{text!r} is not one line of text")
+    return text
+
+
+def _flag(value: Any) -> bool:
+    return bool(_accept(value, isinstance(value, bool) or type(value).__name__ in ("bool", "bool_")))
+
+
+ANY = number(-1e300, 1e300)
+TEXT = Kind("TEXT", "one line of text", str, one_line)
+PATH = Kind("FILE", "a path", str, lambda value: str(_accept(value, isinstance(value, str))))
+FLAG = Kind("", "True or False", str, _flag)
+LEVEL = Kind("INTEGER", "a whole number", int, lambda value: max(0, value))  # below 0 is 0, as in the originals

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The parameters of training: name, default and kind of each stand here, once.
+
+`svmcut.train` takes them by name; the command line gives them flags and texts. Standard library only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
+
+from svmcut.catalog import (
+    AUTO,
+    AVERAGES,
+    KERNELS,
+    LOSSES,
+    MAINTENANCE,
+    PAIRS,
+    QPS,
+    RESCALINGS,
+    SAMPLING,
+    SOLVERS,
+    TASKS,
+    has_kernel,
+)
+from svmcut.kinds import ANY, FLAG, PATH, TEXT, Kind, integer, number, one_of
+from svmcut.machine import usable_cpus
+
+LARGEST_C = 1e12
+#: The originals' default, where an objective is trained to a gap of c epsilon.
+EPSILON = 0.1
+#: LIBSVM's tolerance of the KKT conditions, the default of smo.
+KKT_TOLERANCE = 1e-3
+C = number(0, LARGEST_C, above=True)
+
+
+def param(default: Any, kind: Kind) -> Any:
+    """A field of that default, or of what a callable gives, and kind."""
+    given = {"default_factory": default} if callable(default) else {"default": default}
+    return field(**given, metadata={"kind": kind})
+
+
+@dataclass(kw_only=True, slots=True)
+class Settings:
+    """What to train. None leaves the choice to the task, the kernel or the solver.
+
+    Attributes
+    ----------
+    task, loss, solver, kernel : str
+        Names of svmcut.catalog.
+    cost : float or None
+        C in the original's unit: of svm_perf, svm_rank or svm_hmm. This or example_cost is given.
+    example_cost : float or None
+        C as the weight of one example's loss; of one query's, sequence's or label set's.
+    p : float
+        k of the losses at k, as a fraction of the positives; 0 for the loss's own.
+    rescaling, slack_norm : {"margin", "slack"}, {1, 2}
+    bias : float or None
+        Value of the regularised constant feature, 0 for none; 1 by default where there may be one.
+    free_bias : bool or None
+        Whether a kernel machine has an unregularised bias.
+    epsilon : float or None
+        Stop at gap <= c epsilon, with c in the unit of cost; smo: tolerance of the KKT conditions.
+    gap : float or None
+        Stop at this relative gap instead of epsilon.
+    max_iterations, time_limit : int, float or None
+        End training with the best model so far; seconds.
+    degree, gamma, scale_kernel, coef0 : int, float
+        Of the polynomial (s x.z + r)^d, the rbf exp(-g |x - z|^2) and the sigmoid kernel tanh(s x.z + r).
+    u : str
+        Text stored with the model.
+    basis, basis_method, basis_file : int, int, str or None
+        Most basis vectors of a subspace and of the polish; how they are chosen, svm_perf's --t; a file of them.
+    sample_size, patience : int
+        Terms drawn for a cut; samples in a row without violation that end constant-cuts.
+    polish : bool or None
+        Exact training in the span of the points that a sampling or stepping solver chose.
+    certify : bool or None
+        Whether a dual bound of the full problem is computed where it costs kernel values of its own.
+    budget : int
+        Most centres of bsca and bsgd.
+    maintenance : {"merge", "project", "remove"} or None
+        What becomes of a centre too many.
+    epochs : float or None
+        Passes of solvers that go step by step.
+    sampling : {"shuffled", "independent", "adaptive"}
+        Which example is visited next.
+    hold_out : float
+        Part of the examples kept aside to choose among states of solvers that go step by step.
+    nu : float or None
+        Mean slack of sbp at |w| = 1, in place of what C stands for.
+    average : {"suffix", "full"}
+        Iterates sbp averages.
+    transitions, emissions, beam : int
+        Orders of a chain, and states kept a token, 0 for all.
+    pairs : {"all", "none"}
+        Whether pairs of labels have weights.
+    qp : str or None
+        Solver of the small QP.
+    cache_size, max_memory : float, float or None
+        Megabytes of kernel rows kept, and of all that is planned.
+    threads, seed : int
+        The model's bytes do not depend on threads.
+    """
+
+    task: str = param("classification", one_of(tuple(TASKS)))
+    cost: Any = param(None, C)
+    example_cost: Any = param(None, C)
+    loss: str | None = param(None, one_of(tuple(dict.fromkeys(loss.name for loss in LOSSES))))
+    p: float = param(0.0, number(0))
+    rescaling: Literal["margin", "slack"] = param("margin", one_of(RESCALINGS))
+    slack_norm: Literal[1, 2] = param(1, integer(1, 2))
+    bias: float | None = param(None, ANY)
+    free_bias: bool | None = param(None, FLAG)
+    solver: str = param(AUTO, one_of((AUTO, *SOLVERS)))
+    epsilon: float | None = param(None, number(0, above=True))
+    gap: float | None = param(None, number(0, 1, above=True))
+    max_iterations: int | None = param(None, integer(1))
+    time_limit: float | None = param(None, number(0, above=True))
+    kernel: str = param("linear", one_of({name: row.number for name, row in KERNELS.items()}))
+    degree: int = param(3, integer(0))
+    gamma: float = param(1.0, ANY)
+    scale_kernel: float = param(1.0, ANY)
+    coef0: float = param(1.0, ANY)
+    u: str = param("empty", TEXT)
+    basis: int = param(500, integer(1))
+    basis_method: int = param(0, integer(0, 2))
+    basis_file: str | None = param(None, PATH)
+    sample_size: int = param(400, integer(1))
+    patience: int = param(5, integer(1))
+    polish: bool | None = param(None, FLAG)
+    certify: bool | None = param(None, FLAG)
+    budget: int = param(500, integer(1))
+    epochs: float | None = param(None, number(0, above=True))
+    maintenance: str | None = param(None, one_of(MAINTENANCE))
+    sampling: str = param("shuffled", one_of(SAMPLING))
+    hold_out: float = param(0.0, number(0, 0.9))
+    nu: float | None = param(None, number(0))
+    average: str = param("suffix", one_of(AVERAGES))
+    transitions: int = param(1, integer(0, 3))
+    emissions: int = param(0, integer(0, 1))
+    beam: int = param(0, integer(0))
+    pairs: str = param("all", one_of(PAIRS))
+    qp: str | None = param(None, one_of(tuple(QPS)))
+    cache_size: float = param(40.0, number(0, above=True))
+    max_memory: float | None = param(None, number(0, above=True))
+    threads: int = param(usable_cpus, integer(1, 4096))
+    seed: int = param(0, integer(0))
+
+    @property
+    def has_kernel(self) -> bool:
+        """Whether a kernel trainer serves the run."""
+        return has_kernel(self.task, self.kernel, self.solver)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether rescaling and slack norm are those every solver knows."""
+        return self.rescaling == "margin" and self.slack_norm == 1
+
+
+KINDS: dict[str, Kind] = {item.name: item.metadata["kind"] for item in fields(Settings)}
+#: What is not None or a callable.
+DEFAULTS: dict[str, Any] = {item.name: item.default for item in fields(Settings)}
+
+
+def task_defaults(task: str) -> dict[str, Any]:
+    """The defaults that are the task's own."""
+    return {"task": task, "loss": TASKS[task].loss, **TASKS[task].defaults}

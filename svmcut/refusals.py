@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What no run can honour: every refusal that needs no data.
+
+Messages speak of parameters: ``parameter 'gap'`` and ``solver='smo'``, or ``basis_method=1 or 2``. The command line
+puts its flags in their place (`in_words`), so messages of the whole library keep to this spelling, warnings too.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+import reprlib
+from collections.abc import Callable
+from typing import Any
+
+from svmcut.catalog import AUTO, KERNELS, SOLVERS, TASKS, Loss, Solver, listed, losses, solvers
+from svmcut.errors import UsageError
+from svmcut.parameters import DEFAULTS, KINDS, Settings
+
+#: Parameters that some solvers take and that are refused where they have no effect; the originals' own never are.
+STEERING = {name for row in SOLVERS.values() for name in row.takes} - {"basis", "gap"}
+_OF_TASK = {"transitions": "sequence", "emissions": "sequence", "beam": "sequence", "pairs": "multilabel"}
+
+
+def check(settings: Settings) -> None:
+    """Refuses what no data could make right, and leaves plain Python values in their place.
+
+    Raises
+    ------
+    UsageError
+        Names the parameters and the remedy.
+    """
+    check_values(settings)
+    if settings.cost is None and settings.example_cost is None:
+        raise UsageError(
+            "C is missing; give parameter 'cost' (the original's unit) or parameter 'example_cost' (weight of one "
+            "example)",
+            original="C is missing; give parameter 'cost'",
+        )
+    if settings.cost is not None and settings.example_cost is not None:
+        raise UsageError("parameter 'cost' and parameter 'example_cost' exclude each other")
+    loss = _loss(settings)
+    _check_solver(settings, loss)
+    for name, task in _OF_TASK.items():
+        if settings.task != task and getattr(settings, name) != DEFAULTS[name]:
+            raise UsageError(f"parameter '{name}' is for task='{task}'; leave it out")
+    {"sequence": _check_chain, "multilabel": _check_label_sets}.get(settings.task, _check_vectors)(settings)
+    _check_steering(settings)
+
+
+def check_values(settings: Settings) -> None:
+    """Refuses values out of range, each by its kind.
+
+    Raises
+    ------
+    UsageError
+    """
+    for name, kind in KINDS.items():
+        value = getattr(settings, name)
+        if value is None and DEFAULTS[name] is None:
+            continue
+        try:
+            setattr(settings, name, kind.take(value))
+        except ValueError:
+            raise UsageError(f"parameter '{name}' is {reprlib.repr(value)}; expected {kind.expected}") from None
+
+
+def check_names(names) -> None:
+    """Refuses parameters that do not exist.
+
+    Raises
+    ------
+    UsageError
+    """
+    for name in names:
+        if name not in KINDS:
+            near = difflib.get_close_matches(name, KINDS, 1)
+            remedy = f"did you mean '{near[0]}'?" if near else f"expected one of {', '.join(KINDS)}"
+            raise UsageError(f"parameter {name!r} is unknown; {remedy}")
+
+
+def fraction_of_positives(loss: Loss, p: float) -> float:
+    """Parameter p as the loss understands it: 0 is the default of a loss at k.
+
+    Raises
+    ------
+    UsageError
+        When p is negative or no number, or out of the range of a loss at k.
+    """
+    if not (p >= 0 and math.isfinite(p)):
+        raise UsageError(f"p={p:g} is out of range; expected a number of at least 0")
+    if loss.at is None:
+        return p
+    least, most, default = loss.at
+    if p and not least <= p <= most:
+        bound = f"at most {most:g}" if p > most else f"at least {least:g}"
+        raise UsageError(f"p={p:g} is out of range for loss '{loss.name}'; expected {bound} (0 stands for {default:g})")
+    return p or default
+
+
+def chosen_solver(settings: Settings) -> str:
+    """The solver that is named, by itself or by a basis chosen in advance; "auto" where n or the machine decides."""
+    by_basis = settings.solver == AUTO and settings.basis_method and settings.kernel != "linear"
+    return "subspace" if by_basis else settings.solver
+
+
+def refuse_example_cost(loss: str) -> UsageError:
+    """The refusal of an example's cost for a loss that is no sum."""
+    return UsageError(
+        f"parameter 'example_cost' weighs one example's loss, but loss '{loss}' with these options is no sum over "
+        "examples; give C with parameter 'cost'"
+    )
+
+
+def _loss(settings: Settings) -> Loss:
+    known = losses(settings.task)
+    name = settings.loss = settings.loss or TASKS[settings.task].loss
+    if name not in known:
+        objects = TASKS[settings.task].objects
+        raise UsageError(f"loss '{name}' is not for {objects}; expected one of {', '.join(known)}")
+    loss = known[name]
+    if settings.rescaling not in loss.rescalings:
+        raise UsageError(f"slack rescaling is not implemented for loss '{name}'; use rescaling='margin'")
+    if settings.slack_norm not in loss.norms:
+        raise UsageError(f"slack norm 2 is not implemented for loss '{name}'; use slack_norm=1")
+    fraction_of_positives(loss, settings.p)
+    is_sum = loss.is_sum and (settings.task != "classification" or settings.is_plain)
+    if settings.example_cost is not None and not is_sum:
+        raise refuse_example_cost(name)
+    return loss
+
+
+def variant(settings: Any) -> str | None:
+    """What makes another risk of the plain one of the task's first loss: "slack_norm=2", say; None where nothing does.
+
+    Parameters
+    ----------
+    settings : Settings or Config
+    """
+    if settings.loss == "zero-one":
+        return "loss='zero-one'"
+    if settings.rescaling == "slack":
+        return "rescaling='slack'"
+    return "slack_norm=2" if settings.slack_norm == 2 else None
+
+
+def _what(settings: Settings) -> str:
+    return f"the {settings.kernel} kernel" if settings.kernel != "linear" else f"solver '{settings.solver}'"
+
+
+def _serves(row: Solver, settings: Settings, loss: Loss) -> bool:
+    """Whether a solver trains for this loss, rescaling and norm."""
+    known = (row.losses is None or loss.name in row.losses) and (loss.drawn or not row.drawn)
+    return known and (settings.is_plain or not row.plain)
+
+
+def _check_solver(settings: Settings, loss: Loss) -> None:
+    name, task = chosen_solver(settings), TASKS[settings.task]
+    every, other_risk = solvers(task.name), variant(settings) or f"loss='{loss.name}'"
+    if name != AUTO and name not in every:
+        raise UsageError(f"solver '{name}' does not train {task.objects}; expected one of auto, {', '.join(every)}")
+    usable = solvers(task.name, settings.has_kernel)
+    if not usable:
+        raise UsageError(f"{task.objects} are trained on features, not with {_what(settings)}; use kernel='linear'")
+    serving = [other for other, row in usable.items() if _serves(row, settings, loss)]
+    if not serving:
+        raise UsageError(f"{other_risk} does not go with {_what(settings)} in this version; leave one of them out")
+    remedy = _or([other for other in serving if not usable[other].plain] or serving)
+    if name != AUTO and name not in usable:
+        raise UsageError(
+            f"solver '{name}' trains on features and knows no kernel; with {_what(settings)} use solver={remedy}"
+        )
+    if name == AUTO or name in serving:
+        return
+    if task.name == "classification" and settings.is_plain:
+        known = listed([other for other, row in losses(task.name).items() if _serves(usable[name], settings, row)])
+        raise UsageError(f"solver '{name}' trains for {known} only; use solver={remedy}")
+    raise UsageError(
+        f"solver '{name}' does not train with {other_risk}; leave out parameter 'solver' or give solver={remedy}"
+    )
+
+
+def _check_vectors(settings: Settings) -> None:
+    name = chosen_solver(settings)
+    if settings.task == "rank" and settings.bias:
+        raise UsageError("a constant feature changes no order; leave out parameter 'bias' where rankings are trained")
+    if not settings.has_kernel:
+        if settings.free_bias:
+            raise UsageError("parameter 'free_bias' needs a solver with an unregularised bias; add solver='smo'")
+        if settings.basis_method:
+            raise UsageError("parameter 'basis_method' chooses a basis for a kernel; give parameter 'kernel'")
+        return
+    if settings.bias:
+        what = _what(settings)
+        refusal = f"{what} takes no constant feature, but bias={settings.bias:g} asks for one; give bias=0"
+        raise UsageError(f"{refusal} (and solver='smo' for an unregularised bias)", original=refusal)
+    hinge = settings.loss == "error-rate" and settings.is_plain
+    if settings.free_bias and (SOLVERS[name].free_bias is None if name != AUTO else not hinge):
+        subject = f"solver '{name}'" if name != AUTO else f"training for loss '{settings.loss}'"
+        free = listed([f"'{other}'" for other, row in SOLVERS.items() if row.free_bias], "or")
+        raise UsageError(f"{subject} has no unregularised bias; use solver={free}")
+    if settings.basis_method and name != "subspace":
+        raise UsageError(f"parameter 'basis_method' chooses a basis for solver 'subspace', not for '{name}'")
+    if settings.basis_file and not settings.basis_method:
+        raise UsageError("parameter 'basis_file' names the basis for basis_method=1 or 2")
+    _check_stepping(settings, name)
+
+
+def _check_stepping(settings: Settings, name: str) -> None:
+    """Refusals of what solvers that go step by step cannot honour."""
+    kinds = KERNELS[settings.kernel].maintenance
+    if settings.maintenance == "merge" and "merge" not in kinds:
+        raise UsageError(
+            f"maintenance='merge' is for the rbf kernel; with {_what(settings)} use maintenance={_or(kinds)}"
+        )
+    if settings.maintenance == "project" and "project" not in kinds:
+        raise UsageError(
+            "maintenance='project' needs a positive definite kernel; with the sigmoid kernel use maintenance='remove'"
+        )
+    if settings.sampling == "adaptive" and name != "bsca":
+        raise UsageError("sampling='adaptive' follows the rises of the dual in budgeted ascent; use solver='bsca'")
+    if name == AUTO or not SOLVERS[name].steps:
+        return
+    if settings.epsilon is not None or (settings.gap is not None and "gap" not in SOLVERS[name].takes):
+        raise UsageError(
+            f"solver '{name}' ends after parameter 'epochs', or by parameter 'hold_out'; leave out parameter 'epsilon' "
+            "and parameter 'gap' (sdca takes parameter 'gap')"
+        )
+    if settings.polish and SOLVERS[name].free_bias and settings.free_bias is not False:
+        raise UsageError("parameter 'polish' trains without the free bias; add free_bias=False")
+
+
+def _check_chain(settings: Settings) -> None:
+    name, scaled, beam = chosen_solver(settings), variant(settings), settings.beam
+    if settings.bias:
+        raise UsageError("chains have no constant feature; leave out parameter 'bias'")
+    if settings.has_kernel and scaled:
+        raise UsageError(f"{scaled} does not go with {_what(settings)} in this version; leave one of them out")
+    if settings.emissions > settings.transitions:
+        raise UsageError(
+            f"emissions={settings.emissions} exceeds transitions={settings.transitions}; emissions depend on no more "
+            "tags than transitions do"
+        )
+    for option in ("polish", "free_bias"):
+        if getattr(settings, option):
+            raise UsageError(f"parameter '{option}' is for machines of vectors; leave it out for sequences")
+    if settings.has_kernel and settings.emissions:
+        raise UsageError(
+            f"emissions={settings.emissions} does not go with {_what(settings)}; use emissions=0, or kernel='linear'"
+        )
+    if name != AUTO and SOLVERS[name].first_order and (settings.transitions, settings.emissions) != (1, 0):
+        raise UsageError(
+            f"{name} trains chains of transitions=1 and emissions=0; leave those out or use solver='bcfw'"
+        )
+    check_beam(beam, scaled)
+    if beam and not (scaled or name == "cutting-plane"):
+        raise UsageError(f"beam={beam} trains with cutting planes alone; add solver='cutting-plane'")
+    _check_basis(settings)
+
+
+def check_beam(beam: int, scaled: str | None) -> None:
+    """Refuses a beam where wrong tags are counted.
+
+    Raises
+    ------
+    UsageError
+    """
+    if beam and scaled:
+        raise UsageError(
+            f"beam={beam} keeps a part of the states, but {scaled} needs them all; leave out parameter 'beam' or "
+            f"{scaled}"
+        )
+
+
+def _check_label_sets(settings: Settings) -> None:
+    if settings.free_bias:
+        raise UsageError("parameter 'free_bias' is for machines of vectors; leave it out for label sets")
+    _check_basis(settings)
+
+
+def _check_basis(settings: Settings) -> None:
+    for option in ("basis_method", "basis_file"):
+        if getattr(settings, option):
+            raise UsageError(f"parameter '{option}' is for machines of vectors; leave it out")
+
+
+def _check_steering(settings: Settings) -> None:
+    """Refuses parameters of other solvers than the one that runs, or may run."""
+    name = chosen_solver(settings)
+    for option in sorted(STEERING):
+        value = getattr(settings, option)
+        if value == DEFAULTS[option] or value is False:
+            continue
+        takers = [other for other, row in solvers(settings.task, True).items() if option in row.takes]
+        if name in takers or (name == AUTO and settings.has_kernel and settings.task == "sequence" and takers):
+            continue
+        if not takers:
+            raise UsageError(f"parameter '{option}' has no effect on {TASKS[settings.task].objects}; leave it out")
+        raise UsageError(f"parameter '{option}' is for solver={_or(takers)}; with solver '{name}' it has no effect")
+
+
+def _or(names) -> str:
+    return listed([f"'{name}'" for name in names], "or")
+
+
+_SPELLING = re.compile(
+    r"parameter '(\w+)'|\b([a-z_0-9]+)=('[\w-]+'(?:(?:, | or )'[\w-]+')*|True|False|-?[\d.]+(?:e[+-]?\d+)?(?: or \d+)?)"
+)
+
+
+def in_words(message: str, flag: Callable[[str, str | None], str | None]) -> str:
+    """A message with other names for the parameters.
+
+    Parameters
+    ----------
+    flag : callable
+        What stands for a parameter of that name, and of that value where it has one; None to leave it as it is.
+    """
+
+    def put(match: re.Match) -> str:
+        name, value = match[1] or match[2], match[3]
+        return flag(name, None if value is None else value.replace("'", "")) or match[0]
+
+    return _SPELLING.sub(put, message)
