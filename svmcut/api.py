@@ -55,13 +55,13 @@ def train(
     arrays = () if isinstance(data, str | os.PathLike) else data
     if not isinstance(arrays, tuple) or (arrays and len(arrays) not in (2, 3)) or data == ():
         raise UsageError("data is neither a path nor (X, y) or (X, y, qid)")
-    settings = Settings(task=task or ("rank" if len(arrays) == 3 else "classification"), **parameters)
+    settings = Settings(task=("rank" if len(arrays) == 3 else "classification") if task is None else task, **parameters)
     check(settings)
     if arrays:
         examples = multilabel_examples(*arrays) if settings.task == "multilabel" else vector_examples(*arrays)
-        trainer = _trainer(settings, examples)
+        trainer = trainer_of(settings, examples)
     else:
-        trainer = _trainer(settings, _read(os.fspath(data), settings))
+        trainer = trainer_of(settings, _read(os.fspath(data), settings))
     observe = None if callback is None else lambda progress, objective: callback(progress)
     outcome = trainer.fit(settings.cost, settings.example_cost, observe)
     outcome.warnings = [*trainer.warnings, *outcome.warnings]
@@ -149,7 +149,8 @@ def _read(path: str, settings: Settings) -> Any:
     return read_examples(path, **given)
 
 
-def _trainer(settings: Settings, examples: Any) -> Any:
+def trainer_of(settings: Settings, examples: Any) -> Any:
+    """The trainer of checked settings on examples as their task reads them."""
     config = configure(settings)
     if settings.task == "multilabel":
         from svmcut.train_multilabel import MultilabelTrainer

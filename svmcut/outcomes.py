@@ -17,8 +17,6 @@ from svmcut.solvers.protocol import Progress, StoppingRule, Unsaved
 
 #: A dual value above the primal by more than this part of it is a mistake in the program, not rounding.
 SLIP = 1e-9
-#: The same where kernel values are float32.
-SINGLE_SLIP = 1e-6
 #: Ends of training that are its aim and claim no certificate.
 ENDS = ("epochs", "span", "samples")
 #: Ends before the aim.
@@ -155,9 +153,7 @@ class Outcome:
         ), "outcome")  # fmt: skip
         return self
 
-    def judge(
-        self, rule: StoppingRule, stopped_by: str | None, otherwise: str = "rounding", slip: float = SLIP
-    ) -> Outcome:
+    def judge(self, rule: StoppingRule, stopped_by: str | None, otherwise: str = "rounding") -> Outcome:
         """Sets `converged` and `stopped_by` from the one certificate of the model; the place where that is decided.
 
         Parameters
@@ -167,12 +163,10 @@ class Outcome:
             What ended the solver before its own rule was met.
         otherwise : str
             Why training ended where the certificate misses the rule and nothing ended it before.
-        slip : float
-            What part of the primal the dual may be above it by rounding.
         """
         primal, dual, file = self.primal, self.dual, self.primal_of_file
         self.converged, self.stopped_by = rule.met(primal, dual), None
-        if dual > primal + slip * abs(primal):
+        if dual > primal + SLIP * abs(primal):
             self.converged, self.stopped_by = False, "mistake"
             self.warnings.append(
                 f"the dual value {dual:.9g} is above the primal value {primal:.9g}: an error of svmcut, and no "

@@ -39,7 +39,7 @@ def check(settings: Settings) -> None:
             original="C is missing; give parameter 'cost'",
         )
     if settings.cost is not None and settings.example_cost is not None:
-        raise UsageError("parameter 'cost' and parameter 'example_cost' exclude each other")
+        raise UsageError("parameter 'cost' and parameter 'example_cost' exclude each other; leave one of them out")
     loss = _loss(settings)
     _check_solver(settings, loss)
     for name, task in _OF_TASK.items():
@@ -201,9 +201,9 @@ def _check_vectors(settings: Settings) -> None:
         free = listed([f"'{other}'" for other, row in SOLVERS.items() if row.free_bias], "or")
         raise UsageError(f"{subject} has no unregularised bias; use solver={free}")
     if settings.basis_method and name != "subspace":
-        raise UsageError(f"parameter 'basis_method' chooses a basis for solver 'subspace', not for '{name}'")
+        raise UsageError(f"parameter 'basis_method' is for a subspace, not for '{name}'; use solver='subspace'")
     if settings.basis_file and not settings.basis_method:
-        raise UsageError("parameter 'basis_file' names the basis for basis_method=1 or 2")
+        raise UsageError("parameter 'basis_file' names the basis for basis_method=1 or 2; give both or leave it out")
     _check_stepping(settings, name)
 
 
@@ -240,7 +240,7 @@ def _check_chain(settings: Settings) -> None:
     if settings.emissions > settings.transitions:
         raise UsageError(
             f"emissions={settings.emissions} exceeds transitions={settings.transitions}; emissions depend on no more "
-            "tags than transitions do"
+            "tags than transitions do, so use emissions=0"
         )
     for option in ("polish", "free_bias"):
         if getattr(settings, option):
@@ -297,7 +297,7 @@ def _check_steering(settings: Settings) -> None:
             continue
         if not takers:
             raise UsageError(f"parameter '{option}' has no effect on {TASKS[settings.task].objects}; leave it out")
-        raise UsageError(f"parameter '{option}' is for solver={_or(takers)}; with solver '{name}' it has no effect")
+        raise UsageError(f"parameter '{option}' is for solver={_or(takers)}; leave it out with solver '{name}'")
 
 
 def _or(names) -> str:

@@ -23,7 +23,7 @@ from svmcut.errors import MemoryLimitError, UsageError
 from svmcut.labellings import Labellings
 from svmcut.machine import planned_memory
 from svmcut.models import ChainShape, KernelChainModel, check_lattice
-from svmcut.outcomes import FULL, SINGLE_SLIP, objective_of_sum
+from svmcut.outcomes import FULL, objective_of_sum
 from svmcut.refusals import variant
 from svmcut.risks.chain import ChainRisk
 from svmcut.risks.chain_sampling import ChainSampler
@@ -161,7 +161,7 @@ class EmissionTrainer(Trainer):
             outcome.certificate = (primal, self._dual(*solver.dual_point(objective.C, self.space.dim), exact))
         if solver.full:
             outcome.warnings.append(FULL)
-        return outcome.judge(problem.stop, stopped_by, "limit" if solver.full else "samples", SINGLE_SLIP)
+        return outcome.judge(problem.stop, stopped_by, "limit" if solver.full else "samples")
 
     def _primal_of_file(self, w, problem, outcome: Outcome) -> float | None:
         """As Trainer's, with kernel values in float64; None where no digit of the weights can matter."""
