@@ -133,7 +133,7 @@ def test_auto_takes_exact_cuts_while_they_fit_and_says_when_nothing_does(rng, mo
     assert trainer(data, kernel=RBF, max_memory=3.0, cache_mb=1.0).solver == "sampled-cuts"
     with pytest.raises(MemoryLimitError, match="use solver='sampled-cuts' or fewer tokens"):
         trainer(data, kernel=RBF, solver="cutting-plane", max_memory=3.0, cache_mb=1.0)
-    with pytest.raises(MemoryLimitError, match="lower -m, or use fewer tokens"):
+    with pytest.raises(MemoryLimitError, match="lower parameter 'cache_size', or use fewer tokens"):
         trainer(data, kernel=RBF, max_memory=0.1)
     monkeypatch.setattr("svmcut.train_emissions.BUDGET", 1.0)
     assert trainer(data, kernel=RBF).solver == "sampled-cuts"
