@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svmcut import catalog
-from svmcut.parameters import DEFAULTS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 
 #: Names in the order of svm_light's numbers (``-t``).
 KERNELS = tuple(sorted(catalog.KERNELS, key=lambda name: catalog.KERNELS[name].number))
+_DEFAULTS = catalog.KERNEL_DEFAULTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,11 @@ class Kernel:
     """
 
     name: str = "linear"
-    degree: int = DEFAULTS["degree"]
-    gamma: float = DEFAULTS["gamma"]
-    scale: float = DEFAULTS["scale_kernel"]
-    offset: float = DEFAULTS["coef0"]
-    text: str = DEFAULTS["u"]
+    degree: int = _DEFAULTS["degree"]
+    gamma: float = _DEFAULTS["gamma"]
+    scale: float = _DEFAULTS["scale_kernel"]
+    offset: float = _DEFAULTS["coef0"]
+    text: str = _DEFAULTS["u"]
 
     def __post_init__(self) -> None:
         if self.name not in KERNELS:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from svmcut.catalog import (
     AUTO,
     AVERAGES,
+    KERNEL_DEFAULTS,
     KERNELS,
     LOSSES,
     MAINTENANCE,
@@ -118,11 +119,11 @@ class Settings:
     max_iterations: int | None = param(None, integer(1))
     time_limit: float | None = param(None, number(0, above=True))
     kernel: str = param("linear", one_of({name: row.number for name, row in KERNELS.items()}))
-    degree: int = param(3, integer(0))
-    gamma: float = param(1.0, ANY)
-    scale_kernel: float = param(1.0, ANY)
-    coef0: float = param(1.0, ANY)
-    u: str = param("empty", TEXT)
+    degree: int = param(KERNEL_DEFAULTS["degree"], integer(0))
+    gamma: float = param(KERNEL_DEFAULTS["gamma"], ANY)
+    scale_kernel: float = param(KERNEL_DEFAULTS["scale_kernel"], ANY)
+    coef0: float = param(KERNEL_DEFAULTS["coef0"], ANY)
+    u: str = param(KERNEL_DEFAULTS["u"], TEXT)
     basis: int = param(500, integer(1))
     basis_method: int = param(0, integer(0, 2))
     basis_file: str | None = param(None, PATH)

@@ -7,7 +7,6 @@ puts its flags in their place (`in_words`), so messages of the whole library kee
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 import reprlib
@@ -75,6 +74,8 @@ def check_names(names) -> None:
     """
     for name in names:
         if name not in KINDS:
+            import difflib
+
             near = difflib.get_close_matches(name, KINDS, 1)
             remedy = f"did you mean '{near[0]}'?" if near else f"expected one of {', '.join(KINDS)}"
             raise UsageError(f"parameter {name!r} is unknown; {remedy}")
@@ -304,7 +305,7 @@ def _or(names) -> str:
     return listed([f"'{name}'" for name in names], "or")
 
 
-_SPELLING = re.compile(
+_SPELLING = (
     r"parameter '(\w+)'|\b([a-z_0-9]+)=('[\w-]+'(?:(?:, | or )'[\w-]+')*|True|False|-?[\d.]+(?:e[+-]?\d+)?(?: or \d+)?)"
 )
 
@@ -322,4 +323,4 @@ def in_words(message: str, flag: Callable[[str, str | None], str | None]) -> str
         name, value = match[1] or match[2], match[3]
         return flag(name, None if value is None else value.replace("'", "")) or match[0]
 
-    return _SPELLING.sub(put, message)
+    return re.sub(_SPELLING, put, message)
