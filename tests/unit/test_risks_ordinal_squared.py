@@ -67,12 +67,12 @@ def test_training_reaches_the_optimum_over_all_constraints(name, c, rng, tmp_pat
     put(tmp_path / "train", X, y, qid)
     minimum = truth.ordinal_squared_optimum(X, y.astype(float), qid, name, c)
     words = ("-c", c, "-l", name, "-p", 2)
-    options = ("-w", 0, "--gap", 1e-7, "--report", tmp_path / "report")
+    options = ("-w", 0, "--gap", 1e-6, "--report", tmp_path / "report")
     assert call("svmcut rank", *words, *options, tmp_path / "train", tmp_path / "model") == 0
     report = json.loads((tmp_path / "report").read_text())
     assert report["converged"]
     assert report["dual"] <= minimum * (1 + 1e-9) and report["primal"] >= minimum * (1 - 1e-9)
-    assert report["primal"] == pytest.approx(minimum, rel=2e-7)
+    assert report["primal"] == pytest.approx(minimum, rel=2e-6)
     w = read_model(str(tmp_path / "model")).w
     at_model = 0.5 * w @ w + c * truth.ordinal_squared(X @ w, y, qid, name)
     assert at_model == pytest.approx(minimum, rel=1e-5)
