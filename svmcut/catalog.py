@@ -269,7 +269,7 @@ KERNELS = {
 }
 
 #: Parameters of kernels, which a model file holds whether its kernel uses them or not.
-KERNEL_DEFAULTS = {"degree": 3, "gamma": 1.0, "scale_kernel": 1.0, "coef0": 1.0, "u": "empty"}
+KERNEL_DEFAULTS: Mapping[str, Any] = {"degree": 3, "gamma": 1.0, "scale_kernel": 1.0, "coef0": 1.0, "u": "empty"}
 
 MEASURES = (
     Measure("error_rate", "classification", False, "error"),
