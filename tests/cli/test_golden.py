@@ -25,6 +25,7 @@ def test_linear_predictions_to_the_last_digit(shared):
     check(shared, "^cls_(extra|part0|unl)$|^perf_l\\d_w3_c1.classify$", "--byte-exact")
 
 
+@pytest.mark.slow
 def test_the_same_by_osqp(shared, tmp_path):
     for name in ("svm_perf_learn", "svm_perf_classify", "svm_rank_learn", "svm_rank_classify"):
         program = tmp_path / name
