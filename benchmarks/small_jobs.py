@@ -73,6 +73,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", default="", help="jobs whose name matches this expression")
     given = parser.parse_args()
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed program does not compile its modules again
     folders = {"here": given.bin} | ({"beside": given.beside} if given.beside else {})
     print("| job | CPU s | beside | ratio |\n|---|---:|---:|---:|")
     with tempfile.TemporaryDirectory() as folder:

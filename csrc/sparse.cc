@@ -97,6 +97,33 @@ void adjoint_by_columns(const svmcut_csr* X, const double* coef, double* out, co
     });
 }
 
+inline double dot_piece(const double* a, const double* b, int64_t begin, int64_t end) {
+    double s[8] = {0};
+    int64_t i = begin;
+    for (; i + 8 <= end; i += 8)
+        for (int k = 0; k < 8; ++k) s[k] += a[i + k] * b[i + k];
+    for (; i < end; ++i) s[0] += a[i] * b[i];
+    return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
+}
+
+// Numbers begin to end of the sum of the vectors, to out[0] and on.
+void combine_piece(int64_t count, const double* weights, const svmcut_vector* vectors, int64_t begin, int64_t end,
+                   double* out) {
+    std::fill(out, out + (end - begin), 0.0);
+    for (int64_t k = 0; k < count; ++k) {
+        const double weight = weights[k];
+        const double* v = vectors[k].values;
+        if (weight == 0.0) continue;
+        if (const int32_t* first = vectors[k].indices) {
+            const int32_t* last = first + vectors[k].count;
+            for (const int32_t* i = std::lower_bound(first, last, begin); i != last && *i < end; ++i)
+                out[*i - begin] += weight * v[i - first];
+        } else {
+            for (int64_t i = begin; i < end; ++i) out[i - begin] += weight * v[i];
+        }
+    }
+}
+
 template <class Term>
 double piecewise_sum(int64_t n, int threads, Term&& term) {
     const int64_t pieces = (n + kVectorPiece - 1) / kVectorPiece;
@@ -153,14 +180,7 @@ int svmcut_adjoint(const svmcut_csr* X, const double* coef, double* out, const i
 }
 
 double svmcut_dot(int64_t n, const double* a, const double* b, int threads) {
-    return piecewise_sum(n, threads, [&](int64_t begin, int64_t end) {
-        double s[8] = {0};
-        int64_t i = begin;
-        for (; i + 8 <= end; i += 8)
-            for (int k = 0; k < 8; ++k) s[k] += a[i + k] * b[i + k];
-        for (; i < end; ++i) s[0] += a[i] * b[i];
-        return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
-    });
+    return piecewise_sum(n, threads, [&](int64_t begin, int64_t end) { return dot_piece(a, b, begin, end); });
 }
 
 double svmcut_vector_dot(int64_t n, const svmcut_vector* v, const double* a, int threads) {
@@ -180,19 +200,16 @@ void svmcut_combine(int64_t n, int64_t count, const double* weights, const svmcu
     const int64_t pieces = (n + kVectorPiece - 1) / kVectorPiece;
     svmcut::for_pieces(pieces, n * count < kWorthThreads ? 1 : threads, [&](int64_t p) {
         const int64_t begin = p * kVectorPiece, end = std::min(n, begin + kVectorPiece);
-        std::fill(out + begin, out + end, 0.0);
-        for (int64_t k = 0; k < count; ++k) {
-            const double weight = weights[k];
-            const double* v = vectors[k].values;
-            if (weight == 0.0) continue;
-            if (const int32_t* first = vectors[k].indices) {
-                const int32_t* last = first + vectors[k].count;
-                for (const int32_t* i = std::lower_bound(first, last, begin); i != last && *i < end; ++i)
-                    out[*i] += weight * v[i - first];
-            } else {
-                for (int64_t i = begin; i < end; ++i) out[i] += weight * v[i];
-            }
-        }
+        combine_piece(count, weights, vectors, begin, end, out + begin);
+    });
+}
+
+double svmcut_combined_square(int64_t n, int64_t count, const double* weights, const svmcut_vector* vectors,
+                              int threads) {
+    return piecewise_sum(n, threads, [&](int64_t begin, int64_t end) {
+        alignas(64) static thread_local double sum[kVectorPiece];
+        combine_piece(count, weights, vectors, begin, end, sum);
+        return dot_piece(sum, sum, 0, end - begin);
     });
 }
 
@@ -203,11 +220,16 @@ int64_t svmcut_count_nonzeros(int64_t n, const double* a) {
 }
 
 void svmcut_take_nonzeros(int64_t n, const double* a, double* values, int32_t* indices) {
-    for (int64_t i = 0; i < n; ++i)
-        if (a[i] != 0) {
-            *values++ = a[i];
-            *indices++ = static_cast<int32_t>(i);
-        }
+    for (int64_t begin = 0; begin < n; begin += 16) {
+        const int64_t end = std::min(n, begin + 16);
+        bool any = false;
+        for (int64_t i = begin; i < end; ++i) any |= a[i] != 0;
+        for (int64_t i = begin; any && i < end; ++i)
+            if (a[i] != 0) {
+                *values++ = a[i];
+                *indices++ = static_cast<int32_t>(i);
+            }
+    }
 }
 
 int svmcut_gram(const svmcut_csr* X, double constant, double* out) {

@@ -23,6 +23,8 @@ cdef extern from "svmcut.h" nogil:
     double svmcut_vector_dot(int64_t n, const svmcut_vector* v, const double* a, int threads)
     void svmcut_combine(int64_t n, int64_t count, const double* weights, const svmcut_vector* vectors, double* out,
                         int threads)
+    double svmcut_combined_square(int64_t n, int64_t count, const double* weights, const svmcut_vector* vectors,
+                                  int threads)
     int64_t svmcut_count_nonzeros(int64_t n, const double* a)
     void svmcut_take_nonzeros(int64_t n, const double* a, double* values, int32_t* indices)
     int svmcut_gram(const svmcut_csr* X, double constant, double* out)
@@ -199,22 +201,42 @@ def dots(list vectors, const double[::1] a, double[::1] out, int threads=1):
         out[k] = svmcut_vector_dot(a.shape[0], &v, first(a), threads)
 
 
+cdef class Vectors:
+    """Arrays or Nonzeros of n numbers each, with a weight each, while the C++ side reads them."""
+
+    cdef svmcut_vector* table
+    cdef int64_t count
+
+    def __init__(self, const double[::1] weights, list vectors, int64_t n):
+        cdef int64_t k
+        self.count = len(vectors)
+        if weights.shape[0] != self.count:
+            raise ValueError("one weight a vector is needed")
+        self.table = <svmcut_vector*>malloc((self.count + 1) * sizeof(svmcut_vector))
+        if self.table == NULL:
+            raise MemoryError
+        for k in range(self.count):
+            self.table[k] = vector(vectors[k], n)
+
+    def __dealloc__(self):
+        free(self.table)
+
+
 def combine(const double[::1] weights, list vectors, double[::1] out, int threads=1):
     """out = sum_k weights[k] vectors[k], arrays or Nonzeros."""
-    cdef int64_t k, count = len(vectors)
-    if weights.shape[0] != count:
-        raise ValueError("one weight a vector is needed")
-    cdef svmcut_vector* table = <svmcut_vector*>malloc((count + 1) * sizeof(svmcut_vector))
-    if table == NULL:
-        raise MemoryError
-    try:
-        for k in range(count):
-            table[k] = vector(vectors[k], out.shape[0])
-        if out.shape[0]:
-            with nogil:
-                svmcut_combine(out.shape[0], count, first(weights), table, &out[0], threads)
-    finally:
-        free(table)
+    cdef Vectors read = Vectors(weights, vectors, out.shape[0])
+    if out.shape[0]:
+        with nogil:
+            svmcut_combine(out.shape[0], read.count, first(weights), read.table, &out[0], threads)
+
+
+def combined_square(const double[::1] weights, list vectors, int64_t n, int threads=1):
+    """|sum_k weights[k] vectors[k]|^2 of n numbers each, to the last bit that of `combine` and `dot`."""
+    cdef Vectors read = Vectors(weights, vectors, n)
+    cdef double value
+    with nogil:
+        value = svmcut_combined_square(n, read.count, first(weights), read.table, threads)
+    return value
 
 
 def gram(Rows X, double constant):

@@ -153,11 +153,17 @@ class CutBundle:
 
     def solve(self, C: float, tol: float) -> BundleSolution:
         """Minimises the lower model to within tol, in units of D/C; the multipliers are kept as the next start."""
-        k = len(self._elements)
-        H = np.ascontiguousarray(self._H[:k, :k])
-        self.beta = self._qp.solve(H, self._b[:k], C, self.beta, tol)
-        self._idle = np.where(self.beta > 0, 0, self._idle + 1)
+        self._maximise(C, tol)
         return self.solution(C)
+
+    def bound(self, C: float, tol: float) -> tuple[float, float]:
+        """Bound and slack of `solve`, where its w is not asked for."""
+        if not hasattr(self.space, "combined_square"):
+            return self.solve(C, tol)[1:3]
+        self._maximise(C, tol)
+        squared = self.space.combined_square(*self._sum(C, self.beta))
+        products = self._at_sum(C, self.beta)
+        return self._dual(C, self.beta, squared), max(0.0, float(np.max(self._b[: len(products)] + products)))
 
     def solution(self, C: float) -> BundleSolution:
         """w, bound and slack of the multipliers as they stand."""
@@ -181,13 +187,32 @@ class CutBundle:
         slack = float(np.max(b + pull * at_centre + (1 - pull) * products))
         return BundleSolution(w, lower, max(0.0, slack), self.space.dot(w, w))
 
-    def _combined(self, C: float, beta):
-        """w = -C sum_t beta_t a_t, |w|^2, D(beta), and the dot products of all cuts with w."""
+    def _maximise(self, C: float, tol: float) -> None:
+        """The QP's multipliers, from those of before."""
         k = len(self._elements)
+        H = np.ascontiguousarray(self._H[:k, :k])
+        self.beta = self._qp.solve(H, self._b[:k], C, self.beta, tol)
+        self._idle = np.where(self.beta > 0, 0, self._idle + 1)
+
+    def _sum(self, C: float, beta):
+        """Weights and elements whose sum is w = -C sum_t beta_t a_t."""
         used = 1 + np.flatnonzero(beta[1:])
-        w = self.space.combine(-C * beta[used], [self._elements[t] for t in used])
+        return -C * beta[used], [self._elements[t] for t in used]
+
+    def _at_sum(self, C: float, beta):
+        """Dot products of all cuts with w."""
+        k, used = len(self._elements), 1 + np.flatnonzero(beta[1:])
+        return -C * (self._H[:k, used] @ beta[used])
+
+    def _dual(self, C: float, beta, squared: float) -> float:
+        """D(beta), squared being |w|^2."""
+        return C * float(self._b[: len(beta)] @ beta) - 0.5 * squared
+
+    def _combined(self, C: float, beta):
+        """w, |w|^2, D(beta), and the dot products of all cuts with w."""
+        w = self.space.combine(*self._sum(C, beta))
         squared = self.space.dot(w, w)
-        return w, squared, C * float(self._b[:k] @ beta) - 0.5 * squared, -C * (self._H[:k, used] @ beta[used])
+        return w, squared, self._dual(C, beta, squared), self._at_sum(C, beta)
 
     def prune(self, max_idle: int) -> int:
         """Drops the cuts whose multiplier was 0 in the last max_idle solutions; returns how many."""

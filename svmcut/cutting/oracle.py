@@ -165,7 +165,9 @@ class RiskOracle:
 
     def __init__(self, risk, space, carry: bool = True):
         self.risk, self.space = risk, space
-        self._normals = Normals(space, REFRESH if carry and not isinstance(risk, LineRisk) else 1)
+        # asked once: protocols look at every attribute
+        self._valued, self.exact = isinstance(risk, LineRisk), isinstance(risk, ExactLineRisk)
+        self._normals = Normals(space, REFRESH if carry and not self._valued else 1)
 
     def state(self) -> dict[str, Any]:
         """What the next normal is formed from; it does not change any more."""
@@ -193,7 +195,7 @@ class RiskOracle:
 
     def line(self, here: Point, w, squared: float) -> Line:
         """One pass for the scores of w, none later."""
-        if isinstance(self.risk, LineRisk):
+        if self._valued:
             return ValuedLine(self, here, w, squared)
         return FormedLine(self, here, w, squared)
 
@@ -243,7 +245,7 @@ class FormedLine(_Line):
 
     def minimum(self, C: float, gap: float) -> float:
         risk, here = self._oracle.risk, self._here
-        if isinstance(risk, ExactLineRisk):
+        if self._oracle.exact:
             return risk.line_minimum(here.known.scores, self._rates, self._wd, self._dd, C)
         self._found = line_minimum(self._line, here.squared, self._wd, self._dd, C, _TOLERANCE * gap)
         return self._found.t

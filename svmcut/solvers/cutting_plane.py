@@ -165,13 +165,13 @@ class CuttingPlane:
                 return
             bundle.add(cut)
             tol = 0.1 * max(best.primal - lower, stop.target(best.primal)) / C
-            model = bundle.solve(C, tol)
-            lower, slack = max(lower, model.lower), model.slack
-            if stall.since >= NULL_STEPS:
-                mu = self.mu
-            elif mu:
+            if mu and stall.since < NULL_STEPS:
+                bound, slack = bundle.bound(C, tol)
                 model = bundle.solve_near(C, best.point.w, mu, tol)
-                lower = max(lower, model.lower)
+                lower = max(lower, bound, model.lower)
+            else:
+                model, mu = bundle.solve(C, tol), self.mu
+                lower, slack = max(lower, model.lower), model.slack
             if self.max_idle:
                 bundle.prune(self.max_idle)
             passes += 2

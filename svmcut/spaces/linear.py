@@ -118,6 +118,14 @@ class LinearSpace:
         sparse.combine(np.ascontiguousarray(weights, dtype=np.float64), list(elements), out, self.threads)
         return out
 
+    def combined_square(self, weights, elements) -> float:
+        """|sum_k weights[k] elements[k]|^2, to the last bit; the sum is not stored where it can be spared."""
+        if _has_normals(elements):
+            w = self._combine_normals(weights, elements)
+            return self.dot(w, w)
+        weights = np.ascontiguousarray(weights, dtype=np.float64)
+        return sparse.combined_square(weights, list(elements), self.dim, self.threads)
+
     def _combine_normals(self, weights, elements):
         """The same where some elements are coefficients; one pass."""
         kept = np.array([isinstance(element, RowNormal) for element in elements])

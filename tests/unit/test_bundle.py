@@ -31,7 +31,10 @@ def test_both_models_are_minimised_and_bounded(rng, C, mu):
     def near_model(w):
         return lower_model(w) + 0.5 * mu * (w - centre) @ (w - centre)
 
+    bound = bundle.bound(C, 1e-12)
     free = bundle.solve(C, 1e-12)
+    assert (bound[0], bound[1] / C) == pytest.approx((free.lower, free.slack / C), rel=1e-9)
+    assert bundle.bound(C, 1e-12) == (bundle.solution(C).lower, bundle.solution(C).slack)
     beta = bundle.beta.copy()
     near = bundle.solve_near(C, centre, mu, 1e-12)
     assert bundle.beta.tobytes() == beta.tobytes()

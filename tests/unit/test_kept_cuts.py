@@ -90,6 +90,7 @@ def test_a_normal_without_its_zeros_gives_the_bits_of_the_whole(rng, size, densi
             sparse.combine(weights, mixed, sum_, threads)
             sparse.combine(weights, vectors, whole, threads)
             assert sum_.tobytes() == whole.tobytes()
+            assert sparse.combined_square(weights, mixed, size, threads) == sparse.dot(whole, whole, threads)
 
 
 def test_nonzeros_are_checked():
