@@ -12,10 +12,10 @@ import numpy as np
 
 from svmcut import states
 from svmcut.catalog import solver_class
-from svmcut.checked_models import check_model
 from svmcut.data import Csr, Examples
 from svmcut.errors import MemoryLimitError, TrainingError
 from svmcut.models import KernelModel
+from svmcut.models.checked import check_model
 from svmcut.solvers.smo import KernelProblem
 from svmcut.span_train import SpanTrainer
 from svmcut.training import Outcome, Trainer

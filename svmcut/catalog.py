@@ -171,10 +171,21 @@ class QpRow(NamedTuple):
 
 
 class Format(NamedTuple):
-    """One format of model files: how the first line begins, and ``module:reader`` of (path, first line, open file)."""
+    """One format of model files.
+
+    Attributes
+    ----------
+    first : bytes
+        Line 1.
+    where : str
+        Module with `read`, of (path, line 1, open file), and `write`, of (path, line 1, output, model).
+    models : tuple of str
+        Classes of svmcut.models.
+    """
 
     first: bytes
     where: str
+    models: tuple[str, ...]
 
 
 TASKS = {
@@ -302,6 +313,13 @@ QPS = {
     "osqp": QpRow(2, "OSQP, whose answers the exact solver checks and mends"),
     "exact": QpRow(math.inf, "an active-set method alone"),
 }
+
+FORMATS = (
+    Format(b"SVM-light Version V6.20", "svmcut.files.models.svm_light", ("LinearModel", "KernelModel")),
+    Format(b"SVM-HMM Version V3.10", "svmcut.files.models.chains", ("ChainModel",)),
+    Format(b"svmcut kernel chain model 1", "svmcut.files.models.kernel_chains", ("KernelChainModel",)),
+    Format(b"svmcut multilabel model 1", "svmcut.files.models.label_sets", ("MultilabelModel",)),
+)
 
 MAINTENANCE = ("merge", "project", "remove")
 SAMPLING = ("shuffled", "independent", "adaptive")

@@ -14,6 +14,9 @@ from svmcut.errors import DataError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+#: Tags of sequences are numbers up to this.
+MOST_TAGS = 1_000_000
+
 
 @dataclass(frozen=True, slots=True)
 class Csr:

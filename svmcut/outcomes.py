@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from svmcut import states, units
-from svmcut.checked_models import check_model
 from svmcut.errors import UsageError
 from svmcut.models import ChainModel, Model
+from svmcut.models.checked import check_model
 from svmcut.parameters import EPSILON
 from svmcut.solvers.protocol import Progress, StoppingRule, Unsaved
 

@@ -1,35 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Example files: LIBSVM and svm_light text, plain or gzip, from a file, a pipe or standard input, read once.
-
-The file is read block by block into one small buffer rather than mapped: pages of a mapping count as memory of the
-process, a file cut short under a mapping kills it, and a copy that stays in the cache costs less than the page faults.
-"""
+"""Example files: LIBSVM and svm_light text."""
 
 from __future__ import annotations
 
-import io
-import os
-import stat
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Protocol
+from collections.abc import Iterator
 
 from svmcut._native.scan import Scanner
 from svmcut.data import Csr, Examples, Source
-from svmcut.errors import DataError, MemoryLimitError
-from svmcut.machine import available_memory
-
-BLOCK_BYTES = 1 << 18
-"""Text in flight with one thread; fits in the second-level cache."""
-
-THREAD_BLOCK_BYTES = 1 << 21
-"""Text in flight for each of several threads that scan one block together."""
+from svmcut.errors import DataError
+from svmcut.files.text import block_bytes_of, check_memory, feed, memory_for, opened
 
 CREW_BYTES = 1 << 22
 """A regular file of so many bytes is read by all threads, each its own blocks."""
-
-MEGABYTE = 1e6
 
 
 def read_examples(path: str, *, threads: int = 1, max_memory: float | None = None) -> Examples:
@@ -60,20 +42,20 @@ def read_examples(path: str, *, threads: int = 1, max_memory: float | None = Non
     -----
     Time O(bytes). Memory: the arrays and one block of text a thread, or the longest line.
     """
-    block_bytes = _block_bytes(threads)
-    with _opened(path) as text:
+    block_bytes = block_bytes_of(threads)
+    with opened(path) as text:
         scanner = Scanner(path, threads=threads)
 
         def check(position: int, bytes_left: int) -> None:
-            _check_memory(scanner, position, bytes_left, max_memory)
+            check_memory(scanner, position, bytes_left, max_memory)
 
-        with _memory_for(scanner, block_bytes):
+        with memory_for(scanner, block_bytes):
             if threads > 1 and text.state is not None and text.state[0] >= CREW_BYTES:
                 from svmcut.files.crew import read_together
 
                 read_together(scanner, text, threads, check)
             else:
-                for _ in _feed(scanner, text, block_bytes):
+                for _ in feed(scanner, text, block_bytes):
                     check(text.position, text.bytes_left())
             examples = _take(scanner)
         if not len(examples):
@@ -102,11 +84,11 @@ def stream_examples(path: str, *, threads: int = 1, block_bytes: int = 1 << 20) 
     DataError, MemoryLimitError
         As in `read_examples`, when their place is reached.
     """
-    with _opened(path) as text:
+    with opened(path) as text:
         scanner = Scanner(path, threads=threads)
         found = False
-        with _memory_for(scanner, block_bytes):
-            for _ in _feed(scanner, text, block_bytes):
+        with memory_for(scanner, block_bytes):
+            for _ in feed(scanner, text, block_bytes):
                 examples = _take(scanner)
                 if len(examples):
                     found = True
@@ -115,188 +97,7 @@ def stream_examples(path: str, *, threads: int = 1, block_bytes: int = 1 << 20) 
             raise DataError(path, "no examples")
 
 
-def _block_bytes(threads: int) -> int:
-    """Text in flight where all of a file is read."""
-    return BLOCK_BYTES if threads <= 1 else THREAD_BLOCK_BYTES * threads
-
-
 def _take(scanner: Scanner) -> Examples:
     rows = scanner.take()
     X = Csr(rows["values"], rows["indices"], rows["indptr"], rows["n_features"], True)
     return Examples(X, rows["y"], rows["qid"], rows["cost"], Source(scanner.path, rows["skips"]))
-
-
-def _feed(scanner: Scanner, text: _Bytes, block_bytes: int) -> Iterator[None]:
-    """Scans block after block, and yields after each: signals are served between them."""
-    buffer = bytearray(block_bytes)
-    kept = 0
-    last = False
-    broken: Exception | None = None
-    while not last:
-        with memoryview(buffer) as view:
-            try:
-                while kept < len(view) and not last:
-                    count = text.readinto(view[kept:])
-                    last = count == 0
-                    kept += count
-            except Exception as error:  # its turn comes after the lines before it
-                broken = error
-            used = scanner.feed(view[:kept], last=last, bytes_left=text.bytes_left())
-            view[: kept - used] = view[used:kept]
-        if broken is not None:
-            raise broken
-        kept -= used
-        if kept == len(buffer):
-            buffer.extend(bytes(len(buffer)))
-        yield
-
-
-def _check_memory(scanner: Scanner, position: int, bytes_left: int, max_memory: float | None) -> None:
-    if max_memory is None:
-        return
-    need = scanner.nbytes
-    if position and bytes_left > 0:
-        need *= 1 + bytes_left / position
-    if need > max_memory * MEGABYTE:
-        raise MemoryLimitError(
-            f"{scanner.path}: the examples take {_megabytes(need)} MB, and the limit is {max_memory:g} MB"
-        )
-
-
-@contextmanager
-def _memory_for(scanner: Scanner, block_bytes: int) -> Iterator[None]:
-    """A MemoryError of reading becomes a MemoryLimitError with what it takes."""
-    try:
-        yield
-    except MemoryLimitError:
-        raise
-    except MemoryError:
-        need, available = max(scanner.nbytes, block_bytes), available_memory()
-        there_is = f" ({available:.1f} MB)" if available is not None and available * MEGABYTE < need else ""
-        raise MemoryLimitError(
-            f"{scanner.path}: reading it takes {_megabytes(need)} MB or more, and there is less{there_is}"
-        ) from None
-
-
-def _megabytes(size: float) -> str:
-    return f"{size / MEGABYTE:.0f}" if size >= 10 * MEGABYTE else f"{size / MEGABYTE:.1f}"
-
-
-@contextmanager
-def _opened(path: str) -> Iterator[_Text]:
-    """The text of a file; every failure of the system on the way becomes a DataError with its reason."""
-    try:
-        if path != "-":
-            with open(path, "rb", buffering=0) as raw:
-                yield _Text(path, raw)
-        elif sys.stdin is None:
-            raise DataError(path, "standard input is closed")
-        else:
-            # Unbuffered where there is a descriptor: a buffered reader keeps a signal waiting for the data it lacks.
-            yield _Text(path, getattr(sys.stdin.buffer, "raw", sys.stdin.buffer))
-    except DataError:
-        raise
-    except OSError as error:
-        raise DataError(path, error.strerror or str(error)) from None
-    except ValueError as error:  # a NUL in the name, a closed stream
-        raise DataError(path, str(error)) from None
-
-
-class _Bytes(Protocol):
-    """What blocks are filled from."""
-
-    def bytes_left(self) -> int:
-        """About how many follow, -1 if unknown."""
-        ...
-
-    def readinto(self, view: memoryview) -> int:
-        """Fills the front of the view; 0 at the end."""
-        ...
-
-
-class _Text:
-    """Bytes of the text, unpacked, and how far they are.
-
-    Attributes
-    ----------
-    size : int
-        Bytes of the whole text, -1 if unknown.
-    position : int
-        Bytes read.
-    """
-
-    def __init__(self, path: str, raw):
-        self.path, self.raw = path, raw
-        self.position = 0
-        self.state = self._stat()
-        self.size = self.state[0] if self.state else -1
-        self.head = b""
-        while len(self.head) < 2 and (more := raw.read(2 - len(self.head))):
-            self.head += more
-        self._fill: Callable[[memoryview], int] = self._plain
-        if self.head == b"\x1f\x8b":
-            self.size = -1
-            self._fill = self._unpacked()
-
-    def bytes_left(self) -> int:
-        return self.size - self.position if self.size >= self.position else -1
-
-    def readinto(self, view: memoryview) -> int:
-        """Fills the front of the view; 0 at the end, where a file must still be what it was at the start."""
-        count = self._fill(view)
-        if count == 0:
-            self._check_unchanged()
-        self.position += count
-        return count
-
-    def _plain(self, view: memoryview) -> int:
-        if self.head:
-            count = min(len(self.head), len(view))
-            view[:count] = self.head[:count]
-            self.head = self.head[count:]
-        else:
-            count = self.raw.readinto(view)
-            if count is None:
-                raise DataError(self.path, "no data yet; the input must not be non-blocking")
-        return count
-
-    def _stat(self) -> tuple[int, int] | None:
-        try:
-            found = os.fstat(self.raw.fileno())
-        except (OSError, ValueError):  # a stream without a file
-            return None
-        return (found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else None
-
-    def _check_unchanged(self) -> None:
-        if self.state != self._stat():
-            raise DataError(self.path, "the file changed while it was read")
-
-    def _unpacked(self) -> Callable[[memoryview], int]:
-        import gzip
-        import zlib
-
-        packed = gzip.GzipFile(fileobj=_Rejoined(self.head, self.raw), mode="rb")
-
-        def readinto(view: memoryview) -> int:
-            try:
-                return packed.readinto(view)
-            except EOFError:
-                raise DataError(self.path, "the gzip data is truncated") from None
-            except (gzip.BadGzipFile, zlib.error) as error:
-                raise DataError(self.path, f"the gzip data is damaged: {error}") from None
-
-        return readinto
-
-
-class _Rejoined(io.RawIOBase):
-    """A stream with the bytes already taken from it put back."""
-
-    def __init__(self, head: bytes, raw):
-        super().__init__()
-        self.head, self.raw = head, raw
-
-    def read(self, size: int = -1) -> bytes:
-        if self.head:
-            head, self.head = self.head[:size], self.head[size:]
-            return head
-        return self.raw.read(size)

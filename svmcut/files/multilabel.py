@@ -15,7 +15,7 @@ import numpy as np
 from svmcut._native.scan import Scanner
 from svmcut.data import Csr, MultilabelExamples, Source
 from svmcut.errors import DataError
-from svmcut.files.examples import _block_bytes, _check_memory, _feed, _memory_for, _opened, _Text
+from svmcut.files.text import Text, block_bytes_of, check_memory, feed, memory_for, opened
 
 _HEADER = re.compile(rb"\xef?\xbb?\xbf?[ \t]*(\d{1,18})[ \t]+(\d{1,18})[ \t]+(\d{1,18})[ \t]*\r?(?:\n|$)")
 
@@ -45,13 +45,13 @@ def read_multilabel(path: str, *, threads: int = 1, max_memory: float | None = N
     MemoryLimitError
         The arrays take more than max_memory, or more than the system gives.
     """
-    block_bytes = _block_bytes(threads)
-    with _opened(path) as text:
+    block_bytes = block_bytes_of(threads)
+    with opened(path) as text:
         start = _Start(text)
         scanner = Scanner(path, threads=threads, multilabel=True, zero_based=start.header is not None)
-        with _memory_for(scanner, block_bytes):
-            for _ in _feed(scanner, start, block_bytes):
-                _check_memory(scanner, text.position, text.bytes_left(), max_memory)
+        with memory_for(scanner, block_bytes):
+            for _ in feed(scanner, start, block_bytes):
+                check_memory(scanner, text.position, text.bytes_left(), max_memory)
             examples = _take(scanner, start.header)
     _check_count(path, len(examples), start.header)
     return examples
@@ -79,11 +79,11 @@ def stream_multilabel(path: str, *, threads: int = 1, block_bytes: int = 1 << 20
         As in `read_multilabel`, when their place is reached; another number of examples than a header announces after
         the last block.
     """
-    with _opened(path) as text:
+    with opened(path) as text:
         start, count = _Start(text), 0
         scanner = Scanner(path, threads=threads, multilabel=True, zero_based=start.header is not None)
-        with _memory_for(scanner, block_bytes):
-            for _ in _feed(scanner, start, block_bytes):
+        with memory_for(scanner, block_bytes):
+            for _ in feed(scanner, start, block_bytes):
                 examples = _take(scanner, start.header)
                 if len(examples):
                     count += len(examples)
@@ -146,7 +146,7 @@ class _Start:
         Examples, features, labels.
     """
 
-    def __init__(self, text: _Text):
+    def __init__(self, text: Text):
         self._text, self._head = text, bytearray()
         whole = False
         while not whole and len(self._head) < 256:

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svmcut.data import Csr, Examples, Sequences
+from svmcut.data import MOST_TAGS, Csr, Examples, Sequences
 from svmcut.errors import DataError
 from svmcut.files.examples import read_examples, stream_examples
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-MOST_TAGS = 1_000_000
 
 
 def read_sequences(path: str, *, threads: int = 1, max_memory: float | None = None) -> tuple[Examples, Sequences]:

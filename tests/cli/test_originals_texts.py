@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from programs import call
 
-from svmcut import checks, machine, models, span_train, train_emissions
+from svmcut import checks, machine, span_train, train_emissions
 from svmcut.cli import originals
 from svmcut.errors import MemoryLimitError
-from svmcut.models import ChainShape, check_lattice
+from svmcut.models import ChainShape, chain, check_lattice, label_sets
 
 LEARNERS = ("svm_perf_learn", "svm_rank_learn", "svm_hmm_learn")
 CLASSIFIERS = ("svm_perf_classify", "svm_rank_classify", "svm_hmm_classify")
@@ -125,7 +125,7 @@ def test_refusals_of_classifiers(program, capsys, monkeypatch):
 
 
 def test_what_does_not_fit_names_a_remedy_that_the_program_has(capsys, monkeypatch):
-    for module in (checks, machine, models):
+    for module in (checks, machine, chain, label_sets):
         monkeypatch.setattr(module, "available_memory", lambda: 0.0001)
     for module in (span_train, train_emissions):
         monkeypatch.setattr(module, "planned_memory", lambda limit: 1e-9)

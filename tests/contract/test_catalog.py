@@ -262,7 +262,7 @@ MODULES = {path: ".".join(path.relative_to(ROOT).with_suffix("").parts) for path
 
 
 def test_no_text_of_the_library_names_an_option():
-    own = {"svmcut.files.models"}  # the header of svm_light's model files
+    own = {"svmcut.files.models.grammar"}  # the header of svm_light's model files
     library = [path for path, name in MODULES.items() if not name.startswith("svmcut.cli.") and name not in own]
     assert len(library) > 60
     assert [(path.name, line, text) for path in library for line, text in texts(path) if OPTION.search(text)] == []

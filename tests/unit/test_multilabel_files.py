@@ -6,13 +6,11 @@ import gzip
 import numpy as np
 import pytest
 
-from svmcut import models
 from svmcut.data import Csr
 from svmcut.errors import DataError, MemoryLimitError, ModelError
-from svmcut.files import models as model_files
-from svmcut.files.models import read_model, write_model
+from svmcut.files.models import grammar, read_model, write_model
 from svmcut.files.multilabel import read_multilabel
-from svmcut.models import MultilabelModel
+from svmcut.models import MultilabelModel, label_sets
 
 
 def read(tmp_path, text, **options):
@@ -134,14 +132,14 @@ def test_a_model_cut_short_anywhere_is_refused(tmp_path, rng):
     ("old", "new", "says"),
     [
         (b"3 # number of labels", b"2 # number of labels", ":5:1: expected 2 labels"),
-        (b"3 # number of labels", b"x # number of labels", ":2:1: expected the number of labels"),
+        (b"3 # number of labels", b"x # number of labels", ':2:1: "x" is refused; expected the number of labels'),
         (b"2 5 6 # labels", b"2 6 5 # labels", ":5:1: labels must increase"),
         (b"\n5 3:-0.25 #", b"\n4 3:-0.25 #", ":10:1: label does not stand"),
         (b"\n5 3:-0.25 #", b"\n5 1:-0.25 #", ":10: pairs name the place of a later label"),
         (b"3:-0.25", b"4:-0.25", ":10:3: feature index outside"),
         (b"3:-0.25", b"3:nan", "no finite number"),
-        (b"3 # number of labels", b"9" * 5000 + b" # number of labels", ":2:1: expected the number of labels, at most"),
-        (b"4 # number of features", b"9" * 5000 + b" # n", ":3:1: expected the number of features, at most"),
+        (b"3 # number of labels", b"9" * 5000 + b" # number of labels", ':2:1: "9999'),
+        (b"4 # number of features", b"9" * 5000 + b" # n", '9" is refused; expected the number of features'),
     ],
 )
 def test_faults_of_a_model_name_their_line(tmp_path, rng, old, new, says):
@@ -171,11 +169,11 @@ def test_features_that_no_label_has_take_no_memory(tmp_path):
 
 def test_what_does_not_fit_is_refused_before_it_is_asked_for(tmp_path, rng, monkeypatch):
     write_model(str(tmp_path / "model"), model_of(rng))
-    monkeypatch.setattr(model_files, "available_memory", lambda: 1.0)
+    monkeypatch.setattr(grammar, "available_memory", lambda: 1.0)
     assert read_model(str(tmp_path / "model")).W.shape == (4, 3)
     with pytest.raises(MemoryLimitError, match="model: its weights take 160 MB, and 1 MB are available"):
-        model_files.check_fits("model", 20_000_000)
-    monkeypatch.setattr(models, "available_memory", lambda: 1.0)
+        grammar.check_fits("model", 20_000_000)
+    monkeypatch.setattr(label_sets, "available_memory", lambda: 1.0)
     pair = np.array([0], np.int32), np.array([2], np.int32)
     large = MultilabelModel(np.zeros((1, 5000)), np.zeros(5000), *pair, np.ones(1), np.arange(5000))
     with pytest.raises(MemoryLimitError, match="pairs of 5000 labels take 200 MB"):

@@ -20,17 +20,16 @@ import numpy as np
 
 from svmcut._native.text import format_pairs
 from svmcut.errors import ModelError
-from svmcut.files.models import MULTILABEL_VERSION, check_fits, parse_lines
+from svmcut.files.models.grammar import INDEX_LIMIT, HeaderLines, check_fits, finite32, parse_lines
 from svmcut.models import MultilabelModel
 
 if TYPE_CHECKING:
     from svmcut.files.output import Output
 
 _HEADER_LINES = 5
-_LARGEST_INDEX = 2**31 - 2
 
 
-def write_multilabel(path: str, output: Output, model: MultilabelModel) -> None:
+def write(path: str, first: bytes, output: Output, model: MultilabelModel) -> None:
     """Write a model; weights are rounded to float32, the constants keep all digits.
 
     Raises
@@ -38,15 +37,14 @@ def write_multilabel(path: str, output: Output, model: MultilabelModel) -> None:
     ModelError
         When a weight is not finite in the precision of the file.
     """
-    with np.errstate(over="ignore"):
-        W, v = model.W.astype(np.float32), model.v.astype(np.float32)
-    if not (np.isfinite(W).all() and np.isfinite(v).all() and np.isfinite(model.constant).all()):
-        raise ModelError(path, "not written: a weight is not finite in single precision; scale the features")
+    W, v = finite32(path, model.W), finite32(path, model.v)
+    if not np.isfinite(model.constant).all():
+        raise ModelError(path, "a constant is not finite; the model is not written")
     columns = np.arange(len(W), dtype=np.int32) if model.columns is None else model.columns
     d = int(columns[-1]) + 1 if len(columns) else 0
     names = model.names.tolist()
     head = [
-        MULTILABEL_VERSION.decode(), f"{len(names)} # number of labels", f"{d} # number of features",
+        first.decode(), f"{len(names)} # number of labels", f"{d} # number of features",
         "1 # constant feature", " ".join(map(str, names)) + " # labels",
     ]  # fmt: skip
     output.write(("\n".join(head) + "\n").encode())
@@ -55,15 +53,15 @@ def write_multilabel(path: str, output: Output, model: MultilabelModel) -> None:
         line = format_pairs(columns[used], np.ascontiguousarray(W[used, k]))
         output.write(f"{constant:.17g} ".encode() + line + b"#\n")
     order = np.lexsort((model.second, model.first))
-    first, second, v = model.first[order], model.second[order], v[order]
-    bounds = np.searchsorted(first, np.arange(len(names) + 1))
+    left, second, v = model.first[order], model.second[order], v[order]
+    bounds = np.searchsorted(left, np.arange(len(names) + 1))
     for k, name in enumerate(names):
         row = slice(bounds[k], bounds[k + 1])
         output.write(f"{name} ".encode() + format_pairs(second[row], v[row]) + b"#\n")
 
 
-def read_multilabel_model(path: str, file: BinaryIO) -> MultilabelModel:
-    """The rest of a model whose first line has been read.
+def read(path: str, first: bytes, file: BinaryIO) -> MultilabelModel:
+    """The model behind line 1 of the file.
 
     Raises
     ------
@@ -73,44 +71,35 @@ def read_multilabel_model(path: str, file: BinaryIO) -> MultilabelModel:
     MemoryLimitError
         When the weights take more memory than there is.
     """
-    text = file.read()
-    head = text.split(b"\n", _HEADER_LINES - 1)
-    if len(head) < _HEADER_LINES:
-        raise ModelError(path, "the file ends in the header; it was cut short", len(head) + 1)
-    body = head.pop()
-    K, d = _count(path, head, 2, "labels", _LARGEST_INDEX), _count(path, head, 3, "features", _LARGEST_INDEX + 1)
-    _count(path, head, 4, "constant features", 1)
-    names = _names(path, head[3], K)
-    split = _end_of_line(body, K)
+    lines = HeaderLines(path, first, file, _HEADER_LINES, limit=-1)
+    K = lines.integer(2, "the number of labels", 0, INDEX_LIMIT - 1)
+    d = lines.integer(3, "the number of features", 0)
+    lines.integer(4, "the number of constant features", 0, 1)
+    names = _names(path, lines.text(5), K)
+    body = file.read()
+    split, size = _end_of_line(body, K), lines.size + len(body)
     constant, indptr, indices, values = parse_lines(path, body[:split], K, d, _HEADER_LINES + 1)
     labels, starts, places, v = parse_lines(path, body[split:], K, K, _HEADER_LINES + 1 + K)
-    first = np.repeat(np.arange(K, dtype=np.int32), np.diff(starts))
+    left = np.repeat(np.arange(K, dtype=np.int32), np.diff(starts))
     wrong = labels != names
     if wrong.any():
         line = _HEADER_LINES + 1 + K + int(np.argmax(wrong))
         raise ModelError(path, "label does not stand at this place of line 5", line, 1)
-    if (places <= first).any():
-        line = _HEADER_LINES + 1 + K + int(first[np.argmax(places <= first)])
+    if (places <= left).any():
+        line = _HEADER_LINES + 1 + K + int(left[np.argmax(places <= left)])
         raise ModelError(path, "pairs name the place of a later label", line)
     columns = None
-    if d > 2 * (len(text) + 100) or d * K > 4 * (len(text) + 2**18):
+    if d > 2 * (size + 100) or d * K > 4 * (size + 2**18):
         columns, indices = np.unique(indices, return_inverse=True)
         d = len(columns)
     check_fits(path, d * K)
     W = np.zeros((d, K))
     W[indices, np.repeat(np.arange(K), np.diff(indptr))] = values
-    return MultilabelModel(W, constant, first, places, v.astype(np.float64), names, columns)
-
-
-def _count(path: str, head: list[bytes], line: int, what: str, most: int) -> int:
-    words = head[line - 2].split(b"#")[0].split()
-    if len(words) != 1 or not words[0].isdigit() or len(words[0]) > 20 or int(words[0]) > most:
-        raise ModelError(path, f"expected the number of {what}, at most {most}", line, 1)
-    return int(words[0])
+    return MultilabelModel(W, constant, left, places, v.astype(np.float64), names, columns)
 
 
 def _names(path: str, line: bytes, K: int) -> np.ndarray:
-    words = line.split(b"#")[0].split()
+    words = line.split()
     if len(words) != K or not all(word.isdigit() and len(word) < 11 for word in words):
         raise ModelError(path, f"expected {K} labels", 5, 1)
     names = np.array([int(word) for word in words], np.int64)

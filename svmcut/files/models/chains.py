@@ -16,17 +16,18 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
+from svmcut.data import MOST_TAGS
 from svmcut.errors import ModelError
-from svmcut.files.models import (
-    CHAIN_VERSION,
+from svmcut.files.models.grammar import (
     HeaderLines,
     check_fits,
     finite32,
     kernel_text,
     parse_lines,
+    products,
     write_weights,
 )
-from svmcut.files.sequences import MOST_TAGS
+from svmcut.files.models.transitions import transition_numbers, transition_places
 from svmcut.models import ChainModel, ChainShape
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from svmcut.files.output import Output
 
 
-def read_chain(path: str, first: bytes, file: BinaryIO) -> ChainModel:
+def read(path: str, first: bytes, file: BinaryIO) -> ChainModel:
     """The model behind line 1 of the file.
 
     Raises
@@ -59,9 +60,7 @@ def read_chain(path: str, first: bytes, file: BinaryIO) -> ChainModel:
     lines.real(15, "the threshold b")
     text = file.read()
     alpha, indptr, indices, values = parse_lines(path, text, count, highest, 16)
-    weights = values.astype(np.float64)
-    with np.errstate(over="ignore"):
-        weights *= np.repeat(alpha, np.diff(indptr))
+    weights = products(alpha, indptr, values)
     whole, described = ChainShape(tags, features, transition, emission), 64 * (lines.size + len(text) + 2**20)
     if whole.transitions > described:
         raise ModelError(path, f"{tags} tags at order {transition} are more than a file of this size describes", 10, 1)
@@ -82,7 +81,7 @@ def read_chain(path: str, first: bytes, file: BinaryIO) -> ChainModel:
     return ChainModel(w, shape, kernel, columns, features, loss)
 
 
-def write_chain(path: str, output: Output, model: ChainModel) -> None:
+def write(path: str, first: bytes, output: Output, model: ChainModel) -> None:
     """The whole file.
 
     Raises
@@ -104,7 +103,7 @@ def write_chain(path: str, output: Output, model: ChainModel) -> None:
     highest = _emission_base(whole) + features * (shape.n_tags * (shape.n_tags if shape.emission_order else 0))
     highest += features * (shape.n_tags + 1) + 1
     text = (
-        f"{CHAIN_VERSION.decode()}\n"
+        f"{first.decode()}\n"
         f"{kernel_text(model.kernel)}"
         f"{highest} # highest feature index \n"
         f"{features} # number of emission features \n"
@@ -140,31 +139,6 @@ def _numbers(places: NDArray, shape: ChainShape, whole: ChainShape, columns) -> 
     numbers[inside] = _emission_base(whole) + whole.n_features * (tag + 1 + K * previous) + feature + 1
     numbers[~inside] = transition_numbers(places[~inside] - emissions, shape)
     return numbers
-
-
-def transition_numbers(places: NDArray[np.int64], shape: ChainShape) -> NDArray[np.int64]:
-    """Indices in the file, from 1, of places among the transitions."""
-    K, S, start = shape.n_tags, shape.stride, 0
-    numbers = np.empty(len(places), np.int64)
-    for order in range(1, shape.transition_order + 1):
-        inside = (places >= start) & (places < start + K**order * S)
-        history, tag = np.divmod(places[inside] - start, S)  # history: p_m ... p_1 as digits
-        numbers[inside] = tag + K * history + sum(K**j for j in range(order + 1))
-        start += K**order * S
-    return numbers
-
-
-def transition_places(numbers: NDArray[np.int64], shape: ChainShape) -> NDArray[np.int64]:
-    """Places among the transitions of indices in the file, from 1; -1 for those of no transition."""
-    K, S, start = shape.n_tags, shape.stride, 0
-    places = np.full(len(numbers), -1, np.int64)
-    for order in range(1, shape.transition_order + 1):
-        least = sum(K**j for j in range(order + 1))
-        inside = (numbers >= least) & (numbers < least + K ** (order + 1))
-        history, tag = np.divmod(numbers[inside] - least, K)
-        places[inside] = start + history * S + tag
-        start += K**order * S
-    return places
 
 
 def _places(path: str, numbers: NDArray, whole: ChainShape, shape: ChainShape, columns) -> NDArray[np.int64]:

@@ -21,19 +21,18 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from svmcut._native.text import format_pairs
-from svmcut.data import Csr
+from svmcut.data import MOST_TAGS, Csr
 from svmcut.errors import ModelError
-from svmcut.files.chain_models import transition_numbers, transition_places
-from svmcut.files.models import (
-    KERNEL_CHAIN_VERSION,
+from svmcut.files.models.grammar import (
     HeaderLines,
     check_fits,
     finite32,
     kernel_text,
     parse_lines,
+    products,
     write_weights,
 )
-from svmcut.files.sequences import MOST_TAGS
+from svmcut.files.models.transitions import transition_numbers, transition_places
 from svmcut.models import ChainShape, KernelChainModel
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
 _FIRST_LINE = 13
 
 
-def read_kernel_chain(path: str, first: bytes, file: BinaryIO) -> KernelChainModel:
+def read(path: str, first: bytes, file: BinaryIO) -> KernelChainModel:
     """The model behind line 1 of the file.
 
     Raises
@@ -68,9 +67,7 @@ def read_kernel_chain(path: str, first: bytes, file: BinaryIO) -> KernelChainMod
         raise ModelError(path, f"{K} tags are more than a file of this size describes", 11, 1)
     check_fits(path, shape.transitions + (count - 1) * K)
     factor, indptr, indices, values = parse_lines(path, text, count, highest, _FIRST_LINE)
-    weights = values.astype(np.float64)
-    with np.errstate(over="ignore"):
-        weights *= np.repeat(factor, np.diff(indptr))
+    weights = products(factor, indptr, values)
     line_of = np.repeat(np.arange(count), np.diff(indptr))
     own = slice(int(indptr[1]), None)
     transitions = _transitions(path, shape, indices[: indptr[1]], weights[: indptr[1]])
@@ -93,7 +90,7 @@ def read_kernel_chain(path: str, first: bytes, file: BinaryIO) -> KernelChainMod
     return KernelChainModel(kernel, support, alpha, transitions, shape, columns, features)
 
 
-def write_kernel_chain(path: str, output: Output, model: KernelChainModel) -> None:
+def write(path: str, first: bytes, output: Output, model: KernelChainModel) -> None:
     """The whole file; weights and features are rounded to float32.
 
     Raises
@@ -112,7 +109,7 @@ def write_kernel_chain(path: str, output: Output, model: KernelChainModel) -> No
     numbers = transition_numbers(used, shape)
     highest = max(K + features, int(numbers[-1]) if len(numbers) else 0)
     text = (
-        f"{KERNEL_CHAIN_VERSION.decode()}\n"
+        f"{first.decode()}\n"
         f"{kernel_text(model.kernel)}"
         f"{highest} # highest index\n"
         f"{features} # number of emission features\n"

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Model files: the rows of `svmcut.catalog.FORMATS` say which file here reads and writes what."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from svmcut.catalog import FORMATS, load
+from svmcut.errors import ModelError
+from svmcut.files.models.grammar import LINE_LIMIT
+from svmcut.files.output import write_atomically
+
+if TYPE_CHECKING:
+    from svmcut.models import Model
+
+
+def read_model(path: str) -> Model:
+    """Read a model of svm_perf, svm_rank, svm_hmm, svm_light V6.20 or of this program.
+
+    Parameters
+    ----------
+    path : str
+
+    Returns
+    -------
+    LinearModel, KernelModel, ChainModel, KernelChainModel or MultilabelModel
+        Values are rounded to float32, alpha is float64; the support vectors of a linear model are summed to weights.
+
+    Raises
+    ------
+    ModelError
+        With line and column: another version or kernel, a header line that is no number or out of range, a file cut
+        short, more or fewer support vectors than announced, indices that do not increase, numbers that are not finite.
+
+    Notes
+    -----
+    O(bytes) time and memory: no count of the header is believed before the file has shown the lines it announces.
+    """
+    try:
+        with open(path, "rb") as file:
+            first = file.readline(LINE_LIMIT)
+            row = next((row for row in FORMATS if row.first == first.rstrip()), None)
+            if row is None:
+                raise _unknown(path, first)
+            return load(f"{row.where}:read")(path, first, file)
+    except OSError as error:
+        raise ModelError(path, error.strerror or str(error)) from error
+
+
+def write_model(path: str, model: Model) -> None:
+    """Write a model so that it replaces the file of that name as a whole.
+
+    Raises
+    ------
+    OutputError
+        When the file cannot be written.
+    ModelError
+        When a number of the model is not finite in the precision of the file; nothing is written.
+    """
+    row = next(row for row in FORMATS if type(model).__name__ in row.models)
+    with write_atomically(path) as output:
+        load(f"{row.where}:write")(path, row.first, output, model)
+
+
+def _unknown(path: str, line: bytes) -> ModelError:
+    expected = FORMATS[0].first.decode()
+    if not line:
+        return ModelError(path, f"the file is empty; expected a model that starts with '{expected}'", 1, 1)
+    version = line.rstrip().decode("ascii", "backslashreplace")[:60]
+    return ModelError(path, f"version '{version}' is not supported; expected '{expected}'", 1, 1)

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the formats of model files have in common: header lines of one value, lines of weights, and their refusals."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+
+from svmcut._native.text import ExpansionFault, format_pairs, parse_expansion
+from svmcut.errors import MemoryLimitError, ModelError
+from svmcut.kernels import KERNELS, Kernel
+from svmcut.machine import available_memory
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.files.output import Output
+
+INDEX_LIMIT = 2**31 - 1
+LINE_LIMIT = 1 << 16
+_FLOAT = re.compile(rb"[ \t]*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?:#.*)?", re.DOTALL)
+_INTEGER = re.compile(rb"[ \t]*([+-]?\d{1,20})\s*(?:#.*)?", re.DOTALL)
+_COUNT = re.compile(rb"[ \t]*(\d{1,20})\s*(?:#.*)?", re.DOTALL)
+
+_FAULTS = {
+    "short": "the file ends before its last support vector; it was cut short",
+    "unended": "the last line does not end in a newline; the file was cut short",
+    "alpha": "no finite number; expected the weight alpha*y of a support vector",
+    "pair": "neither index:value nor a comment; expected pairs such as 3:0.5",
+    "index": "feature index outside 1 to the highest index of line 8",
+    "order": "feature index does not follow the one before; indices must increase within a line",
+    "value": "no finite number; expected a value that fits a float",
+    "trailing": "more lines than line 10 announces",
+}
+
+
+class HeaderLines:
+    """The lines of a header, read one value a line.
+
+    Parameters
+    ----------
+    path : str
+    first : bytes
+        Line 1, read already.
+    file : file
+        Behind line 1.
+    last : int
+        Number of the last line.
+    limit : int
+        Bytes of a line; -1 for any.
+
+    Attributes
+    ----------
+    size : int
+        Bytes of all lines.
+
+    Raises
+    ------
+    ModelError
+        When the file ends before, or a line is too long.
+    """
+
+    def __init__(self, path: str, first: bytes, file: BinaryIO, last: int, limit: int = LINE_LIMIT):
+        self.path, self._lines = path, [first]
+        for number in range(2, last + 1):
+            line = file.readline(limit)
+            if not line.endswith(b"\n"):
+                what = "is too long" if len(line) == limit else "ends in the header; it was cut short"
+                raise ModelError(path, f"the file {what}", number, len(line) + 1)
+            self._lines.append(line)
+        self.size = sum(map(len, self._lines))
+
+    def text(self, number: int) -> bytes:
+        """A line before its comment."""
+        return self._lines[number - 1].split(b"#")[0].rstrip(b"\r\n")
+
+    def _refuse(self, number: int, what: str, expected: str) -> ModelError:
+        text = self.text(number).strip().decode("ascii", "backslashreplace")[:40]
+        return ModelError(self.path, f'{what}"{text}" is {expected}', number, 1)
+
+    def real(self, number: int, name: str) -> float:
+        """A finite number."""
+        match = _FLOAT.fullmatch(self._lines[number - 1])
+        value = float(match.group(1)) if match else np.inf
+        if not np.isfinite(value):
+            raise self._refuse(number, "", f"refused; expected {name}, a finite number")
+        return value
+
+    def integer(self, number: int, name: str, least: int, most: int = INDEX_LIMIT, sign: bool = False) -> int:
+        """A whole number from least to most; with sign it may have one."""
+        match = (_INTEGER if sign else _COUNT).fullmatch(self._lines[number - 1])
+        value = int(match.group(1)) if match else None
+        if value is None or not least <= value <= most:
+            raise self._refuse(number, "", f"refused; expected {name}, an integer from {least} to {most}")
+        return value
+
+    def kernel(self) -> Kernel:
+        """Lines 2 to 7."""
+        match = _COUNT.fullmatch(self._lines[1])
+        number = int(match.group(1)) if match else len(KERNELS)
+        if number >= len(KERNELS):
+            raise self._refuse(2, "kernel type ", "unknown; expected 0 (linear) to 3 (sigmoid)")
+        return Kernel(
+            KERNELS[number],
+            self.integer(3, "the degree of a polynomial kernel", -INDEX_LIMIT, sign=True),
+            self.real(4, "the parameter g of a kernel"),
+            self.real(5, "the parameter s of a kernel"),
+            self.real(6, "the parameter r of a kernel"),
+            self.text(7).decode("utf-8", "surrogateescape"),
+        )
+
+
+def parse_lines(path: str, text: bytes, count: int, highest: int, line: int):
+    """alpha, indptr, indices and values of the support vectors in the text that starts at that line.
+
+    Raises
+    ------
+    ModelError
+    """
+    try:
+        return parse_expansion(text, count, highest)
+    except ExpansionFault as fault:
+        before = text[: fault.where]
+        place = line + before.count(b"\n"), fault.where - before.rfind(b"\n")
+        raise ModelError(path, _FAULTS[fault.kind], *place) from None
+
+
+def products(alpha: NDArray, indptr: NDArray, values: NDArray) -> NDArray[np.float64]:
+    """Every value times the alpha of its line; not finite where that overflows."""
+    weights = values.astype(np.float64)
+    if len(alpha) != 1 or alpha[0] != 1.0:
+        with np.errstate(over="ignore"):
+            weights *= np.repeat(alpha, np.diff(indptr))
+    return weights
+
+
+def check_fits(path: str, numbers: int) -> None:
+    """Refuses weights that do not fit: so many float64 of a model's own, whatever its file holds of them.
+
+    Raises
+    ------
+    MemoryLimitError
+    """
+    need = 8e-6 * numbers
+    available = available_memory() if need > 100 else None
+    if available is not None and need > available:
+        raise MemoryLimitError(f"{path}: its weights take {need:,.0f} MB, and {available:,.0f} MB are available")
+
+
+def finite32(path: str, values: NDArray) -> NDArray[np.float32]:
+    """Values as float32; ModelError where one is not finite."""
+    with np.errstate(over="ignore"):
+        rounded = np.ascontiguousarray(values, np.float32)
+    if not np.isfinite(rounded).all():
+        raise ModelError(path, "a weight is not finite in float32; the model is not written")
+    return rounded
+
+
+def kernel_text(kernel: Kernel) -> str:
+    """Lines 2 to 7."""
+    return (
+        f"{kernel.number} # kernel type\n"
+        f"{kernel.degree} # kernel parameter -d \n"
+        f"{kernel.gamma:.8g} # kernel parameter -g \n"
+        f"{kernel.scale:.8g} # kernel parameter -s \n"
+        f"{kernel.offset:.8g} # kernel parameter -r \n"
+        f"{kernel.text}# kernel parameter -u \n"
+    )
+
+
+def write_weights(output: Output, columns: NDArray[np.int32], weights: NDArray[np.float32]) -> None:
+    """The line of a linear model: alpha 1 and its weights; columns from 0."""
+    output.write(b"1 ")
+    for start in range(0, len(columns), LINE_LIMIT):
+        piece = slice(start, start + LINE_LIMIT)
+        output.write(format_pairs(columns[piece], weights[piece]))
+    output.write(b"#\n")

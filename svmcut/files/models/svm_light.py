@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Model files in the layout of SVM-light V6.20, which svm_perf and svm_rank share.
+
+Eleven header lines, then one line per support vector: ``alpha index:value index:value #``. A linear model is one such
+line of weights with alpha 1. The threshold of line 11 is subtracted from scores.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+
+from svmcut._native.text import format_pairs
+from svmcut.data import Csr
+from svmcut.errors import ModelError
+from svmcut.files.models.grammar import (
+    INDEX_LIMIT,
+    HeaderLines,
+    finite32,
+    kernel_text,
+    parse_lines,
+    products,
+    write_weights,
+)
+from svmcut.models import KernelModel, LinearModel, ScoringModel
+
+if TYPE_CHECKING:
+    from svmcut.files.output import Output
+
+
+def read(path: str, first: bytes, file: BinaryIO) -> ScoringModel:
+    """The model behind line 1 of the file.
+
+    Raises
+    ------
+    ModelError
+    """
+    lines = HeaderLines(path, first, file, 11)
+    kernel = lines.kernel()
+    highest = lines.integer(8, "the highest feature index", 0)
+    documents = lines.integer(9, "the number of training documents", 0)
+    count = lines.integer(10, "the number of support vectors plus 1", 1) - 1
+    b = lines.real(11, "the threshold b")
+    text = file.read()
+    alpha, indptr, indices, values = parse_lines(path, text, count, highest, 12)
+    columns, d = None, int(indices.max()) + 1 if len(indices) else 0
+    if d > 2 * (lines.size + len(text)):
+        columns, indices = np.unique(indices, return_inverse=True)
+        indices, d = indices.astype(np.int32), len(columns)
+    if not kernel.is_linear:
+        return KernelModel(kernel, Csr(values, indices, indptr, d, True), alpha, b, columns, highest, documents)
+    weights = products(alpha, indptr, values)
+    w = np.bincount(indices, weights=weights, minlength=d).astype(np.float64)  # of nothing it counts in int64
+    if not np.isfinite(w).all():
+        raise ModelError(path, "the support vectors add up to weights that are not finite")
+    return LinearModel(w, b, columns, kernel, highest, documents)
+
+
+def write(path: str, first: bytes, output: Output, model: ScoringModel) -> None:
+    """The whole file.
+
+    Raises
+    ------
+    ModelError
+        When a number is not finite in the precision of the file.
+    """
+    if isinstance(model, LinearModel):
+        _write_linear(path, first, output, model)
+    else:
+        _write_expansion(path, first, output, model)
+
+
+def _header_text(path: str, first: bytes, model: ScoringModel, highest: int, count: int) -> bytes:
+    if not np.isfinite(model.b):
+        raise ModelError(path, f"the threshold b is {model.b}; the model is not written")
+    if model.highest_index is not None:
+        highest = max(highest, min(model.highest_index, INDEX_LIMIT))
+    text = (
+        f"{first.decode()}\n"
+        f"{kernel_text(model.kernel)}"
+        f"{highest} # highest feature index \n"
+        f"{min(model.n_documents, INDEX_LIMIT)} # number of training documents \n"
+        f"{count + 1} # number of support vectors plus 1 \n"
+        f"{model.b:.8g} # threshold b, each following line is a SV (starting with alpha*y)\n"
+    )
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _write_linear(path: str, first: bytes, output: Output, model: LinearModel) -> None:
+    # Rounded before printing, so that reading and writing again gives the same text.
+    weights = finite32(path, model.w)
+    nonzero = np.flatnonzero(weights).astype(np.int32)
+    columns = nonzero if model.columns is None else model.columns[nonzero]
+    output.write(_header_text(path, first, model, int(columns[-1]) + 1 if len(columns) else 0, 1))
+    write_weights(output, columns, weights[nonzero])
+
+
+def _write_expansion(path: str, first: bytes, output: Output, model: KernelModel) -> None:
+    support = model.support
+    stored = slice(int(support.indptr[0]), int(support.indptr[-1]))
+    values, columns = finite32(path, support.data[stored]), support.indices[stored]
+    if model.columns is not None:
+        columns = model.columns[columns]
+    if not np.isfinite(model.alpha).all():
+        raise ModelError(path, "a weight alpha is not finite; the model is not written")
+    output.write(_header_text(path, first, model, int(columns.max()) + 1 if len(columns) else 0, support.n_rows))
+    bounds = (support.indptr - support.indptr[0]).tolist()
+    for i, alpha in enumerate(model.alpha.tolist()):
+        row = slice(bounds[i], bounds[i + 1])
+        output.write(b"%.32g " % alpha + format_pairs(columns[row], values[row]) + b"#\n")

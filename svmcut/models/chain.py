@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tags of sequences, from features or from kernel values of their tokens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from svmcut._native import sparse
+from svmcut.data import Csr
+from svmcut.errors import MemoryLimitError
+from svmcut.kernels import Kernel
+from svmcut.machine import available_memory
+from svmcut.models.columns import renumber
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: Kernel values held at once while tokens are scored.
+_VALUES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ChainShape:
+    """The layout of the weights of a chain: what is where, see csrc/svmcut_chain.h.
+
+    Attributes
+    ----------
+    n_tags, n_features : int
+        K and D.
+    transition_order, emission_order : int
+        svm_hmm's --t (0 to 3) and --e (0 or 1, not above --t).
+    """
+
+    n_tags: int
+    n_features: int
+    transition_order: int = 1
+    emission_order: int = 0
+
+    @property
+    def stride(self) -> int:
+        """Numbers in a row of tags: 4, 8 or a multiple of 16, so that rows are whole vectors."""
+        return next(size for size in (4, 8, -(-self.n_tags // 16) * 16) if self.n_tags <= size)
+
+    @property
+    def node_size(self) -> int:
+        """Weights of one feature."""
+        return (self.n_tags + 1 if self.emission_order else 1) * self.stride
+
+    @property
+    def transitions(self) -> int:
+        """Weights of all transitions."""
+        return self.stride * sum(self.n_tags**order for order in range(1, self.transition_order + 1))
+
+    @property
+    def dim(self) -> int:
+        """Length of the weights: emissions, feature by feature, then transitions of order 1, 2, 3."""
+        return self.n_features * self.node_size + self.transitions
+
+
+def check_lattice(shape: ChainShape, sequences: NDArray[np.int64]) -> None:
+    """Refuses a longest sequence whose states would not fit.
+
+    Raises
+    ------
+    MemoryLimitError
+        When one float64 for every state and token of it needs more than the machine has.
+    """
+    longest = int(np.max(np.diff(sequences), initial=0))
+    need = 8e-6 * longest * (shape.node_size + shape.n_tags ** max(0, shape.transition_order - 1) * shape.stride)
+    available = available_memory() if need > 100 else None
+    if available is not None and need > available:
+        refusal = (
+            f"a sequence of {longest} tokens at transition order {shape.transition_order} needs about {need:,.0f} MB "
+            f"for its states and {available:,.0f} MB are available"
+        )
+        remedy = "cut the sequence, or train at a lower order of transitions"
+        raise MemoryLimitError(
+            f"{refusal}; lower parameter 'transitions', or cut the sequence", original=f"{refusal}; {remedy}"
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChainModel:
+    """Tags of a sequence: argmax over y of w.Psi(x, y).
+
+    Attributes
+    ----------
+    w : (shape.dim,) float64
+        Weights; features at or above shape.n_features, or not in ``columns``, weigh nothing.
+    shape : ChainShape
+    kernel : Kernel
+        The linear kernel with the parameters a model file states beside it.
+    columns : (shape.n_features,) int32 or None
+        As in LinearModel.
+    highest_feature : int or None
+        The number of emission features a model file states; None for the largest there is.
+    loss : int
+        svm_hmm's number of the loss that a model file states: 1 for wrong tags, 0 for zero/one.
+    """
+
+    w: NDArray[np.float64]
+    shape: ChainShape
+    kernel: Kernel = field(default_factory=Kernel)
+    columns: NDArray[np.int32] | None = None
+    highest_feature: int | None = None
+    loss: int = 1
+
+    def tags(self, X: Csr, sequences: NDArray[np.int64], threads: int = 1, beam: int = 0) -> NDArray[np.int32]:
+        """(tokens,) int32 best tags, from 0, of the sequences X[sequences[n] : sequences[n + 1]]; see Chains.argmax."""
+        from svmcut._native import chain
+
+        shape = self.shape
+        check_lattice(shape, sequences)
+        chains = chain.Chains(
+            sparse.Rows(renumber(X, self.columns)), sequences, np.zeros(X.n_rows, np.int32), shape.n_features,
+            shape.n_tags, shape.stride, shape.transition_order, shape.emission_order,
+        )  # fmt: skip
+        return _best_tags(chains, self.w, None, beam, threads)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KernelChainModel:
+    """Tags of a sequence: argmax over y of sum_t f_{y_t}(x_t) + the transitions,  f_k = sum_u alpha[u, k] K(z_u, .).
+
+    Attributes
+    ----------
+    kernel : Kernel
+    support : Csr
+        (m, d) support tokens z.
+    alpha : (m, K) float64
+        Their weights, one a tag.
+    transitions : (shape.transitions,) float64
+        As behind the emissions of a ChainModel.
+    shape : ChainShape
+        Emission order 0.
+    columns, highest_feature
+        As in ChainModel.
+    """
+
+    kernel: Kernel
+    support: Csr
+    alpha: NDArray[np.float64]
+    transitions: NDArray[np.float64]
+    shape: ChainShape
+    columns: NDArray[np.int32] | None = None
+    highest_feature: int | None = None
+
+    def node_scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
+        """(n, stride) f_k(x_i) of every row, 0 behind the last tag; kernel values are float32, sums float64."""
+        from svmcut._native.kernels import KernelRows
+
+        scores = np.zeros((X.n_rows, self.shape.stride))
+        if self.support.n_rows:
+            rows = KernelRows(self.support, self.kernel, threads)
+            X = renumber(X, self.columns)
+            step = max(16, _VALUES // self.support.n_rows)
+            for start in range(0, X.n_rows, step):
+                values = rows.against(X.rows(start, min(start + step, X.n_rows)))
+                scores[start : start + step, : self.shape.n_tags] = values.astype(np.float64) @ self.alpha
+        return scores
+
+    def tags(self, X: Csr, sequences: NDArray[np.int64], threads: int = 1, beam: int = 0) -> NDArray[np.int32]:
+        """As ChainModel.tags; memory for a fixed number of kernel values beside scores of all tokens."""
+        from svmcut.labellings import featureless_chains
+
+        shape = self.shape
+        check_lattice(shape, sequences)
+        chains = featureless_chains(
+            sequences, np.zeros(X.n_rows, np.int32), shape.n_tags, shape.stride, shape.transition_order
+        )
+        return _best_tags(chains, self.transitions, self.node_scores(X, threads).ravel(), beam, threads)
+
+
+def _best_tags(chains, w, nodes, beam: int, threads: int) -> NDArray[np.int32]:
+    """(tokens,) of the best labelling of every sequence."""
+    from svmcut._native import chain
+
+    labels, values = np.empty(chains.n_tokens, np.int32), np.empty(chains.n_sequences)
+    chain.argmax(chains, w, nodes, chain.DECODE, beam, labels, values, np.empty_like(values), threads)
+    return labels

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A model's own numbering of features."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from svmcut.data import Csr
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def renumber(X: Csr, columns: NDArray[np.int32] | None) -> Csr:
+    """X in a model's own numbering; columns the model does not have all become ``len(columns)``.
+
+    Rows keep their values, so that norms stay what they were; where unknown columns repeat, rows are good for products
+    only. O(nnz log d).
+    """
+    X = X.checked()
+    if columns is None:
+        return X
+    places = np.searchsorted(columns, X.indices).astype(np.int32)
+    known = places < len(columns)
+    known[known] = columns[places[known]] == X.indices[known]
+    places[~known] = len(columns)
+    return Csr(X.data, places, X.indptr, len(columns) + 1, True)

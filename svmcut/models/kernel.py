@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sums of kernel values over support vectors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from svmcut.data import Csr
+from svmcut.kernels import Kernel
+from svmcut.models.columns import renumber
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KernelModel:
+    """f(x) = sum_k alpha_k K(z_k, x) - b.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    support : Csr
+        (m, d) support vectors z, one row each.
+    alpha : (m,) float64
+        Their weights, labels included.
+    b : float
+        Threshold, subtracted.
+    columns, highest_index, n_documents
+        As in LinearModel.
+    """
+
+    kernel: Kernel
+    support: Csr
+    alpha: NDArray[np.float64]
+    b: float
+    columns: NDArray[np.int32] | None = None
+    highest_index: int | None = None
+    n_documents: int = 0
+
+    def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
+        """(n,) float64 f(x) of every row; the same bytes for any number of threads. See Kernel.expansion."""
+        return self.kernel.expansion(renumber(X, self.columns), self.support, self.alpha, self.b, threads)

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sets of labels, and their prediction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from svmcut._native import sparse
+from svmcut.data import Csr
+from svmcut.errors import MemoryLimitError
+from svmcut.machine import available_memory
+from svmcut.models.columns import renumber
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MultilabelModel:
+    """score(x, y) = sum_k y_k (W[k].x + constant[k]) + sum of the weights of the pairs with both labels on.
+
+    Attributes
+    ----------
+    W : (d, K) float64
+        Weights; a feature's are neighbours.
+    constant : (K,) float64
+        What every example adds to the score of a label.
+    first, second : (P,) int32
+        Places of the labels of each pair, first < second.
+    v : (P,) float64
+        Pair weights.
+    names : (K,) int64
+        The labels, increasing, as in the files.
+    columns : (d,) int32 or None
+        As in LinearModel.
+    """
+
+    W: NDArray[np.float64]
+    constant: NDArray[np.float64]
+    first: NDArray[np.int32]
+    second: NDArray[np.int32]
+    v: NDArray[np.float64]
+    names: NDArray[np.int64]
+    columns: NDArray[np.int32] | None = None
+
+    def pair_weights(self) -> NDArray[np.float64] | None:
+        """(K, K) symmetric with a diagonal of 0; None without pairs.
+
+        Raises
+        ------
+        MemoryLimitError
+        """
+        if not len(self.v):
+            return None
+        need = 8e-6 * len(self.names) ** 2
+        available = available_memory() if need > 100 else None
+        if available is not None and need > available:
+            refusal = (
+                f"weights of the pairs of {len(self.names)} labels take {need:,.0f} MB and {available:,.0f} MB are "
+                "available"
+            )
+            raise MemoryLimitError(f"{refusal}; train with pairs='none'", original=refusal)
+        pairs = np.zeros((len(self.names), len(self.names)))
+        pairs[self.first, self.second] = pairs[self.second, self.first] = self.v
+        return pairs
+
+    def label_scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
+        """(n, K) float64 scores of every label alone."""
+        return LabelDecoder(self).label_scores(X, threads)
+
+    def decode(self, X: Csr, method: str = "lp", threads: int = 1) -> tuple[NDArray, NDArray, NDArray]:
+        """Predicted sets of rows; see LabelDecoder."""
+        return LabelDecoder(self, method).decode(X, threads)
+
+
+class LabelDecoder:
+    """Predicts with one model, block after block.
+
+    Parameters
+    ----------
+    model : MultilabelModel
+    method : {"lp", "icm", "greedy"}
+        The local-polytope relaxation (exact where no label is at one half, always so where all v >= 0) with coordinate
+        ascent from its rounding; coordinate ascent from the labels' own signs; greedy addition.
+
+    Notes
+    -----
+    Memory: a copy of W, and (K, K) float64 where there are pairs.
+    """
+
+    def __init__(self, model: MultilabelModel, method: str = "lp"):
+        from svmcut._native import multilabel
+
+        self._columns, self._method, self.pairs = model.columns, method, model.pair_weights()
+        self._features = multilabel.Weights(np.vstack([model.W, model.constant]), None, 1.0)
+        self._pairs = multilabel.Weights(np.zeros((0, len(model.names))), self.pairs, 0.0)
+
+    def label_scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
+        """(n, K) float64 scores of every label alone."""
+        from svmcut._native import multilabel
+
+        return multilabel.scores(sparse.Rows(renumber(X, self._columns)), self._features, threads)
+
+    def decode(self, X: Csr, threads: int = 1) -> tuple[NDArray, NDArray, NDArray]:
+        """Predicted sets, label scores, and how many labels the relaxation left at one half.
+
+        Returns
+        -------
+        y : (n, K) bool
+        scores : (n, K) float64
+        halves : (n,) int32
+        """
+        from svmcut._native import multilabel
+
+        scores = self.label_scores(X, threads)
+        y, halves = multilabel.decode(scores, self._pairs, self._method, threads)
+        return y.astype(bool), scores, halves
