@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV ?= .venv
 PYTEST_ARGS ?= -n 2
 PIP = $(VENV)/bin/python -m pip --disable-pip-version-check --quiet install
-SOURCES = $(wildcard csrc/*.cc csrc/*.h svmcut/_native/*.pyx svmcut/_native/*.pxd) pyproject.toml setup.py
+SOURCES = $(filter-out csrc/fuzz/% csrc/test/%,$(wildcard csrc/*/*.cc csrc/*/*.h)) \
+	$(wildcard svmcut/_native/*.pyx svmcut/_native/*.pxd) pyproject.toml setup.py
 # the requirements of one extra, so that adding an extra does not compile the package again
 EXTRA = $(VENV)/bin/python -c 'import sys, tomllib; t = tomllib.load(open("pyproject.toml", "rb")); \
 	print("\n".join(t["project"]["optional-dependencies"][sys.argv[1]]))'
@@ -73,11 +74,11 @@ wheel: $(VENV)/.created  ## a wheel in dist/
 release-check: build $(VENV)/.test  ## source distribution, its wheel, an empty environment, the demo; minutes
 	@$(VENV)/bin/python -m pytest -q -m slow tests/test_release.py
 
-build/fuzz/%: csrc/fuzz/%_fuzzer.cc $(wildcard csrc/*.cc csrc/*.h)
+build/fuzz/%: csrc/fuzz/%_fuzzer.cc $(wildcard csrc/text/* csrc/core/*.h csrc/include/*.h)
 	@test -n "$(CLANG)" || { echo "make fuzz needs clang++ with libFuzzer (Debian: clang and libclang-rt-dev); \
 	name one: make fuzz CLANG=/path/to/clang++" >&2; exit 1; }
 	@mkdir -p build/fuzz
-	@$(CLANG) -std=c++17 $(SANITIZE) -fsanitize=fuzzer -pthread -Icsrc $< csrc/scan.cc csrc/text.cc -o $@
+	@$(CLANG) -std=c++17 $(SANITIZE) -fsanitize=fuzzer -pthread -Icsrc $< csrc/text/scan.cc csrc/text/text.cc -o $@
 
 fuzz: build $(FUZZERS:%=build/fuzz/%)  ## random bytes for every parser, FUZZ_SECONDS=60 each, under sanitizers
 	@for name in $(FUZZERS); do mkdir -p build/corpus/$$name && build/fuzz/$$name -max_total_time=$(FUZZ_SECONDS) \

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Compiled extensions only; all metadata stands in pyproject.toml."""
 
-import copy
 import os
 import re
 import sys
@@ -27,46 +26,57 @@ def fail(message):
     sys.exit(f"setup.py: error: {message}; unpack the whole source distribution or clone the repository")
 
 
+HEADERS = sorted(map(str, Path("csrc").rglob("*.h")))
+# A C++ file is compiled once: by the extension whose .pyx names it in a "# distutils: sources" line at its head, or
+# into a static library that several name in a "# distutils: libraries" line.
+LIBRARIES = {"svmcut_kernel_rows": ["csrc/kernels/kernel_rows.cc"]}
+
 modules = sorted(Path("svmcut/_native").glob("*.pyx"))
 if not modules:
     fail("svmcut/_native holds no .pyx file, so there is nothing to compile")
-# Each .pyx names the C++ files it calls in a "# distutils: sources" line at its head.
-for module in modules:
-    named = re.findall(r"^# distutils: sources = (.*)", module.read_text(encoding="utf-8"), re.MULTILINE)
-    for source in " ".join(named).split():
+
+
+def named(module, what):
+    """The words of these lines of a .pyx."""
+    lines = re.findall(rf"^# distutils: {what} = (.*)", module.read_text(encoding="utf-8"), re.MULTILINE)
+    return " ".join(lines).split()
+
+
+def extension(module):
+    """The extension of a .pyx, whose C++ files are all there."""
+    linked = [source for library in named(module, "libraries") for source in LIBRARIES[library]]
+    for source in named(module, "sources") + linked:
         if not Path(source).is_file():
             fail(f"{module} needs {source}, which is missing")
-extensions = [
-    Extension(
-        f"svmcut._native.{path.stem}",
-        [str(path)],
+    return Extension(
+        f"svmcut._native.{module.stem}",
+        [str(module)],
         include_dirs=["csrc"],
-        depends=[str(header) for header in Path("csrc").glob("*.h")],
+        depends=HEADERS + linked,
         language="c++",
         extra_compile_args=COMPILE,
         extra_link_args=LINK,
     )
-    for path in modules
-]
 
 
 class BuildExt(build_ext):
-    """Extensions are compiled side by side, each in a folder of its own: some have C++ files in common."""
+    """Extensions are compiled side by side, behind the libraries they link."""
 
     def finalize_options(self):
         super().finalize_options()
         self.parallel = self.parallel or min(8, os.cpu_count() or 1)
 
-    def build_extension(self, ext):
-        own = copy.copy(self)
-        own.build_temp = os.path.join(self.build_temp, ext.name)
-        super(BuildExt, own).build_extension(ext)
+    def run(self):
+        self.run_command("build_clib")
+        super().run()
 
 
+library = {"include_dirs": ["csrc"], "cflags": COMPILE, "obj_deps": {"": HEADERS}}
 setup(
     cmdclass={"build_ext": BuildExt},
+    libraries=[(name, library | {"sources": sources}) for name, sources in LIBRARIES.items()],
     ext_modules=cythonize(
-        extensions,
+        [extension(module) for module in modules],
         build_dir="build/cython",
         compiler_directives={"language_level": 3, "boundscheck": False, "wraparound": False, "binding": False},
     ),

@@ -57,7 +57,7 @@ def test_manifest_names_every_file_of_the_repository(monkeypatch):
     ("kept", "message"),
     [
         ((), "svmcut/_native holds no .pyx file"),
-        (("svmcut/_native/newton.pyx",), "svmcut/_native/newton.pyx needs csrc/newton.cc, which is missing"),
+        (("svmcut/_native/newton.pyx",), "svmcut/_native/newton.pyx needs csrc/linear/newton.cc, which is missing"),
     ],
 )
 def test_setup_fails_where_sources_are_missing(tmp_path, kept, message):

@@ -108,6 +108,58 @@ print(json.dumps(sorted({"scipy", "osqp", "click", "tqdm"} & set(sys.modules))))
     assert len((tmp_path / "scores").read_text().splitlines()) == 10
 
 
+def named(path, what):
+    """Files a C++ or Cython source names in such a line."""
+    pattern = {"include": r'#include "(.*)"|SVMCUT_LOOPS "(.*)"', "extern": r'cdef extern from "(.*)"()'}[what]
+    return {a or b for a, b in re.findall(pattern, path.read_text(encoding="utf-8"))}
+
+
+#: Families of the C++ side -> the families whose headers they use.
+FAMILIES = {
+    "include": "", "core": "", "text": "", "linear": "", "measures": "", "kernels": "", "steps": "kernels",
+    "budget": "kernels", "chain": "", "labels": "", "fuzz": "text", "test": "text",
+}  # fmt: skip
+
+
+def test_a_family_of_the_cpp_side_includes_only_its_own_files_and_what_is_below():
+    csrc = ROOT / "csrc"
+    assert {path.name for path in csrc.iterdir()} == FAMILIES.keys()
+    files = [path for path in csrc.rglob("*") if path.suffix in (".cc", ".h")]
+    assert len(files) > 70
+    for path in files:
+        family = path.relative_to(csrc).parts[0]
+        above = {"include": {"include"}, "core": {"include", "core"}}.get(family)
+        allowed = above or {"include", "core", family, *FAMILIES[family].split()}
+        names = named(path, "include")
+        assert [name for name in names if name.split("/")[0] not in allowed or not (csrc / name).is_file()] == [], path
+
+
+def test_a_wrapper_includes_only_interface_headers():
+    wrappers = [path for path in (ROOT / "svmcut" / "_native").iterdir() if path.suffix in (".pyx", ".pxd")]
+    found = {name for path in wrappers for name in named(path, "extern")}
+    assert found == {f"include/{path.name}" for path in (ROOT / "csrc" / "include").iterdir()}
+
+
+def test_every_cpp_file_is_compiled_once():
+    """By the extension that names it in its .pyx, or in a library of setup.py."""
+    code = """
+import json, runpy, Cython.Build, setuptools
+found = {}
+setuptools.setup = lambda **words: found.update(words)
+Cython.Build.cythonize = lambda modules, **words: modules
+runpy.run_path("setup.py")
+libraries = [source for _, library in found["libraries"] for source in library["sources"]]
+print(json.dumps([libraries, [source for extension in found["ext_modules"] for source in extension.sources]]))
+"""
+    compiled, wrappers = json.loads(run(code, cwd=ROOT).splitlines()[-1])
+    assert len(wrappers) > 15 and all(name.endswith(".pyx") for name in wrappers)
+    heads = "".join((ROOT / name).read_text(encoding="utf-8") for name in wrappers)
+    compiled += " ".join(re.findall(r"^# distutils: sources = (.*)", heads, re.MULTILINE)).split()
+    own = [path for path in (ROOT / "csrc").rglob("*.cc") if path.parent.name not in ("fuzz", "test")]
+    assert len(own) > 35
+    assert sorted(compiled) == sorted(path.relative_to(ROOT).as_posix() for path in own)
+
+
 #: Functions of the C++ side whose number is no status.
 NUMBERS = {"svmcut_kernel_rows_layout"}
 

@@ -4,7 +4,7 @@
  * was parsed is finite and in order.
  *
  *     clang++ -std=c++17 -g -O1 -fsanitize=fuzzer,address,undefined -Icsrc \
- *         csrc/fuzz/expansion_fuzzer.cc csrc/text.cc -o expansion_fuzzer && ./expansion_fuzzer -max_len=4096
+ *         csrc/fuzz/expansion_fuzzer.cc csrc/text/text.cc -o expansion_fuzzer && ./expansion_fuzzer -max_len=4096
  */
 #include <cmath>
 #include <cstdint>
@@ -13,7 +13,7 @@
 #include <initializer_list>
 #include <memory>
 
-#include "svmcut.h"
+#include "include/text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     /* Copied to the end of its own allocation, so that no overrun goes unseen. */

@@ -3,14 +3,14 @@
  * libFuzzer target of the scanner: any bytes, every road to the rows, the same rows or the same fault.
  *
  *     clang++ -std=c++17 -g -O1 -fsanitize=fuzzer,address,undefined -pthread -Icsrc \
- *         csrc/fuzz/scan_fuzzer.cc csrc/scan.cc -o scan_fuzzer && ./scan_fuzzer -max_len=4096
+ *         csrc/fuzz/scan_fuzzer.cc csrc/text/scan.cc -o scan_fuzzer && ./scan_fuzzer -max_len=4096
  */
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 
-#include "svmcut.h"
+#include "include/text.h"
 
 namespace {
 

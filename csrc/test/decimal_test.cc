@@ -7,7 +7,7 @@
 #include <random>
 #include <string>
 
-#include "decimal.h"
+#include "text/decimal.h"
 
 using namespace svmcut;
 

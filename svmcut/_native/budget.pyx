@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/budget.cc csrc/budget_centres.cc csrc/budget_visits.cc csrc/budget_code.cc csrc/merge_table.cc csrc/kernel_rows.cc
-"""Budgeted training; see csrc/svmcut_budget.h."""
+# distutils: sources = csrc/budget/budget.cc csrc/budget/budget_centres.cc csrc/budget/budget_visits.cc csrc/budget/budget_code.cc csrc/budget/merge_table.cc
+# distutils: libraries = svmcut_kernel_rows
+"""Budgeted training; see csrc/include/budget.h."""
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from svmcut._native.sparse cimport Rows, svmcut_csr
 from svmcut._native.status cimport served
 
 
-cdef extern from "svmcut_budget.h" nogil:
+cdef extern from "include/budget.h" nogil:
     int SVMCUT_OK
     ctypedef struct svmcut_budget:
         pass

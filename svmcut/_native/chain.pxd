@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t
 from svmcut._native.sparse cimport Rows, svmcut_csr
 
 
-cdef extern from "svmcut_chain.h" nogil:
+cdef extern from "include/chain.h" nogil:
     ctypedef struct svmcut_chain:
         svmcut_csr X
         const int64_t* sequences

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/chain.cc csrc/chain_counts.cc
-"""Thin wrapper of csrc/chain.cc and csrc/chain_counts.cc."""
+# distutils: sources = csrc/chain/chain.cc csrc/chain/chain_counts.cc
+"""Thin wrapper of csrc/chain/chain.cc and chain_counts.cc."""
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -8,7 +8,7 @@ from svmcut._native.sparse cimport Rows, svmcut_csr
 from svmcut._native.status cimport served
 
 
-cdef extern from "svmcut_chain.h" nogil:
+cdef extern from "include/chain.h" nogil:
     int SVMCUT_NO_MEMORY
     int SVMCUT_CANCELLED
     int SVMCUT_CHAIN_DECODE

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/chain_bcfw.cc csrc/chain_bcfw_state.cc
-"""Thin wrapper of csrc/chain_bcfw.cc and csrc/chain_bcfw_state.cc."""
+# distutils: sources = csrc/chain/chain_bcfw.cc csrc/chain/chain_bcfw_state.cc
+"""Thin wrapper of csrc/chain/chain_bcfw.cc and chain_bcfw_state.cc."""
 
 from libc.stdint cimport int64_t, uint64_t
 
@@ -9,7 +9,7 @@ from svmcut._native.saved cimport Saved
 from svmcut._native.status cimport served
 
 
-cdef extern from "svmcut_chain.h" nogil:
+cdef extern from "include/chain.h" nogil:
     int SVMCUT_OK
     int SVMCUT_CANCELLED
     ctypedef struct svmcut_bcfw:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/chain_ssg.cc
-"""Thin wrapper of csrc/chain_ssg.cc."""
+# distutils: sources = csrc/chain/chain_ssg.cc
+"""Thin wrapper of csrc/chain/chain_ssg.cc."""
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -8,7 +8,7 @@ from svmcut._native.chain cimport Chains, svmcut_chain
 from svmcut._native.status cimport served
 
 
-cdef extern from "svmcut_chain.h" nogil:
+cdef extern from "include/chain.h" nogil:
     int SVMCUT_CANCELLED
     int svmcut_chain_ssg(const svmcut_chain* chain, double C, const int32_t* order, int64_t count, int64_t* visits,
                          double* z, double* weighted, double* loss, const int* cancel)

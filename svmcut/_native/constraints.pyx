@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/ordinal.cc csrc/contingency.cc csrc/averageprecision.cc
+# distutils: sources = csrc/measures/ordinal.cc csrc/measures/contingency.cc csrc/measures/averageprecision.cc
 """Most violated constraints: ordinal pairs, contingency losses, average precision; one C function each."""
 
 import numpy as np
@@ -7,7 +7,7 @@ import numpy as np
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 
-cdef extern from "svmcut.h" nogil:
+cdef extern from "include/measures.h" nogil:
     int64_t svmcut_risk_workspace(int64_t n)
     int svmcut_ordinal_grades(const double* y, const int64_t* start, int64_t n_queries, int32_t* grade,
                               int32_t* n_grades, int64_t* pairs, void* workspace, int threads)

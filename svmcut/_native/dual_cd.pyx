@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/dual_cd.cc
-"""Thin wrapper of csrc/dual_cd.cc."""
+# distutils: sources = csrc/linear/dual_cd.cc
+"""Thin wrapper of csrc/linear/dual_cd.cc."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from svmcut._native.sparse cimport Rows, svmcut_csr
 from svmcut._native.status cimport served
 
 
-cdef extern from "svmcut.h" nogil:
+cdef extern from "include/linear.h" nogil:
     int SVMCUT_CANCELLED
     ctypedef struct svmcut_dual_cd_state:
         int64_t active

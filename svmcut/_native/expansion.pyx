@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/expansion.cc csrc/expansion_code.cc csrc/water_level.cc csrc/sbp.cc csrc/visits.cc csrc/kernel_rows.cc
-"""Stochastic kernel trainers; see csrc/svmcut_expansion.h."""
+# distutils: sources = csrc/steps/expansion.cc csrc/steps/expansion_code.cc csrc/steps/water_level.cc csrc/steps/sbp.cc csrc/steps/visits.cc
+# distutils: libraries = svmcut_kernel_rows
+"""Stochastic kernel trainers; see csrc/include/steps.h."""
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from svmcut._native.kernels cimport kernel_of, svmcut_kernel
 from svmcut._native.sparse cimport Rows, svmcut_csr
 
 
-cdef extern from "svmcut_expansion.h" nogil:
+cdef extern from "include/steps.h" nogil:
     int SVMCUT_OK
     int SVMCUT_NO_MEMORY
     ctypedef struct svmcut_expansion:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/gdmm_chain.cc csrc/gdmm_chain_state.cc csrc/soft_chain.cc
-"""Thin wrapper of csrc/gdmm_chain.cc, gdmm_chain_state.cc and soft_chain.cc; see csrc/gdmm_chain.h."""
+# distutils: sources = csrc/chain/gdmm_chain.cc csrc/chain/gdmm_chain_state.cc csrc/chain/soft_chain.cc
+"""Thin wrapper of csrc/chain/gdmm_chain.cc, gdmm_chain_state.cc and soft_chain.cc; see csrc/include/chain.h."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from svmcut._native.saved cimport Saved
 from svmcut._native.status cimport served
 
 
-cdef extern from "gdmm_chain.h" nogil:
+cdef extern from "include/chain.h" nogil:
     ctypedef struct svmcut_gdmm_chain:
         pass
     svmcut_gdmm_chain* svmcut_gdmm_chain_new(const svmcut_chain* chain, double C, double rho, int parts, int brute,

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t
 
 
-cdef extern from "svmcut.h" nogil:
+cdef extern from "include/kernels.h" nogil:
     ctypedef struct svmcut_kernel:
         int32_t type
         int32_t degree

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/kernels.cc csrc/kernel_rows.cc
-"""Kernel evaluations; see csrc/svmcut.h, sections kernels.cc and kernel_rows.cc."""
+# distutils: sources = csrc/kernels/kernels.cc
+# distutils: libraries = svmcut_kernel_rows
+"""Kernel evaluations; see csrc/include/kernels.h, sections kernels.cc and kernel_rows.cc."""
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from libc.stdint cimport int64_t
 from svmcut._native.sparse cimport Rows, svmcut_csr
 
 
-cdef extern from "svmcut.h" nogil:
+cdef extern from "include/kernels.h" nogil:
     int SVMCUT_OK
     int svmcut_kernel_scores(const svmcut_csr*, const svmcut_csr*, const double*, const svmcut_kernel*, double, int,
                              double*)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/multilabel.cc csrc/gdmm_labels.cc csrc/gdmm_labels_state.cc csrc/label_blocks.cc
-"""Thin wrapper of csrc/multilabel.cc, csrc/gdmm_labels.cc and csrc/label_blocks.cc; see csrc/multilabel.h."""
+# distutils: sources = csrc/labels/multilabel.cc csrc/labels/gdmm_labels.cc csrc/labels/gdmm_labels_state.cc csrc/labels/label_blocks.cc
+"""Thin wrapper of csrc/labels; see csrc/include/labels.h."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from svmcut._native.sparse cimport Rows, svmcut_csr
 from svmcut._native.status cimport served
 
 
-cdef extern from "multilabel.h" nogil:
+cdef extern from "include/labels.h" nogil:
     int SVMCUT_OK
     ctypedef struct svmcut_label_weights:
         const double* W
@@ -176,7 +176,7 @@ def decode(const double[:, ::1] s, Weights model, str method, int threads):
 
 
 cdef class Blocks(Saved):
-    """Examples visited one at a time; see csrc/label_blocks.cc. W (d + (bias != 0), K) and v (K, K) start at 0."""
+    """Examples visited one at a time; see csrc/labels/label_blocks.cc. W (d + (bias != 0), K) and v (K, K) start at 0."""
 
     cdef svmcut_label_blocks* state
     cdef Rows X

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/newton.cc
-"""Thin wrappers of csrc/newton.cc."""
+# distutils: sources = csrc/linear/newton.cc
+"""Thin wrappers of csrc/linear/newton.cc."""
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -9,7 +9,7 @@ from svmcut._native.sparse cimport Rows, svmcut_csr
 from svmcut._native.status cimport served
 
 
-cdef extern from "svmcut.h" nogil:
+cdef extern from "include/linear.h" nogil:
     int SVMCUT_CANCELLED
     int svmcut_smooth_hinge(int64_t n, const double* y, const double* s, double delta, double* coef, double* sums,
                             int64_t* band, int threads)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/simplex_qp.cc
-"""Thin wrapper of csrc/simplex_qp.cc."""
+# distutils: sources = csrc/linear/simplex_qp.cc
+"""Thin wrapper of csrc/linear/simplex_qp.cc."""
 
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
@@ -8,7 +8,7 @@ from libc.stdlib cimport free, malloc
 from svmcut._native.interrupt cimport cancel_flag, serve
 
 
-cdef extern from "svmcut.h" nogil:
+cdef extern from "include/linear.h" nogil:
     int SVMCUT_NO_MEMORY
     int SVMCUT_CANCELLED
     int svmcut_simplex_qp(int64_t k, const double* H, const double* b, double C, double tol, int64_t max_steps,

@@ -10,7 +10,7 @@ from svmcut import states
 from svmcut._native.status cimport served
 
 
-cdef extern from "svmcut.h" nogil:
+cdef extern from "include/svmcut.h" nogil:
     int SVMCUT_BAD_INPUT
 
 

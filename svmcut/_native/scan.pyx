@@ -1,4 +1,4 @@
-# distutils: sources = csrc/scan.cc
+# distutils: sources = csrc/text/scan.cc
 # SPDX-License-Identifier: BSD-3-Clause
 """Text of example files to arrays."""
 
@@ -10,7 +10,7 @@ import numpy as np
 from svmcut.errors import DataError
 
 
-cdef extern from "svmcut.h" nogil:
+cdef extern from "include/text.h" nogil:
     enum:
         SVMCUT_OK
         SVMCUT_NO_MEMORY

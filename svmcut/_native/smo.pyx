@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/smo.cc csrc/smo_code.cc csrc/smo_state.cc csrc/smo_fresh.cc csrc/kernel_rows.cc
-"""SMO; see csrc/svmcut.h, section smo.cc."""
+# distutils: sources = csrc/kernels/smo.cc csrc/kernels/smo_code.cc csrc/kernels/smo_state.cc csrc/kernels/smo_fresh.cc
+# distutils: libraries = svmcut_kernel_rows
+"""SMO; see csrc/include/kernels.h, section smo.cc."""
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from svmcut._native.kernels cimport kernel_of, svmcut_kernel
 from svmcut._native.sparse cimport Rows, svmcut_csr
 
 
-cdef extern from "svmcut.h" nogil:
+cdef extern from "include/kernels.h" nogil:
     int SVMCUT_OK
     int SVMCUT_NO_MEMORY
     ctypedef struct svmcut_smo:

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 
-cdef extern from "svmcut.h" nogil:
+cdef extern from "include/svmcut.h" nogil:
     ctypedef struct svmcut_csr:
         const float* data
         const int32_t* indices

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/sparse.cc csrc/hinge.cc
-"""Thin wrappers of csrc/sparse.cc and csrc/hinge.cc: shapes and dtypes are checked here, sums are formed there."""
+# distutils: sources = csrc/linear/sparse.cc csrc/linear/hinge.cc
+"""Thin wrappers of csrc/linear/sparse.cc and hinge.cc: shapes and dtypes are checked here, sums are formed there."""
 
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
@@ -10,7 +10,7 @@ import numpy as np
 from svmcut._native.status cimport served
 
 
-cdef extern from "svmcut.h" nogil:
+cdef extern from "include/linear.h" nogil:
     int svmcut_scores(const svmcut_csr* X, const double* w, double constant, double* s, int threads)
     int svmcut_predict(const svmcut_csr* X, const double* w, int64_t d, double constant, double* s, int threads)
     int svmcut_adjoint(const svmcut_csr* X, const double* coef, double* out, const int64_t* columns, int ranges,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What the C++ side answers, as exceptions.
 
-cdef extern from "svmcut.h" nogil:
+cdef extern from "include/svmcut.h" nogil:
     int SVMCUT_NO_MEMORY
     int SVMCUT_BAD_INPUT
 

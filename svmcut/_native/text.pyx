@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/text.cc
-"""Numbers to text and back; see csrc/svmcut.h, section text.cc."""
+# distutils: sources = csrc/text/text.cc
+"""Numbers to text and back; see csrc/include/text.h, section text.cc."""
 
 import numpy as np
 
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
 
-cdef extern from "svmcut.h" nogil:
+cdef extern from "include/text.h" nogil:
     int SVMCUT_SCORE_WIDTH, SVMCUT_PAIR_WIDTH, SVMCUT_INTEGER_WIDTH
     int64_t svmcut_format_scores(const double*, int64_t, char*)
     int64_t svmcut_format_pairs(const int32_t*, const float*, int64_t, char*)

@@ -24,7 +24,7 @@ _VALUES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class ChainShape:
-    """The layout of the weights of a chain: what is where, see csrc/svmcut_chain.h.
+    """The layout of the weights of a chain: what is where, see csrc/include/chain.h.
 
     Attributes
     ----------

@@ -7,8 +7,8 @@
 
 With Delta = 1 for every mistake margin and slack rescaling are the same. All are maxima over the number k of
 wrong tags of losses[k] + prices[k] (score - right score), the zero/one loss counting no further than 1; for every k
-csrc/chain_counts.cc finds the best labelling. At transition order 1 that is O(T^2 K^2) time and T^2 K numbers for a
-sequence of T tokens, and twice Viterbi's recursion with the zero/one loss. The root makes H_n^2 a bound of Delta.
+csrc/chain/chain_counts.cc finds the best labelling. At transition order 1 that is O(T^2 K^2) time and T^2 K numbers for
+a sequence of T tokens, and twice Viterbi's recursion with the zero/one loss. The root makes H_n^2 a bound of Delta.
 
 References
 ----------

@@ -4,7 +4,7 @@
     problem      min_w  1/2 |w|^2 + C sum_n H_n(w)                            H_n = max_y [Delta + w.(Psi - Psi_n)]
     its dual     max    C sum_n sum_y q_n(y) Delta(y_n, y) - 1/2 |w|^2,       w = C sum_n sum_y q_n(y) psi_n(y)
     update       one sequence at a time: its most violated labelling joins those known, then q_n moves to the optimum
-                 over them (csrc/chain_bcfw.cc)
+                 over them (csrc/chain/chain_bcfw.cc)
     certificate  P at w or at the weighted average of w, whichever is lower, less the dual of q
 
 The fastest trainer of chains with few tags. Lacoste-Julien, Jaggi, Schmidt and Pletscher, ICML 2013, Algorithm 4, with

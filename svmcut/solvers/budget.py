@@ -7,7 +7,7 @@ The steps are those of bsca.py and bsgd.py. When a step leaves a centre too many
 sqrt(K(z_k, z_k)) goes:
 
     merge    the rbf kernel's: with the centre of the same sign that loses least it becomes one between them,
-             z = h z_a + (1 - h) z_j; losses by a table (csrc/merge_table.cc), h by Newton's method
+             z = h z_a + (1 - h) z_j; losses by a table (csrc/budget/merge_table.cc), h by Newton's method
     project  on the span of the other centres, with the Cholesky factor of their Gram matrix, O(B^2)
     remove   O(B)
 

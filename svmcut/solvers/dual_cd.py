@@ -3,7 +3,7 @@
 
     problem      min_w  1/2 |w|^2 + C sum_i max(0, 1 - y_i w.x_i)
     its dual     max    sum alpha - 1/2 |w|^2,   0 <= alpha <= C,   w = sum_i alpha_i y_i x_i
-    update       one alpha at a time to its optimum, in random order (csrc/dual_cd.cc)
+    update       one alpha at a time to its optimum, in random order (csrc/linear/dual_cd.cc)
     certificate  c = alpha / C is a cut; P at w and on the line to it from the best point so far
 
 The fastest of the trainers here on sparse rows with many features. Hsieh, Chang, Lin, Keerthi and Sundararajan, ICML

@@ -3,7 +3,7 @@
 
     problem      min_w  1/2 |w|^2 + C sum_n H_n(w)                    H_n by the local polytope
     its dual     max    sum_n l_n - 1/2 |w|^2,   w = sum_n w_n,   (w_n, l_n) in the hull of C (psi_n, Delta_n)
-    BCFW         (w_n, l_n) moves towards its argmax, exactly on the line (csrc/label_blocks.cc)
+    BCFW         (w_n, l_n) moves towards its argmax, exactly on the line (csrc/labels/label_blocks.cc)
     SSG          w = C n (mean of the psi_n met so far): after whole passes a point of the hull too
     certificate  P at w or at the weighted average of w, less the dual of w; one pass of the argmax each
 

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The part of the ABI that concerns sets of labels; the rules of svmcut.h hold.
+ *
+ *     score(x, y) = sum_k y_k W[k].x + sum_{k<l} v[k][l] y_k y_l,   y in {0, 1}^K
+ */
+#ifndef SVMCUT_LABELS_ABI_H
+#define SVMCUT_LABELS_ABI_H
+
+#include "include/svmcut.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* W: (d + (bias != 0), K) row-major, so that one feature touches K neighbours; the last row is the constant feature's.
+ * Columns of X at or above d weigh nothing. v: (K, K) symmetric with a diagonal of 0, or null for none. */
+typedef struct {
+    const double* W;
+    const double* v;
+    int64_t d, K;
+    double bias;
+} svmcut_label_weights;
+
+/* Gold labels: row i has labels[indptr[i]] to labels[indptr[i + 1] - 1], increasing. */
+typedef struct {
+    const int64_t* indptr;
+    const int32_t* labels;
+} svmcut_label_sets;
+
+/* s: (n, K), s[i][k] = W[k].(x_i, bias) */
+int svmcut_label_scores(const svmcut_csr* X, const svmcut_label_weights* model, double* s, int threads);
+
+/* For every row the maximum over the local polytope of
+ *
+ *     sum_k theta_k p_k + sum_{k<l} v[k][l] q_kl,   max(0, p_k + p_l - 1) <= q_kl <= min(p_k, p_l)
+ *
+ * with theta = s, plus `loss` where k is not gold and minus `loss` where it is: the relaxed loss-augmented argmax, or
+ * with loss 0 and gold null plain decoding. doubled: (n, K), 2 p, which is 0, 1 or 2. hinge[i], where not null: the
+ * maximum plus loss times the number of gold labels, minus the gold score. Exact, by the roof dual: labels that can be
+ * settled by bounds are, a maximum flow settles the rest. */
+int svmcut_label_relax(const svmcut_csr* X, const svmcut_label_weights* model, const svmcut_label_sets* gold,
+                       double loss, int8_t* doubled, double* hinge, int threads);
+
+/* The same for scores s (n, K) that are known already; of the model only v is read. */
+int svmcut_label_relax_scores(int64_t n, const double* s, const svmcut_label_weights* model,
+                              const svmcut_label_sets* gold, double loss, int8_t* doubled, double* hinge, int threads);
+
+/* out[k][l] = sum_n (q_kl - gold q_kl) for k < l, with the q of doubled maximisers at pair weights v. */
+int svmcut_label_together(int64_t n, int64_t K, const double* v, const int8_t* doubled, const svmcut_label_sets* gold,
+                          double* out);
+
+/* W += sum_r coef[r] (outer) (x_rows[r], bias); coef: (count, K). */
+void svmcut_label_adjoint(const svmcut_csr* X, const int64_t* rows, int64_t count, const double* coef, int64_t K,
+                          double bias, double* W);
+
+enum svmcut_label_decoding {
+    SVMCUT_DECODE_LP = 0,    /* the relaxation, halves to 0, then single and pair flips while the score grows */
+    SVMCUT_DECODE_ICM = 1,   /* from y_k = [s_k > 0], single and pair flips while the score grows */
+    SVMCUT_DECODE_GREEDY = 2 /* from nothing, the label that adds most while one adds anything */
+};
+
+/* y: (n, K), 0 or 1. halves[i]: labels the relaxation left at 1/2 (0 with other methods). s: (n, K) scores of labels
+ * alone, from svmcut_label_scores. */
+int svmcut_label_decode(int64_t n, const double* s, const svmcut_label_weights* model, int method, int8_t* y,
+                        int32_t* halves, int threads);
+
+/* ---- label_blocks.cc: one example at a time by its relaxed argmax --------------------------------------------------- */
+
+typedef struct svmcut_label_blocks svmcut_label_blocks;
+
+/* X and gold must outlive the run. Null without memory. */
+svmcut_label_blocks* svmcut_label_blocks_new(const svmcut_csr* X, const svmcut_label_sets* gold, int64_t K, double bias,
+                                             int pairs, double C, uint64_t seed);
+void svmcut_label_blocks_delete(svmcut_label_blocks* run);
+
+/* One pass of Frank-Wolfe steps in random order; W and v are 0 at first and the run's from then on. The dual is
+ * *loss - |W|^2/2 - |v|^2/2. */
+int svmcut_label_bcfw(svmcut_label_blocks* run, double* W, double* v, double* loss);
+
+/* One pass of subgradients in random order: z (W and v) += psi, weighted += visits so far times psi, *loss += wrong
+ * labels. After T visits w = C n z / T, and its average weighted by the visit is 2 C n (T z - weighted) / (T (T + 1)). After
+ * whole passes C n *loss / T - |w|^2/2 is a dual value: every example has the same weight. */
+int svmcut_label_ssg(svmcut_label_blocks* run, double* z, double* zv, double* weighted, double* weighted_v,
+                     double* loss);
+
+/* The state between two passes as counts[0] integers and counts[1] reals; with null arrays only the counts are given. load
+ * goes on from there in a new run of the same arguments, with the W and v of the saved one; BAD_INPUT where they do not
+ * fit, and the run is of no use then. */
+void svmcut_label_blocks_save(const svmcut_label_blocks* run, int64_t* integers, double* reals, int64_t* counts);
+int svmcut_label_blocks_load(svmcut_label_blocks* run, const int64_t* integers, const double* reals,
+                             const int64_t* counts);
+
+/* ---- gdmm_labels.cc: greedy direction method of multipliers --------------------------------------------------------- */
+
+typedef struct svmcut_gdmm_labels svmcut_gdmm_labels;
+
+/* min over W, v of 1/2 |W|^2 + 1/2 |v|^2 + C sum_n hinge_n. X and gold must outlive the state. With `soft`
+ * multipliers stay 0, every pair is a factor, and factors take Frank-Wolfe steps: the problem with soft constraints of
+ * Meshi, Srebro and Hazan (2015). Null without memory. */
+svmcut_gdmm_labels* svmcut_gdmm_labels_new(const svmcut_csr* X, const svmcut_label_sets* gold, int64_t K, double bias,
+                                           double C, double rho, int soft, uint64_t seed);
+void svmcut_gdmm_labels_delete(svmcut_gdmm_labels* state);
+
+/* One visit of every example in random order, which changes W and v (given with the state's values: 0 at first).
+ * With `pairs` 0 pair factors stay as they are. `sweeps`: inner sweeps over the factors of an example. part, parts: nodes
+ * visited are the label's k with k % parts == part and those that are in use already. */
+int svmcut_gdmm_labels_pass(svmcut_gdmm_labels* state, double* W, double* v, int pairs, int sweeps, int parts,
+                            const volatile int* cancel);
+
+/* A feasible point of the dual from the state: v2 (K, K) its pair weights, *linear = sum |alpha|; its value is
+ * *linear - |W|^2/2 - |v2|^2/2. *active: pair factors in use; *residual: sum |marginal - node|. */
+int svmcut_gdmm_labels_repair(const svmcut_gdmm_labels* state, double* v2, double* linear, int64_t* active,
+                              double* residual);
+
+/* As svmcut_label_blocks_save and _load. */
+void svmcut_gdmm_labels_save(const svmcut_gdmm_labels* state, int64_t* integers, double* reals, int64_t* counts);
+int svmcut_gdmm_labels_load(svmcut_gdmm_labels* state, const int64_t* integers, const double* reals,
+                            const int64_t* counts);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The ABI of the risks' most violated constraints; the rules of svmcut.h hold.
+ */
+#ifndef SVMCUT_MEASURES_ABI_H
+#define SVMCUT_MEASURES_ABI_H
+
+#include "include/svmcut.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Bytes of workspace for the functions below; n rows in all (queries, or positives plus negatives), n < 2^31. */
+int64_t svmcut_risk_workspace(int64_t n);
+
+/* Grades of labels, query by query: query q is rows start[q] to start[q + 1]. grade: 0-based rank of y among the distinct
+ * labels of its query; n_grades[q]; pairs[q]: pairs with different labels. */
+int svmcut_ordinal_grades(const double* y, const int64_t* start, int64_t n_queries, int32_t* grade, int32_t* n_grades,
+                          int64_t* pairs, void* workspace, int threads);
+
+/* Pairs (i, j) of one query with grade[i] > grade[j] and s_j + margin[q] > s_i. coef = weight[q] (pairs below minus pairs
+ * above); cut_pairs[q]: their number; value[q]: sum of margin[q] - s_i + s_j over them, unweighted. */
+int svmcut_ordinal_cut(const double* s, const int64_t* start, int64_t n_queries, const int32_t* grade,
+                       const int32_t* n_grades, const double* weight, const double* margin, double* coef,
+                       int64_t* cut_pairs, double* value, void* workspace, int threads);
+
+/* Losses of contingency tables; the numbers are svm_perf's. */
+enum svmcut_table_loss {
+    SVMCUT_ZERO_ONE = 0,
+    SVMCUT_F1 = 1,
+    SVMCUT_ERROR_RATE = 2,
+    SVMCUT_PRBEP = 3,
+    SVMCUT_PREC_AT_K = 4,
+    SVMCUT_REC_AT_K = 5
+};
+
+/* The most violated labelling. positive, negative: rows of either class, increasing. value_offset: value and offset of
+ * the cut (both 0, and coef all 0, when no labelling is violated). k serves the losses at k. */
+int svmcut_contingency_cut(const double* s, const int32_t* positive, int64_t n_positive, const int32_t* negative,
+                           int64_t n_negative, int loss, int slack_rescaling, int slack_norm, int64_t k, double* coef,
+                           double value_offset[2], void* workspace, int threads);
+
+/* The most violated ranking of  scale (1 - average precision) - weight sum over pairs ranked wrongly (s_p - s_n). */
+int svmcut_average_precision_cut(const double* s, const int32_t* positive, int64_t n_positive, const int32_t* negative,
+                                 int64_t n_negative, double scale, double weight, double* coef, double value_offset[2],
+                                 void* workspace, int threads);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

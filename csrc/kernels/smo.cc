@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * max  sum_i beta_i y_i - 1/2 beta'K beta   with 0 <= beta_i y_i <= C, and sum beta = 0 where the bias is free
+ *
+ * Pairs by second-order selection (Fan, Chen, Lin, JMLR 6, 2005); without bias the one of the largest gain and the one
+ * that gains most with it (Steinwart, Hush, Scovel, JMLR 12, 2011). v = y - K beta is held in float64;
+ * kernel rows are float64 over few points and float32 over many, where `refresh` makes up for it. Points that sit on a bound and cannot be selected
+ * soon are put aside (shrinking); the rest is laid out anew, so rows are as short as the active set. v of the points put
+ * aside is made up for in one blocked pass over the coefficients that changed since v was last whole.
+ */
+#include "kernels/smo.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <new>
+
+namespace svmcut {
+namespace {
+
+/* Points are put aside when so large a part of the active ones can go. */
+constexpr double kWorthShrinking = 0.1;
+
+}  // namespace
+}  // namespace svmcut
+
+bool svmcut_smo::open(const double* labels, double cache_bytes) {
+    const auto room = static_cast<size_t>(svmcut::padded_row(n) + svmcut::kTile);
+    order.resize(static_cast<size_t>(n));
+    v.assign(room, 0.0);
+    beta.assign(room, 0.0);
+    y.assign(room, 0);
+    up.assign(room, 0);
+    low.assign(room, 0);
+    diagonal.assign(room, 1.0f);
+    for (int64_t p = 0; p < n; ++p) {
+        order[p] = p;
+        v[p] = y[p] = labels[p] > 0 ? 1 : -1;
+        mark(p);
+    }
+    whole_v = v;
+    whole_beta = beta;
+    active = n;
+    restart_counter();
+    if (!lay_out()) return false;
+    layout = static_cast<int>(points.layout);
+    for (int64_t p = 0; p < n; ++p) diagonal[p] = static_cast<float>(points.diagonal(p));
+    select();
+    return exact ? exact_cache.open(n, cache_bytes) : cache.open(n, cache_bytes);
+}
+
+template <class Search>
+svmcut::Candidate svmcut_smo::search(svmcut::Crew& crew, Search&& part) {
+    svmcut::Candidate found[257];
+    found[0] = {0.0, -1};
+    const int64_t size = piece(), count = pieces();
+    crew.run(count, [&](int64_t k) { found[k] = part(k * size, std::min((k + 1) * size, active)); });
+    for (int64_t k = 1; k < count; ++k)
+        if (found[k].at >= 0 && (found[0].at < 0 || found[k].value > found[0].value)) found[0] = found[k];
+    return found[0];
+}
+
+template <class Update>
+svmcut::Extremes svmcut_smo::update(svmcut::Crew& crew, Update&& part) {
+    double low_end[257];
+    const int64_t size = piece();
+    const svmcut::Candidate best = search(crew, [&](int64_t begin, int64_t end) {
+        const svmcut::Extremes found = part(begin, end);
+        low_end[begin / size] = found.lowest;
+        return found.highest;
+    });
+    return {best, *std::min_element(low_end, low_end + pieces())};
+}
+
+template <class Row>
+const Row* svmcut_smo::row(svmcut::RowCache<Row>& rows, int64_t p, svmcut::Crew& crew, int* status) {
+    bool missing;
+    Row* out = rows.row(p, &missing);
+    if (!missing) return out;
+    svmcut::Queries query;
+    if (!query.build(points, X, &order[p], 1)) {
+        *status = SVMCUT_NO_MEMORY;
+        return out;
+    }
+    const int64_t tiles = piece() / svmcut::kTile;
+    crew.run((points.tiles + tiles - 1) / tiles, [&](int64_t k) {
+        const int64_t first = k * tiles, last = std::min(first + tiles, points.tiles), at = first * svmcut::kTile;
+        if constexpr (sizeof(Row) == sizeof(double))
+            rows_code->evaluate_double(points, query.query.get(), 1, first, last, out + at, active);
+        else
+            rows_code->evaluate(points, query.query.get(), 1, first, last, out + at, active,
+                                sums.empty() ? nullptr : sums.data() + at);
+    });
+    std::fill(out + active, out + svmcut::padded_row(active), Row{0});
+    evaluations += active;
+    return out;
+}
+
+/* Sets the next i and the extremes from v as it is. */
+void svmcut_smo::select() {
+    const std::vector<float> zero(v.size(), 0.0f);
+    const auto& loops = code->narrow;
+    const auto found = free_bias ? loops.update(v.data(), zero.data(), zero.data(), 0.0, up.data(), low.data(), 0, active)
+                                 : loops.update_two(v.data(), zero.data(), zero.data(), 0.0, 0.0, diagonal.data(), up.data(),
+                                                    low.data(), 0, active);
+    next = found.highest;
+    highest = free_bias ? next.value : -found.lowest;
+    lowest = found.lowest;
+}
+
+/* The best of beta_i and beta_j in their box, each within what is allowed; j < 0: beta_i alone. */
+template <class Row>
+void svmcut_smo::move_two(int64_t i, int64_t j, const Row* row_i, const Row* row_j, double* moves) {
+    const double a = std::max(static_cast<double>(row_i[i]), 1e-12), v_i = v[i];
+    const double low_i = y[i] > 0 ? 0.0 : -C, high_i = low_i + C;
+    double best_i = std::clamp(beta[i] + v_i / a, low_i, high_i), best_j = j < 0 ? 0.0 : beta[j];
+    double gain = (best_i - beta[i]) * (v_i - 0.5 * a * (best_i - beta[i]));
+    if (j >= 0) {
+        const double c = std::max(static_cast<double>(row_j[j]), 1e-12), K = row_i[j], v_j = v[j];
+        const double low_j = y[j] > 0 ? 0.0 : -C, high_j = low_j + C;
+        const auto offer = [&](double to_i, double to_j) {
+            const double s = to_i - beta[i], t = to_j - beta[j];
+            const double value = s * v_i + t * v_j - 0.5 * (a * s * s + 2 * K * s * t + c * t * t);
+            if (value > gain) {
+                gain = value;
+                best_i = to_i;
+                best_j = to_j;
+            }
+        };
+        const double area = a * c - K * K;
+        const double to_i = beta[i] + (v_i * c - v_j * K) / area, to_j = beta[j] + (v_j * a - v_i * K) / area;
+        if (area > 1e-12 * a * c && to_i >= low_i && to_i <= high_i && to_j >= low_j && to_j <= high_j) {
+            offer(to_i, to_j);
+        } else {
+            for (const double edge : {low_i, high_i})
+                offer(edge, std::clamp(beta[j] + (v_j - K * (edge - beta[i])) / c, low_j, high_j));
+            for (const double edge : {low_j, high_j})
+                offer(std::clamp(beta[i] + (v_i - K * (edge - beta[j])) / a, low_i, high_i), edge);
+        }
+        moves[1] = best_j - beta[j];
+        beta[j] = best_j;
+        mark(j);
+    }
+    moves[0] = best_i - beta[i];
+    beta[i] = best_i;
+    mark(i);
+    dual += gain;
+}
+
+/* Moves one pair; sets the next i and the extremes. */
+template <class Row>
+int svmcut_smo::step(svmcut::RowCache<Row>& rows, const svmcut::SmoLoops<Row>& loops, svmcut::Crew& crew) {
+    int status = SVMCUT_OK;
+    const int64_t i = next.at;
+    const Row* const row_i = row(rows, i, crew, &status);
+    if (status) return status;
+    svmcut::Extremes found;
+    if (free_bias) {
+        int64_t j = search(crew, [&](int64_t begin, int64_t end) {
+            return loops.partner(v.data(), row_i, diagonal.data(), v[i], diagonal[i], low.data(), begin, end);
+        }).at;
+        if (j < 0) /* gains that are no numbers; the most violating pair still moves */
+            for (int64_t p = 0; p < active; ++p)
+                if (low[p] && (j < 0 || v[p] < v[j])) j = p;
+        const Row* const row_j = row(rows, j, crew, &status);
+        if (status) return status;
+        const double b = v[i] - v[j];
+        const double a = std::max(static_cast<double>(row_i[i]) + row_j[j] - 2.0 * row_i[j], 1e-12);
+        const double room_i = y[i] > 0 ? C - beta[i] : -beta[i], room_j = y[j] > 0 ? beta[j] : C + beta[j];
+        double s = b / a;
+        const double room = std::min(room_i, room_j);
+        if (!(s < room)) s = room;
+        beta[i] = s == room_i ? (y[i] > 0 ? C : 0.0) : beta[i] + s;
+        beta[j] = s == room_j ? (y[j] > 0 ? 0.0 : -C) : beta[j] - s;
+        dual += s * (b - 0.5 * a * s);
+        mark(i);
+        mark(j);
+        found = update(crew, [&](int64_t begin, int64_t end) {
+            return loops.update(v.data(), row_i, row_j, s, up.data(), low.data(), begin, end);
+        });
+        highest = found.highest.value;
+    } else {
+        int64_t j = search(crew, [&](int64_t begin, int64_t end) {
+            return loops.companion(v.data(), row_i, diagonal.data(), v[i], diagonal[i], up.data(), low.data(), begin, end);
+        }).at;
+        const Row* const row_j = j < 0 ? row_i : row(rows, j, crew, &status);
+        if (status) return status;
+        if (j == i) j = -1;
+        double moves[2] = {0.0, 0.0};
+        move_two(i, j, row_i, row_j, moves);
+        found = update(crew, [&](int64_t begin, int64_t end) {
+            return loops.update_two(v.data(), row_i, row_j, moves[0], moves[1], diagonal.data(), up.data(), low.data(),
+                                    begin, end);
+        });
+        highest = -found.lowest;
+    }
+    lowest = found.lowest;
+    next = found.highest;
+    ++iterations;
+    return status;
+}
+
+template <class T>
+static void rearrange(std::vector<T>& values, const std::vector<int64_t>& kept, const std::vector<int64_t>& aside) {
+    std::vector<T> old(values.begin(), values.begin() + static_cast<int64_t>(kept.size() + aside.size()));
+    size_t at = 0;
+    for (int64_t p : kept) values[at++] = old[static_cast<size_t>(p)];
+    for (int64_t p : aside) values[at++] = old[static_cast<size_t>(p)];
+}
+
+void svmcut_smo::permute(const std::vector<int64_t>& kept, const std::vector<int64_t>& aside) {
+    rearrange(order, kept, aside);
+    rearrange(v, kept, aside);
+    rearrange(beta, kept, aside);
+    rearrange(whole_v, kept, aside);
+    rearrange(whole_beta, kept, aside);
+    rearrange(y, kept, aside);
+    rearrange(diagonal, kept, aside);
+    rearrange(up, kept, aside);
+    rearrange(low, kept, aside);
+}
+
+/* Puts bounded points aside that neither extreme can meet soon; nothing where too few can go. */
+int svmcut_smo::shrink() {
+    restart_counter();
+    std::vector<int64_t> kept, aside;
+    for (int64_t p = 0; p < active; ++p) {
+        const bool idle = up[p] ? !low[p] && v[p] < lowest : v[p] > highest;
+        (idle ? aside : kept).push_back(p);
+    }
+    if (static_cast<double>(aside.size()) < svmcut::kWorthShrinking * static_cast<double>(active)) return SVMCUT_OK;
+    if (kept.empty()) return SVMCUT_OK;
+    exact ? exact_cache.shrink(kept) : cache.shrink(kept);
+    permute(kept, aside);
+    active = static_cast<int64_t>(kept.size());
+    /* Vector loops run past the last active point: what follows must be no candidate. */
+    std::fill(up.begin() + active, up.end(), 0);
+    std::fill(low.begin() + active, low.end(), 0);
+    if (!lay_out()) return SVMCUT_NO_MEMORY;
+    select();
+    return SVMCUT_OK;
+}
+
+/* out += sum_k coef_k K(rows_k, .) at the points, in the precision of the rows. */
+int svmcut_smo::sum_rows(const svmcut::Points& at, const std::vector<int64_t>& rows, const double* coef, double* out,
+                         int threads) const {
+    const auto sum = exact ? svmcut::accumulate_double : svmcut::accumulate;
+    return sum(at, *rows_code, X, rows.data(), static_cast<int64_t>(rows.size()), coef, out, threads);
+}
+
+/* Makes v whole: every point is active again. */
+int svmcut_smo::make_whole(int threads) {
+    if (active < n) {
+        svmcut::Points aside;
+        const int64_t count = n - active;
+        if (!aside.build(X, kernel, order.data() + active, count, layout)) return SVMCUT_NO_MEMORY;
+        std::vector<int64_t> rows;
+        std::vector<double> change;
+        for (int64_t p = 0; p < n; ++p)
+            if (beta[p] != whole_beta[p]) {
+                rows.push_back(order[p]);
+                change.push_back(whole_beta[p] - beta[p]);
+            }
+        std::copy(whole_v.begin() + active, whole_v.begin() + n, v.begin() + active);
+        const int status = sum_rows(aside, rows, change.data(), v.data() + active, threads);
+        if (status) return status;
+        evaluations += count * static_cast<int64_t>(rows.size());
+        active = n;
+        for (int64_t p = 0; p < n; ++p) mark(p);
+        if (!lay_out()) return SVMCUT_NO_MEMORY;
+        forget_rows(n);
+    }
+    whole_v = v;
+    whole_beta = beta;
+    select();
+    return SVMCUT_OK;
+}
+
+extern "C" svmcut_smo* svmcut_smo_new(const svmcut_csr* X, const double* y, const svmcut_kernel* kernel, double C,
+                                      int free_bias, double cache_bytes, int instructions) {
+    try {
+        std::unique_ptr<svmcut_smo> smo(new svmcut_smo);
+        smo->X = *X;
+        smo->kernel = *kernel;
+        smo->n = X->n_rows;
+        smo->exact = smo->n <= svmcut::kExactPoints;
+        smo->C = C;
+        smo->free_bias = free_bias;
+        smo->rows_code = &svmcut::kernel_code(instructions);
+        smo->code = &svmcut::smo_code(instructions);
+        return smo->open(y, cache_bytes) ? smo.release() : nullptr;
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
+}
+
+extern "C" void svmcut_smo_delete(svmcut_smo* smo) { delete smo; }
+
+extern "C" int svmcut_smo_run(svmcut_smo* smo, double tolerance, int64_t steps, double seconds, int threads,
+                              int* finished) {
+    using Clock = std::chrono::steady_clock;
+    const auto began = Clock::now();
+    *finished = 0;
+    svmcut::Crew crew(threads);
+    try {
+        for (int64_t k = 0; k < steps; ++k) {
+            if (smo->next.at < 0 || !(smo->highest - smo->lowest > (smo->free_bias ? 1 : 2) * tolerance)) {
+                if (smo->active < smo->n) {
+                    if (const int status = smo->make_whole(threads)) return status;
+                    if (smo->highest - smo->lowest > (smo->free_bias ? 1 : 2) * tolerance) {
+                        smo->until_shrinking = 1;
+                        continue;
+                    }
+                }
+                *finished = 1;
+                return SVMCUT_OK;
+            }
+            if (--smo->until_shrinking == 0) {
+                if (!smo->unshrunk && smo->highest - smo->lowest <= 10 * tolerance) {
+                    smo->unshrunk = true;
+                    if (const int status = smo->make_whole(threads)) return status;
+                }
+                if (const int status = smo->shrink()) return status;
+            }
+            if (const int status = smo->step(crew)) return status;
+            if ((k & 15) == 15 && std::chrono::duration<double>(Clock::now() - began).count() > seconds) break;
+        }
+    } catch (const std::bad_alloc&) {
+        return SVMCUT_NO_MEMORY;
+    }
+    return SVMCUT_OK;
+}
+
+extern "C" int svmcut_smo_make_whole(svmcut_smo* smo, int threads) {
+    try {
+        return smo->make_whole(threads);
+    } catch (const std::bad_alloc&) {
+        return SVMCUT_NO_MEMORY;
+    }
+}
+
+extern "C" void svmcut_smo_rescale(svmcut_smo* smo, double C) {
+    const double factor = C / smo->C;
+    smo->C = C;
+    smo->dual = 0;
+    for (int64_t p = 0; p < smo->n; ++p) {
+        const bool bound = smo->y[p] > 0 ? !smo->up[p] : !smo->low[p];
+        smo->beta[p] = bound ? smo->y[p] * C : smo->beta[p] * factor;
+        smo->v[p] = smo->y[p] - factor * (smo->y[p] - smo->v[p]);
+        smo->dual += 0.5 * smo->beta[p] * (smo->y[p] + smo->v[p]);
+        smo->mark(p);
+    }
+    smo->unshrunk = false;
+    smo->whole_v = smo->v;
+    smo->whole_beta = smo->beta;
+    smo->select();
+}
+
+extern "C" void svmcut_smo_read(const svmcut_smo* smo, svmcut_smo_state* state) {
+    state->iterations = smo->iterations;
+    state->evaluations = smo->evaluations;
+    state->active = smo->active;
+    state->support = 0;
+    for (int64_t p = 0; p < smo->n; ++p) state->support += smo->beta[p] != 0;
+    state->dual = smo->dual;
+    state->highest = smo->highest;
+    state->lowest = smo->lowest;
+}
+
+extern "C" void svmcut_smo_solution(const svmcut_smo* smo, double* beta, double* v) {
+    for (int64_t p = 0; p < smo->n; ++p) {
+        beta[smo->order[p]] = smo->beta[p];
+        v[smo->order[p]] = smo->v[p];
+    }
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The hinge risk R(s) = sum_i max(0, 1 - y_i s_i): its most violated constraint (Joachims, KDD 2006, Algorithm 1,
+// lines 5 to 7) and the exact minimiser of the primal along a line (Franc and Sonnenburg, ICML 2008).
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "core/parallel.h"
+#include "include/linear.h"
+
+namespace {
+
+constexpr int64_t kPiece = 1 << 14;
+
+struct Breakpoint {
+    double t;     // where example i enters or leaves the margin
+    double jump;  // by how much the slope of sum_i hinge_i rises there
+};
+
+// Smallest t with slope + t * curvature + C * (jumps at breakpoints <= t) >= 0, by selection: expected O(count).
+// On entry slope < 0; `candidates` is reordered.
+double root_of_slope(std::vector<Breakpoint>& candidates, double slope, double curvature, double C) {
+    int64_t begin = 0, end = static_cast<int64_t>(candidates.size());
+    uint64_t lcg = 88172645463325252u;
+    double passed = 0.0;  // jumps at breakpoints below the interval [begin, end)
+    while (begin < end) {
+        lcg = lcg * 6364136223846793005u + 1442695040888963407u;
+        const int64_t pick = begin + static_cast<int64_t>((lcg >> 33) % static_cast<uint64_t>(end - begin));
+        const double pivot = candidates[pick].t;
+        double below = 0.0, at = 0.0;
+        int64_t low = begin, scan = begin, high = end;
+        while (scan < high) {
+            const Breakpoint here = candidates[scan];
+            if (here.t < pivot) {
+                below += here.jump;
+                std::swap(candidates[low++], candidates[scan++]);
+            } else if (here.t > pivot) {
+                std::swap(candidates[scan], candidates[--high]);
+            } else {
+                at += here.jump;
+                ++scan;
+            }
+        }
+        const double before = slope + pivot * curvature + C * (passed + below);
+        if (before >= 0) {
+            end = low;
+        } else if (before + C * at >= 0) {
+            return pivot;
+        } else {
+            passed += below + at;
+            begin = high;
+        }
+    }
+    const double level = slope + C * passed;
+    return curvature > 0 ? std::max(0.0, -level / curvature) : 0.0;
+}
+
+}  // namespace
+
+extern "C" {
+
+int svmcut_hinge(int64_t n, const double* y, const double* s, double* coef, double* value, int64_t* violated,
+                 int threads) {
+    const int64_t pieces = (n + kPiece - 1) / kPiece;
+    std::vector<double> loss(pieces);
+    std::vector<int64_t> count(pieces);
+    svmcut::for_pieces(pieces, n < 16 * kPiece ? 1 : threads, [&](int64_t p) {
+        double sum = 0;
+        int64_t hits = 0;
+        for (int64_t i = p * kPiece; i < std::min(n, (p + 1) * kPiece); ++i) {
+            const double slack = 1.0 - y[i] * s[i];
+            const bool hit = slack > 0;
+            coef[i] = hit ? -y[i] : 0.0;
+            sum += hit ? slack : 0.0;
+            hits += hit;
+        }
+        loss[p] = sum;
+        count[p] = hits;
+    });
+    *value = 0;
+    *violated = 0;
+    for (int64_t p = 0; p < pieces; ++p) {
+        *value += loss[p];
+        *violated += count[p];
+    }
+    return SVMCUT_OK;
+}
+
+int svmcut_hinge_line(int64_t n, const double* y, const double* s, const double* e, double wd, double dd, double C,
+                      double* step, int threads) {
+    const int64_t pieces = (n + kPiece - 1) / kPiece;
+    if (n < 16 * kPiece) threads = 1;
+    std::vector<double> part(pieces);
+    svmcut::for_pieces(pieces, threads, [&](int64_t p) {
+        double sum = 0;
+        for (int64_t i = p * kPiece; i < std::min(n, (p + 1) * kPiece); ++i) {
+            const double slack = 1.0 - y[i] * s[i], rate = y[i] * e[i];
+            if (slack > 0 || (slack == 0 && rate < 0)) sum += rate;
+        }
+        part[p] = sum;
+    });
+    double active = 0;
+    for (double value : part) active += value;
+    const double slope = wd - C * active;  // right derivative at t = 0
+    *step = 0;
+    if (!(slope < 0) || !(dd > 0)) return SVMCUT_OK;
+    const double furthest = -slope / dd;  // every jump is positive: the root cannot lie beyond
+    std::vector<std::vector<Breakpoint>> found(pieces);
+    std::vector<Breakpoint> candidates;
+    std::atomic<bool> failed{false};
+    svmcut::for_pieces(pieces, threads, [&](int64_t p) {
+        try {
+            for (int64_t i = p * kPiece; i < std::min(n, (p + 1) * kPiece); ++i) {
+                const double slack = 1.0 - y[i] * s[i], rate = y[i] * e[i];
+                // slack and rate of one sign, t = slack / rate below `furthest`; compared without the division
+                if (rate > 0 ? (slack > 0 && slack <= furthest * rate) : (slack < 0 && slack >= furthest * rate))
+                    found[p].push_back({slack / rate, std::fabs(rate)});
+            }
+        } catch (...) {
+            failed = true;
+        }
+    });
+    try {
+        size_t total = 0;
+        for (const auto& piece : found) total += piece.size();
+        candidates.reserve(total);
+        for (const auto& piece : found) candidates.insert(candidates.end(), piece.begin(), piece.end());
+    } catch (...) {
+        failed = true;
+    }
+    if (failed) return SVMCUT_NO_MEMORY;
+    *step = root_of_slope(candidates, slope, dd, C);
+    return SVMCUT_OK;
+}
+
+}  // extern "C"

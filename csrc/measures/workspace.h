@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * How the constraint builders share one block of memory: regions per row, each starting on its own cache line.
+ */
+#ifndef SVMCUT_WORKSPACE_H
+#define SVMCUT_WORKSPACE_H
+
+#include <cstdint>
+
+#include "core/sort.h"
+
+namespace svmcut {
+
+constexpr int64_t kBlock = 4096; /* rows summed as one: partial sums do not depend on the number of threads */
+
+struct Workspace {
+    Item* items;      /* n */
+    Item* scratch;    /* n */
+    double* sorted;   /* n */
+    double* extra;    /* n + 2 blocks + 64 */
+    int32_t* grade;   /* n */
+    int32_t* nodes;   /* 4 n + 64 */
+    double* blocks;   /* 6 per block */
+};
+
+constexpr int64_t padded(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+inline int64_t lay_out(int64_t n, void* memory, Workspace* out) {
+    const int64_t n_blocks = n / kBlock + 4;
+    const auto base = (reinterpret_cast<uintptr_t>(memory) + 63) / 64 * 64;
+    int64_t at = 0;
+    auto region = [&](int64_t bytes) {
+        const uintptr_t place = base + static_cast<uintptr_t>(at);
+        at += padded(bytes);
+        return reinterpret_cast<void*>(place);
+    };
+    Workspace w;
+    w.items = static_cast<Item*>(region(n * 8));
+    w.scratch = static_cast<Item*>(region(n * 8));
+    w.sorted = static_cast<double*>(region(n * 8));
+    w.extra = static_cast<double*>(region((n + 2 * n_blocks + 64) * 8));
+    w.grade = static_cast<int32_t*>(region(n * 4));
+    w.nodes = static_cast<int32_t*>(region((4 * n + 64) * 4));
+    w.blocks = static_cast<double*>(region(n_blocks * 6 * 8));
+    if (out) *out = w;
+    return at + 64;
+}
+
+}  // namespace svmcut
+#endif
