@@ -47,7 +47,7 @@ def choose_c(loss: str, examples: Examples, measure: str, options: dict, grid) -
     values = []
     for c in grid:
         model = trainer.fit(float(c), None).model
-        values.append(classification_measures(rest.y, model.scores(rest.X))[measure])
+        values.append(classification_measures(rest.y, model.scores(rest.X)).values[measure])
     return float(grid[int(np.nanargmax(values))])
 
 
@@ -57,7 +57,7 @@ def quality(train: Examples, test: Examples) -> list[list[str]]:
     for loss, (measure, options, grid) in LOSSES.items():
         c = choose_c(loss, train, measure, options, grid)
         outcome = Trainer(train, Config(loss=loss, **options)).fit(c, None)
-        measured = classification_measures(test.y, outcome.model.scores(test.X))
+        measured = classification_measures(test.y, outcome.model.scores(test.X)).values
         cells = [f"**{measured[key]:.2f}**" if key == measure else f"{measured[key]:.2f}" for key in COLUMNS]
         rows.append([loss, f"{c:.3g}", str(outcome.progress.iteration), *cells])
     return rows

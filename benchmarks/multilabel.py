@@ -13,7 +13,8 @@ import argparse
 import time
 
 from svmcut.files.multilabel import read_multilabel
-from svmcut.predict_labels import tally
+from svmcut.tasks.prediction import measure
+from svmcut.tasks.protocol import named
 from svmcut.train_multilabel import MultilabelTrainer
 from svmcut.training import Config
 
@@ -31,7 +32,7 @@ def row(solver: str, pairs: bool, train, test, given) -> str:
     began = time.process_time()
     outcome = trainer.fit(None, given.example_cost)
     seconds = time.process_time() - began
-    measures = tally(outcome.model, test).measures()
+    measures = measure(named("multilabel"), outcome.model, test)
     progress = outcome.progress
     numbers = " | ".join(
         f"{measures[key]:.2f}" for key in ("hamming_loss", "subset_accuracy", "micro_f1", "macro_f1", "precision@1")

@@ -56,7 +56,7 @@ def ours(train: str, test: str, solver: str, C: float, epsilon: float, rounds: i
     for _ in range(rounds):
         config = Config(task="sequence", solver=solver, epsilon=epsilon)
         began = time.process_time()
-        outcome = SequenceTrainer(*data, config, ChainOrders()).fit(None, C)
+        outcome = SequenceTrainer(data.tokens(), data, config, ChainOrders()).fit(None, C)
         seconds.append(time.process_time() - began)
     wrong, lengths = [], []
     for part in parts:
@@ -127,14 +127,14 @@ def objective(train: str, C: float, gaps: tuple[float, ...] = (0.3, 0.1, 0.03, 0
                     reached.setdefault(gap, time.process_time() - began)
 
         config = Config(task="sequence", solver=solver, gap=gaps[-1], time_limit=120)
-        outcome = SequenceTrainer(*data, config, ChainOrders()).fit(None, C, observe)
+        outcome = SequenceTrainer(data.tokens(), data, config, ChainOrders()).fit(None, C, observe)
         cells = [f"{reached[gap]:.2f}" if gap in reached else "-" for gap in gaps]
         print(f"| {solver} | {' | '.join(cells)} | {outcome.progress.primal:.6g} |", flush=True)
 
 
 def own_job(train: str, epsilon: float, rounds: int) -> None:
     """What svm_hmm itself does, cutting planes to an epsilon, C = 1 a sequence: the program, one thread."""
-    n = len(np.unique(read_sequences(train)[0].qid))
+    n = len(read_sequences(train))
     program = Path(sys.executable).with_name("svm_hmm_learn")
     environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     cpu = str(min(os.sched_getaffinity(0)))

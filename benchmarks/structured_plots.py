@@ -28,9 +28,10 @@ from structured_curves import Point, Task, read, record, write
 from svmcut.files.multilabel import read_multilabel
 from svmcut.files.sequences import read_sequences, stream_sequences
 from svmcut.models import ChainModel, ChainShape
-from svmcut.predict_labels import tally
 from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.structured.chain import ChainSequences
+from svmcut.tasks.prediction import measure
+from svmcut.tasks.protocol import named
 from svmcut.train_multilabel import MultilabelTrainer
 from svmcut.train_sequences import ChainOrders, ChainRisk, ChainSpace, SequenceTrainer
 from svmcut.training import Config
@@ -66,7 +67,8 @@ def chains(given) -> Task:
 
 def sequences(given) -> Task:
     """Files of svm_hmm."""
-    trainer = SequenceTrainer(*read_sequences(given.train), Config(task="sequence"), ChainOrders())
+    train = read_sequences(given.train)
+    trainer = SequenceTrainer(train.tokens(), train, Config(task="sequence"), ChainOrders())
     model, parts = trainer.model, list(stream_sequences(given.test))
     space = ChainSpace(model.sequences.X, model.chains)
     exact = Problem(ChainRisk(model.chains), space, given.example_cost, RULE)
@@ -92,7 +94,7 @@ def labels(given) -> Task:
     exact = Problem(LabelRisk(train.gold(), model.pairs), space, given.example_cost, RULE)
 
     def error(w):
-        return tally(trainer._model(w, 0), test).measures()["hamming_loss"]
+        return measure(named("multilabel"), trainer._model(w, 0), test)["hamming_loss"]
 
     return Task(model, given.example_cost, error, "multilabel", exact, given.time_limit, given.growth)
 

@@ -28,6 +28,10 @@ class Task(NamedTuple):
         The default.
     objects : str
         What is trained, in the plural of a message.
+    models : tuple of str
+        Classes of svmcut.models; where two tasks share one, the later is that of examples with queries.
+    where : str
+        ``module:class`` of svmcut.tasks.
     defaults : mapping
         Of the other parameters, where they are the task's own.
     options : str
@@ -37,6 +41,8 @@ class Task(NamedTuple):
     name: str
     loss: str
     objects: str
+    models: tuple[str, ...]
+    where: str
     defaults: Mapping[str, Any]
     options: str
 
@@ -155,12 +161,18 @@ class Measure(NamedTuple):
         Whether more is better.
     heading : str or None
         Of its column in the table of a path; None where it has none.
+    line : str or None
+        What classify prints in front of it; None where it does not.
+    digits : int
+        Behind the point in the table.
     """
 
     name: str
     task: str
     rises: bool
     heading: str | None
+    line: str | None = None
+    digits: int = 2
 
 
 class QpRow(NamedTuple):
@@ -188,15 +200,20 @@ class Format(NamedTuple):
     models: tuple[str, ...]
 
 
+_OF_ROWS = ("LinearModel", "KernelModel")
 TASKS = {
     task.name: task
     for task in (
-        Task("classification", "error-rate", "two classes", {}, "svmcut.cli.options:LEARN"),
-        Task("rank", "swapped-pairs", "rankings", {"epsilon": 0.001}, "svmcut.cli.options:RANK"),
-        Task("sequence", "hamming", "sequences", {}, "svmcut.cli.sequence_options:SEQUENCE"),
-        Task("multilabel", "hamming", "label sets", {"bias": 1.0}, "svmcut.cli.multilabel_options:MULTILABEL"),
+        Task("classification", "error-rate", "two classes", _OF_ROWS, "svmcut.tasks.classification:Classification", {},
+             "svmcut.cli.options:LEARN"),
+        Task("rank", "swapped-pairs", "rankings", _OF_ROWS, "svmcut.tasks.ranking:Ranking", {"epsilon": 0.001},
+             "svmcut.cli.options:RANK"),
+        Task("sequence", "hamming", "sequences", ("ChainModel", "KernelChainModel"), "svmcut.tasks.sequences:Tagging",
+             {}, "svmcut.cli.sequence_options:SEQUENCE"),
+        Task("multilabel", "hamming", "label sets", ("MultilabelModel",), "svmcut.tasks.label_sets:Labelling",
+             {"bias": 1.0}, "svmcut.cli.multilabel_options:MULTILABEL"),
     )
-}
+}  # fmt: skip
 
 _TABLES = ("svmcut.risks.contingency:ContingencyRisk", BOTH_RESCALINGS, BOTH_NORMS)
 _ORDINAL, _SQUARED = "svmcut.risks.ordinal:OrdinalRisk", "svmcut.risks.ordinal_squared:SquaredOrdinalRisk"
@@ -284,28 +301,28 @@ KERNEL_DEFAULTS: Mapping[str, Any] = {"degree": 3, "gamma": 1.0, "scale_kernel":
 
 MEASURES = (
     Measure("error_rate", "classification", False, "error"),
-    Measure("accuracy", "classification", True, None),
-    Measure("precision", "classification", True, "prec"),
-    Measure("recall", "classification", True, "recall"),
-    Measure("f1", "classification", True, "F1"),
-    Measure("prbep", "classification", True, "PRBEP"),
-    Measure("roc_area", "classification", True, "ROC"),
-    Measure("average_precision", "classification", True, "AP"),
-    Measure("token_error", "sequence", False, "tokens"),
+    Measure("accuracy", "classification", True, None, "Accuracy "),
+    Measure("precision", "classification", True, "prec", "Precision"),
+    Measure("recall", "classification", True, "recall", "Recall   "),
+    Measure("f1", "classification", True, "F1", "F1       "),
+    Measure("prbep", "classification", True, "PRBEP", "PRBEP    "),
+    Measure("roc_area", "classification", True, "ROC", "ROCArea  "),
+    Measure("average_precision", "classification", True, "AP", "AvgPrec  "),
+    Measure("token_error", "sequence", False, "tokens", "Average loss per token"),
     Measure("sequence_error", "sequence", False, "sequences"),
-    Measure("hamming_loss", "multilabel", False, "Hamming"),
-    Measure("subset_accuracy", "multilabel", True, "subset"),
-    Measure("micro_f1", "multilabel", True, "micro F1"),
-    Measure("macro_f1", "multilabel", True, "macro F1"),
-    Measure("precision@1", "multilabel", True, "P@1"),
-    Measure("precision@3", "multilabel", True, "P@3"),
-    Measure("precision@5", "multilabel", True, "P@5"),
-    Measure("swapped_pairs", "rank", False, None),
-    Measure("swapped_percent", "rank", False, "swapped"),
-    Measure("ndcg@1", "rank", True, "NDCG@1"),
-    Measure("ndcg@5", "rank", True, "NDCG@5"),
-    Measure("ndcg@10", "rank", True, "NDCG@10"),
-    Measure("map", "rank", True, "MAP"),
+    Measure("hamming_loss", "multilabel", False, "Hamming", "Hamming loss     "),
+    Measure("subset_accuracy", "multilabel", True, "subset", "Subset accuracy  "),
+    Measure("micro_f1", "multilabel", True, "micro F1", "Micro F1         "),
+    Measure("macro_f1", "multilabel", True, "macro F1", "Macro F1         "),
+    Measure("precision@1", "multilabel", True, "P@1", "Precision@1      ", 4),
+    Measure("precision@3", "multilabel", True, "P@3", "Precision@3      ", 4),
+    Measure("precision@5", "multilabel", True, "P@5", "Precision@5      ", 4),
+    Measure("swapped_pairs", "rank", False, None, "Total Num Swappedpairs  "),
+    Measure("swapped_percent", "rank", False, "swapped", "Avg Swappedpairs Percent"),
+    Measure("ndcg@1", "rank", True, "NDCG@1", digits=4),
+    Measure("ndcg@5", "rank", True, "NDCG@5", digits=4),
+    Measure("ndcg@10", "rank", True, "NDCG@10", digits=4),
+    Measure("map", "rank", True, "MAP", digits=4),
 )
 
 QPS = {
@@ -333,9 +350,9 @@ def losses(task: str) -> dict[str, Loss]:
     return {loss.name: loss for loss in LOSSES if loss.task == task}
 
 
-def measures(task: str) -> dict[str, bool]:
-    """The measures of a task, and whether more is better."""
-    return {measure.name: measure.rises for measure in MEASURES if measure.task == task}
+def measures(task: str) -> dict[str, Measure]:
+    """The measures of a task by name."""
+    return {measure.name: measure for measure in MEASURES if measure.task == task}
 
 
 def solvers(task: str, kernel: bool | None = None) -> dict[str, Solver]:

@@ -268,6 +268,19 @@ class Sequences:
     def __len__(self) -> int:
         return len(self.indptr) - 1
 
+    def sizes(self) -> tuple[int, int, int, int]:
+        """Numbers of sequences, tokens, features, and tags up to the largest."""
+        return len(self), self.X.n_rows, self.X.n_features, int(self.tags.max()) + 1
+
+    def tokens(self) -> Examples:
+        """The tokens as rows, labelled with the file's tags."""
+        return Examples(self.X, self.tags.astype(np.float64) + 1, None, None, self.source)
+
+    def part(self, first: int, last: int) -> Sequences:
+        """Sequences first to last as views, without the lines they came from."""
+        start, stop = self.indptr[first], self.indptr[last]
+        return Sequences(self.X.rows(start, stop), self.indptr[first : last + 1] - start, self.tags[start:stop])
+
 
 class Labelling(NamedTuple):
     """Tags of all sequences and a weight for each: in place of coefficients of scores, all but a few of which are 0.
@@ -331,15 +344,17 @@ class MultilabelExamples:
             raise DataError(self.source.path, f"labels as columns: {error}") from None
         return replace(self, X=X)
 
-    def gold(self, start: int = 0, stop: int | None = None) -> NDArray[np.bool_]:
-        """(rows, K) bool, whether row i has label k, of rows start to stop."""
-        row, labels = self.entries(start, stop)
-        n = (len(self) if stop is None else stop) - start
-        gold = np.zeros((n, len(self.names)), bool)
-        gold[row, labels] = True
+    def part(self, start: int, stop: int) -> MultilabelExamples:
+        """Rows start to stop as views, without the lines they came from."""
+        indptr = self.indptr[start : stop + 1]
+        return MultilabelExamples(self.X.rows(start, stop), self.names, indptr, self.labels, Source("memory"))
+
+    def gold(self) -> NDArray[np.bool_]:
+        """(n, K) bool, whether row i has label k."""
+        gold = np.zeros((len(self), len(self.names)), bool)
+        gold[self.entries()] = True
         return gold
 
-    def entries(self, start: int = 0, stop: int | None = None) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Rows, counted from start, and places in ``names`` of all labels of rows start to stop."""
-        bounds = self.indptr[start : None if stop is None else stop + 1]
-        return np.repeat(np.arange(len(bounds) - 1), np.diff(bounds)), self.labels[bounds[0] : bounds[-1]]
+    def entries(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Rows and places in ``names`` of all labels."""
+        return np.repeat(np.arange(len(self)), np.diff(self.indptr)), self.labels[self.indptr[0] : self.indptr[-1]]

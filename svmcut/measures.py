@@ -7,8 +7,7 @@ labels with equal scores counts as swapped. A score that is nan ranks last and p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,7 +15,26 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def classification_measures(y: NDArray, scores: NDArray) -> dict[str, float]:
+class Measured(NamedTuple):
+    """What predictions are worth.
+
+    Attributes
+    ----------
+    values : dict of str to float
+        The measures of svmcut.catalog.MEASURES by name.
+    loss : float
+        Mean over structures of what the original reports as its loss.
+    correct, total : int
+        Structures without an error, and all: queries, sequences, rows of labels, or the whole sample.
+    """
+
+    values: dict[str, float]
+    loss: float
+    correct: int
+    total: int
+
+
+def classification_measures(y: NDArray, scores: NDArray) -> Measured:
     """Error rate, accuracy, precision, recall, F1, PRBEP, ROC area and average precision, in percent.
 
     Parameters
@@ -28,10 +46,9 @@ def classification_measures(y: NDArray, scores: NDArray) -> dict[str, float]:
 
     Returns
     -------
-    dict
-        ``error_rate``, ``accuracy``, ``precision``, ``recall``, ``f1``, ``prbep``, ``roc_area``,
-        ``average_precision``. Precision, recall, F1 and PRBEP are 0 where their denominator is; the ROC area is nan
-        when a class is missing, the average precision nan without positives.
+    Measured
+        The loss is the error rate, the structure the whole sample. Precision, recall, F1 and PRBEP are 0 where their
+        denominator is; the ROC area is nan when a class is missing, the average precision nan without positives.
 
     Notes
     -----
@@ -52,7 +69,7 @@ def classification_measures(y: NDArray, scores: NDArray) -> dict[str, float]:
     # Positive number k (from 0) at rank r (from 0) has r - k negatives above it.
     swapped = int(ranks.sum()) - n_positive * (n_positive - 1) // 2
     found = np.arange(1, n_positive + 1)
-    measures = {
+    values = {
         "error_rate": _ratio(wrong, n),
         "accuracy": _ratio(n - wrong, n),
         "precision": precision,
@@ -62,7 +79,8 @@ def classification_measures(y: NDArray, scores: NDArray) -> dict[str, float]:
         "roc_area": 1.0 - swapped / (n_positive * n_negative) if n_positive and n_negative else np.nan,
         "average_precision": float(np.mean(found / (ranks + 1))) if n_positive else np.nan,
     }
-    return {name: 100.0 * value for name, value in measures.items()}
+    error, percent = 100.0 * _ratio(wrong, n), {name: 100.0 * value for name, value in values.items()}
+    return Measured(percent, error, int(not wrong), 1)
 
 
 def contingency_table(y: NDArray, scores: NDArray) -> tuple[int, int, int, int]:
@@ -72,42 +90,7 @@ def contingency_table(y: NDArray, scores: NDArray) -> tuple[int, int, int, int]:
     return hits, n_predicted - hits, n_positive - hits, len(positive) - n_positive - n_predicted + hits
 
 
-@dataclass(frozen=True, slots=True)
-class RankingMeasures:
-    """Measures of a ranking per query, and their means.
-
-    Attributes
-    ----------
-    queries : int
-        All of them, those without a pair included.
-    correct : int
-        Queries without a swapped pair.
-    swapped_pairs : int
-        Pairs of one query with different labels whose scores do not put the larger label first, over all queries.
-    swapped_percent : float
-        Mean over queries of the percentage of swapped pairs; a query without pairs counts with 0.
-    ndcg : dict of int to float
-        Mean NDCG at each cut-off, in [0, 1].
-    map : float
-        Mean average precision, in [0, 1].
-    """
-
-    queries: int
-    correct: int
-    swapped_pairs: int
-    swapped_percent: float
-    ndcg: dict[int, float]
-    map: float
-
-    def as_dict(self) -> dict[str, float]:
-        """The measures by their names in reports."""
-        ndcg = {f"ndcg@{k}": value for k, value in self.ndcg.items()}
-        return {"swapped_pairs": self.swapped_pairs, "swapped_percent": self.swapped_percent, **ndcg, "map": self.map}
-
-
-def ranking_measures(
-    y: NDArray, scores: NDArray, qid: NDArray, cutoffs: tuple[int, ...] = (1, 5, 10)
-) -> RankingMeasures:
+def ranking_measures(y: NDArray, scores: NDArray, qid: NDArray, cutoffs: tuple[int, ...] = (1, 5, 10)) -> Measured:
     """Swapped pairs, NDCG and MAP.
 
     Parameters
@@ -120,6 +103,13 @@ def ranking_measures(
     cutoffs : tuple of int
         The k of NDCG@k.
 
+    Returns
+    -------
+    Measured
+        ``swapped_pairs``: pairs of one query with different labels whose scores do not put the larger label first, over
+        all queries. ``swapped_percent``: mean over queries of their percentage, 0 for a query without pairs; the loss
+        is the same as a fraction. ``ndcg@k`` and ``map``, means over queries in [0, 1].
+
     Notes
     -----
     O(n log n) time. As LETOR evaluates: the gain of a grade is 2^grade - 1, the discount of rank r (from 1) is
@@ -131,8 +121,6 @@ def ranking_measures(
     Qin, Liu, Xu, Li (2010), LETOR: a benchmark collection for research on learning to rank, section 5.
     """
     y = np.asarray(y, np.float64)
-    if not len(y):
-        return RankingMeasures(0, 0, 0, 0.0, dict.fromkeys(cutoffs, 0.0), 0.0)
     query = np.unique(qid, return_inverse=True)[1]
     start = np.concatenate([[0], np.cumsum(np.bincount(query))])
     ranking = np.lexsort((y, -np.asarray(scores, np.float64), query))
@@ -141,132 +129,73 @@ def ranking_measures(
     swapped = _swapped_pairs(query, y, start)
     share = swapped / np.maximum(_pairs(query, y, start), 1)
     gain, ideal = _gains(query, y, start)
-    return RankingMeasures(
-        queries=len(swapped),
-        correct=int((swapped == 0).sum()),
-        swapped_pairs=int(swapped.sum()),
-        swapped_percent=100.0 * float(share.mean()),
-        ndcg={k: _mean_ndcg(gain, ideal, query, start, k) for k in cutoffs},
-        map=_mean_average_precision(query, y >= 1, start),
-    )
+    percent = 100.0 * _mean(share)
+    values = {
+        "swapped_pairs": int(swapped.sum()),
+        "swapped_percent": percent,
+        **{f"ndcg@{k}": _mean_ndcg(gain, ideal, query, start, k) for k in cutoffs},
+        "map": _mean_average_precision(query, y >= 1, start),
+    }
+    return Measured(values, percent / 100, int((swapped == 0).sum()), len(swapped))
 
 
-@dataclass(frozen=True, slots=True)
-class SequenceMeasures:
-    """Errors of predicted tags.
-
-    Attributes
-    ----------
-    sequences, tokens, wrong : int
-        How many there are, and tokens whose tag is wrong.
-    correct : int
-        Sequences without a wrong tag.
-    """
-
-    sequences: int
-    tokens: int
-    wrong: int
-    correct: int
-
-    @property
-    def token_error(self) -> float:
-        """Percent of tokens whose tag is wrong."""
-        return 100.0 * _ratio(self.wrong, self.tokens)
-
-    @property
-    def sequence_error(self) -> float:
-        """Percent of sequences with a wrong tag."""
-        return 100.0 * _ratio(self.sequences - self.correct, self.sequences)
-
-    def as_dict(self) -> dict[str, float]:
-        """The measures by their names in reports."""
-        return {"token_error": self.token_error, "sequence_error": self.sequence_error}
-
-
-def sequence_measures(wrong: NDArray, lengths: NDArray) -> SequenceMeasures:
-    """Measures of n sequences from their wrong tags (n,) and their tokens (n,)."""
-    return SequenceMeasures(len(wrong), int(lengths.sum()), int(wrong.sum()), int((wrong == 0).sum()))
-
-
-class LabelTally:
-    """Counts of predicted label sets, block by block.
+def sequence_measures(wrong: NDArray, lengths: NDArray) -> Measured:
+    """Percent of tokens whose tag is wrong and of sequences with one, of n sequences; the loss is their wrong tags.
 
     Parameters
     ----------
-    names : (K,) int64
-        The labels that can be predicted, increasing. Rows may have others as well.
-
-    Attributes
-    ----------
-    rows : int
+    wrong, lengths : (n,)
+        Wrong tags and tokens of each sequence.
     """
+    n, total, correct = len(wrong), int(wrong.sum()), int((wrong == 0).sum())
+    values = {
+        "token_error": 100.0 * _ratio(total, int(lengths.sum())),
+        "sequence_error": 100.0 * _ratio(n - correct, n),
+    }
+    return Measured(values, _ratio(total, n), correct, n)
 
-    CUTOFFS = (1, 3, 5)
 
-    def __init__(self, names: NDArray):
-        self._names, self.rows, self._exact, self._top = names, 0, 0, dict.fromkeys(self.CUTOFFS, 0)
-        self._both, self._right, self._predicted = (np.zeros(len(names), np.int64) for _ in range(3))
-        self._others: dict[int, int] = {}
+TOP = (1, 3, 5)
+"""The k of precision at k."""
 
-    @property
-    def others(self) -> int:
-        """Different labels met in rows that cannot be predicted."""
-        return len(self._others)
 
-    def add(self, gold: NDArray, predicted: NDArray, scores: NDArray, others: NDArray, row: NDArray) -> None:
-        """Takes in rows.
+def label_measures(
+    both: NDArray, right: NDArray, predicted: NDArray, top: NDArray, exact: int, rows: int
+) -> Measured:
+    """Hamming loss, subset accuracy, F1 and precision at k, in percent; the loss is the number of wrong labels a row.
 
-        Parameters
-        ----------
-        gold, predicted : (rows, K) bool
-        scores : (rows, K)
-            They rank the labels of a row.
-        others, row : (m,) int64
-            Right labels that are not among the K, and the row of each.
-        """
-        beyond = np.bincount(row, minlength=len(gold))
-        self.rows += len(gold)
-        self._exact += int(((gold == predicted).all(axis=1) & (beyond == 0)).sum())
-        self._both += (gold & predicted).sum(axis=0)
-        self._right += gold.sum(axis=0)
-        self._predicted += predicted.sum(axis=0)
-        for name, count in zip(*(part.tolist() for part in np.unique(others, return_counts=True)), strict=True):
-            self._others[name] = self._others.get(name, 0) + count
-        # ties are pessimistic: among equal scores the wrong label comes first
-        best = np.lexsort((gold, -scores), axis=1)[:, : max(self.CUTOFFS)]
-        hits = np.take_along_axis(gold, best, axis=1)
-        for k in self.CUTOFFS:
-            self._top[k] += int(hits[:, :k].sum())
+    Parameters
+    ----------
+    both, right, predicted : (K,)
+        In how many rows each label is right and predicted, right, and predicted.
+    top : (len(TOP),)
+        Right labels among the k that rank first, over all rows.
+    exact, rows : int
+        Rows whose set is right, and all.
 
-    def measures(self) -> dict[str, float]:
-        """Hamming loss, subset accuracy, F1 and precision at k, in percent.
-
-        Notes
-        -----
-        With K labels: the Hamming loss is the share of wrong label decisions, the subset accuracy that of rows whose
-        set is right. Micro F1 counts over all labels; macro F1 is the mean over labels that some row has or is given.
-        Precision at k is the share of right labels among the k that rank first, also where a row has fewer. K counts
-        the labels of rows that cannot be predicted too; they rank nowhere.
-        """
-        others = np.array(sorted(self._others), np.int64)
-        place = np.searchsorted(self._names, others)
-        both, predicted = (np.insert(part, place, 0) for part in (self._both, self._predicted))
-        right = np.insert(self._right, place, [self._others[name] for name in others.tolist()])
-        counts = right + predicted
-        wrong = counts - 2 * both
-        met = counts > 0
-        macro = float(np.mean(2 * both[met] / counts[met])) if met.any() else 0.0
-        measures = {
-            "hamming_loss": _ratio(float(wrong.sum()), self.rows * len(wrong)),
-            "subset_accuracy": _ratio(self._exact, self.rows),
-            "micro_f1": _ratio(2.0 * float(both.sum()), float(counts.sum())),
-            "macro_f1": macro,
-        } | {f"precision@{k}": _ratio(self._top[k], k * self.rows) for k in self.CUTOFFS}
-        return {name: 100.0 * value for name, value in measures.items()}
+    Notes
+    -----
+    The Hamming loss is the share of wrong label decisions, the subset accuracy that of rows whose set is right. Micro
+    F1 counts over all labels; macro F1 is the mean over labels that some row has or is given. Precision at k is the
+    share of right labels among the k that rank first, also where a row has fewer.
+    """
+    counts = right + predicted
+    wrong, met = float((counts - 2 * both).sum()), counts > 0
+    values = {
+        "hamming_loss": _ratio(wrong, rows * len(counts)),
+        "subset_accuracy": _ratio(exact, rows),
+        "micro_f1": _ratio(2.0 * float(both.sum()), float(counts.sum())),
+        "macro_f1": _mean(2 * both[met] / counts[met]),
+    } | {f"precision@{k}": _ratio(int(hits), k * rows) for k, hits in zip(TOP, top, strict=True)}
+    return Measured({name: 100.0 * value for name, value in values.items()}, _ratio(wrong, rows), exact, rows)
 
 
 def _ratio(part: float, whole: float) -> float:
     return part / whole if whole else 0.0
+
+
+def _mean(values: NDArray) -> float:
+    return float(values.mean()) if len(values) else 0.0
 
 
 def _rank(query: NDArray, start: NDArray) -> NDArray:
@@ -277,7 +206,8 @@ def _rank(query: NDArray, start: NDArray) -> NDArray:
 def _pairs(query: NDArray, y: NDArray, start: NDArray) -> NDArray:
     """(Q,) pairs of different labels per query."""
     order = np.lexsort((y, query))
-    first = np.flatnonzero(np.concatenate([[True], (np.diff(y[order]) != 0) | (np.diff(query[order]) != 0)]))
+    new = np.concatenate([[True], (np.diff(y[order]) != 0) | (np.diff(query[order]) != 0)])
+    first = np.flatnonzero(new[: len(y)])
     same = np.diff(np.append(first, len(y)))
     sizes = np.diff(start)
     equal = np.zeros(len(sizes), np.int64)
@@ -328,7 +258,7 @@ def _mean_ndcg(gain: NDArray, ideal: NDArray, query: NDArray, start: NDArray, k:
     rank = _rank(query, start)
     discount = np.where(rank < k, 1.0 / np.log2(2.0 + rank), 0.0)
     reached, possible = (np.add.reduceat(g * discount, start[:-1]) for g in (gain, ideal))
-    return float(np.mean(np.divide(reached, possible, out=np.zeros_like(reached), where=possible > 0)))
+    return _mean(np.divide(reached, possible, out=np.zeros_like(reached), where=possible > 0))
 
 
 def _mean_average_precision(query: NDArray, relevant: NDArray, start: NDArray) -> float:
@@ -337,4 +267,4 @@ def _mean_average_precision(query: NDArray, relevant: NDArray, start: NDArray) -
     precision = np.where(relevant, found / (_rank(query, start) + 1), 0.0)
     total = np.add.reduceat(precision, start[:-1])
     count = np.add.reduceat(relevant.astype(np.int64), start[:-1])
-    return float(np.mean(total / np.maximum(count, 1)))
+    return _mean(total / np.maximum(count, 1))

@@ -161,7 +161,7 @@ def use_sequences(path):
     sequence_files.stream_examples = lambda path, threads: stream_examples(path, threads=threads, block_bytes=16)
     assert whole == outcome(stream_sequences, path)
     sequence_files.stream_examples = stream_examples
-    assert len(read_sequences(path)[1]) == len(whole[1])
+    assert len(read_sequences(path)) == len(whole[1])
 
 
 def use_label_sets(path):

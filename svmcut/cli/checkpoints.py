@@ -23,7 +23,7 @@ from svmcut.outcomes import Outcome
 
 if TYPE_CHECKING:
     from svmcut.cli.options import LearnOptions, Option
-    from svmcut.data import Examples, MultilabelExamples
+    from svmcut.data import Examples, MultilabelExamples, Sequences
 
 #: Fields of LearnOptions that may differ between a run and the one that goes on from its checkpoint.
 FREE = frozenset({
@@ -114,7 +114,7 @@ class Checkpoints:
         names = (self.path, previous(self.path)) if self._options.resume else ()
         return bool(self._files) or any(map(os.path.exists, names))
 
-    def identify(self, examples: Examples | MultilabelExamples) -> None:
+    def identify(self, examples: Examples | Sequences | MultilabelExamples) -> None:
         """Says what this run trains on."""
         self._identity = {"version": __version__, "examples": fingerprint(examples), "options": settings(self._options)}
 
@@ -209,7 +209,7 @@ def settings(options: LearnOptions) -> dict[str, str]:
     return {name: str(value) for name, value in values.items() if name not in FREE}
 
 
-def fingerprint(examples: Examples | MultilabelExamples) -> str:
+def fingerprint(examples: Examples | Sequences | MultilabelExamples) -> str:
     """A digest of all that was read of the examples."""
     digest = hashlib.sha256()
     X, *others = (getattr(examples, field.name) for field in dataclasses.fields(examples) if field.name != "source")

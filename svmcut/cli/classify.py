@@ -44,18 +44,11 @@ def classify(example_file, model_file, predictions_file, verbosity, labels, beam
     EXAMPLE_FILE may be - for standard input, PREDICTIONS_FILE - for standard output.
     """
     from svmcut.cli.guard import warn
-    from svmcut.cli.scoring import Scoring, run_scoring
+    from svmcut.cli.scoring import run_scoring
     from svmcut.machine import usable_cpus
 
-    job = Scoring(
-        example_file,
-        model_file,
-        predictions_file,
-        verbosity=verbosity,
-        threads=threads or usable_cpus(),
-        labels=labels,
-        beam=beam,
-        report=report,
-    )
-    for warning in run_scoring(job):
+    files, threads = (example_file, model_file, predictions_file), threads or usable_cpus()
+    for warning in run_scoring(
+        *files, verbosity=verbosity, threads=threads, labels=labels, beam=beam, report=report
+    ):
         warn("svmcut classify", warning)

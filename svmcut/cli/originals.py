@@ -7,7 +7,7 @@ import math
 import re
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from svmcut._version import __version__
 from svmcut.cli.guard import guard
@@ -227,7 +227,7 @@ def svm_perf_classify(argv: list[str] | None = None) -> int:
 
 def svm_rank_classify(argv: list[str] | None = None) -> int:
     """Entry point of ``svm_rank_classify``."""
-    return run_original(_RANK_CLASSIFY, lambda *parsed: _classify("ranking", *parsed), argv)
+    return run_original(_RANK_CLASSIFY, lambda *parsed: _classify("rank", *parsed), argv)
 
 
 def svm_hmm_classify(argv: list[str] | None = None) -> int:
@@ -292,19 +292,15 @@ def _learn(program: str, task: str, values: dict[str, Any], arguments: list[str]
     return run(LearnOptions(**{"command": command, **files, **task_defaults(task), **given}), original=program)
 
 
-def _classify(
-    measures: Literal["classification", "ranking", "sequence"], values: dict[str, Any], arguments: list[str]
-) -> None:
-    from svmcut.cli.scoring import Scoring, run_scoring
+def _classify(task: str, values: dict[str, Any], arguments: list[str]) -> None:
+    from svmcut.cli.scoring import run_scoring
     from svmcut.machine import usable_cpus
 
     examples, model = arguments[:2]
     predictions = arguments[2] if len(arguments) > 2 else "svm_predictions"
-    threads = usable_cpus()
     if values.get("beam", 0) < 0:
         raise UsageError(f"option --b: {values['beam']} is refused; expected 0 or more")
-    job = Scoring(
-        examples, model, predictions, measures, values["verbosity"], threads, beam=values.get("beam", 0),
-        arguments=("example_file", "model_file", "output_file"),
+    run_scoring(
+        examples, model, predictions, task=task, verbosity=values["verbosity"], threads=usable_cpus(),
+        beam=values.get("beam", 0), arguments=("example_file", "model_file", "output_file"),
     )  # fmt: skip
-    run_scoring(job)

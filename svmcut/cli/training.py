@@ -18,24 +18,24 @@ from svmcut.cli.files import check_training_files, log_beside, model_files
 from svmcut.cli.guard import warn
 from svmcut.cli.option_checks import check
 from svmcut.cli.options import LearnOptions
+from svmcut.cli.presentations import PRESENTATIONS
 from svmcut.cli.progress_bar import ProgressBar
 from svmcut.cli.report import write_report
 from svmcut.cli.termination import INTERRUPTED, look
 from svmcut.cli.words import in_options
-from svmcut.config import configure
 from svmcut.errors import UsageError
 from svmcut.files.checkpoints import unfit
-from svmcut.files.examples import read_examples
 from svmcut.files.models import write_model
 from svmcut.files.output import write_atomically
 from svmcut.kinds import Cost
-from svmcut.training import make_trainer
+from svmcut.tasks.prediction import measure
+from svmcut.tasks.protocol import named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from svmcut.cli.checkpoints import Checkpoints
-    from svmcut.training import Outcome
+    from svmcut.outcomes import Outcome
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is found where it matters
@@ -56,11 +56,6 @@ def run(options: LearnOptions, original: str = "") -> int:
     -----
     --max-iterations ends the training for one C. A time limit and an interrupt end the run.
     """
-    kind = Training
-    if options.task == "sequence":
-        from svmcut.cli.sequences import SequenceTraining as kind
-    elif options.task == "multilabel":
-        from svmcut.cli.multilabel import MultilabelTraining as kind
     check(options)
     targets, outputs = model_files(options), check_training_files(options, bool(original))
     with contextlib.ExitStack() as stack:
@@ -72,7 +67,7 @@ def run(options: LearnOptions, original: str = "") -> int:
             checkpoints = make_checkpoints(options.checkpoint, options)
             stack.enter_context(checkpoints.held())
             stack.enter_context(checkpoints.signals())
-        training = kind(options, original, checkpoints)
+        training = Training(options, original, checkpoints)
         training.open(stack)
         for cost, target in list(zip(options.path, targets, strict=True))[len(training.outcomes) :]:
             training.fit(cost, target)
@@ -112,13 +107,19 @@ class Training:
         self.rows: list[dict[str, Any]] = []
         self._say = report.out if options.verbosity > 0 else (lambda text="", end="\n": None)
         self._began, self._cpu_began = time.perf_counter(), time.process_time()
-        self.examples, self._trainer = self._read()
+        self._task, self._shown = named(options.task), PRESENTATIONS[options.task]
+        given: dict[str, Any] = {"threads": options.threads, "max_memory": options.max_memory}
+        with report.step(self._say, "Reading training examples") as close:
+            self.examples = self._task.read(options.example_file, **given)
+            close(self._shown.sizes(self.examples))
+        self._seconds = {"read": time.perf_counter() - self._began, "train": 0.0, "write": 0.0}
+        self._trainer = self._task.plan(self.examples, options.settings(), bool(original), time_limit(options))
         look()
         self._warnings = list(self._trainer.warnings)
         self._validation = None
         if options.validate:
             reading = time.perf_counter()
-            self._validation = self._read_validation(options.validate)
+            self._validation = self._task.read(options.validate, **given, test=True)
             self._seconds["read"] += time.perf_counter() - reading
         self._state = None
         self.going_on: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
@@ -129,49 +130,14 @@ class Training:
                 self.outcomes, self.rows, self._state = list(saved["outcomes"]), list(saved["rows"]), saved["trainer"]
                 self.going_on = lambda: unfit(checkpoints.path)
 
-    def _read(self):
-        """The training examples and a Trainer of them."""
-        options = self.options
-        with report.step(self._say, "Reading training examples"):
-            examples = read_examples(options.example_file, threads=options.threads, max_memory=options.max_memory)
-        self._seconds = {"read": time.perf_counter() - self._began, "train": 0.0, "write": 0.0}
-        self._config = configure(options.settings(), bool(self.original), time_limit(options))
-        return examples, make_trainer(examples, self._config)
-
-    def _read_validation(self, path: str):
-        return read_examples(path, threads=self.options.threads, max_memory=self.options.max_memory)
-
-    def _introduce(self) -> None:
-        """Prints what is known of the examples before training starts."""
-        options = self.options
-        queries = self._trainer.risk.n_queries if options.task == "rank" else None
-        say = report.out if self.original and options.task == "rank" else self._say  # svm_rank says it at -v 0 too
-        say(report.properties_line(self.examples, self._config.bias, queries))
-        if options.loss == "swapped-pairs":
-            epsilon = self._trainer.objective(1.0, None).epsilon
-            say(f"NOTE: Adjusted stopping criterion relative to maximum loss: eps={epsilon:.6f}")
-
-    def _counts(self) -> dict[str, int]:
-        """Keys of the report that the task adds or counts otherwise."""
-        return {}
-
-    def _say_task(self, outcome: Outcome) -> None:
-        """Prints the original's lines that belong to the task alone."""
-
-    def _final_lines(self, outcome: Outcome, cpu_seconds: float) -> list[str]:
-        """The summary of a model."""
-        options = self.options
-        return report.final_lines(outcome, options.algorithm, options.slack_norm, cpu_seconds, bool(self.original))
-
-    def _measure(self, model, examples) -> dict[str, Any]:
-        return report.measure(model, examples, self.options)
-
     def open(self, stack: contextlib.ExitStack) -> None:
         """Opens the trace, and prints what is known of the examples."""
         options = self.options
         self._trace = stack.enter_context(write_atomically(options.trace)) if options.trace else None
-        self._bar = ProgressBar(options.progress, self._config, self._trainer.target)
-        self._introduce()
+        self._bar = ProgressBar(options.progress, self._trainer.config, self._trainer.target)
+        say = report.out if self.original and self._shown.always else self._say
+        for line in self._shown.properties(self.examples, self._trainer):
+            say(line)
 
     def fit(self, cost: Cost, target: str) -> None:
         """Trains for one C, prints the originals' lines and writes the model."""
@@ -184,11 +150,12 @@ class Training:
             outcome = self._trainer.fit(*costs, self._observe, state)
         self._seconds["train"] += outcome.seconds
         cpu_seconds = time.process_time() - self._cpu_began
-        for line in self._final_lines(outcome, cpu_seconds):
+        for line in self._shown.final_lines(outcome, options, cpu_seconds, bool(self.original)):
             self._say(line)
         if options.algorithm == 4:
             report.out(f"Final number of constraints in cache: {outcome.progress.cuts}")
-        self._say_task(outcome)
+        for line in self._shown.timing(outcome) if self.original else ():
+            report.out(line)
         if not self.original:
             self._say(f"Solver: {outcome.solver}; {stop_reason(outcome)}")
         writing = time.perf_counter()
@@ -220,13 +187,13 @@ class Training:
         options = self.options
         chosen = len(self.outcomes) - 1
         if options.select:
-            sign = 1 if measures(options.task)[options.select] else -1
+            sign = 1 if measures(options.task)[options.select].rises else -1
             values = [sign * row["validation"][options.select] for row in self.rows]
             chosen = max(range(len(values)), key=lambda k: -math.inf if math.isnan(values[k]) else values[k])
             if len(options.path) > 1:
                 write_model(options.model_file, self.outcomes[chosen].model)
         if self.rows:
-            self._say(report.path_table(self.rows, chosen if options.select else None), end="")
+            self._say(report.path_table(options.task, self.rows, chosen if options.select else None), end="")
         if self._checkpoints is not None:
             self._checkpoints.finish(keep=self._unfinished())
         self._say_ending()
@@ -234,8 +201,8 @@ class Training:
         self._seconds["total"] = time.perf_counter() - self._began
         if options.report:
             warnings = self._warnings + (self._checkpoints.warnings if self._checkpoints is not None else [])
-            document = report.learn_report(options, self.examples, self.outcomes[chosen], self._seconds, warnings)
-            document |= self._counts()
+            X, counts = self.examples.X, self._task.counts(self.examples)
+            document = report.learn_report(options, X, counts, self.outcomes[chosen], self._seconds, warnings)
             if self.rows:
                 document["path"] = self.rows
             write_report(options.report, document)
@@ -281,10 +248,11 @@ class Training:
             "C": cost.value, "model": target, "solver": outcome.solver, "primal": outcome.primal,
             "dual": outcome.dual, "gap": outcome.gap, "converged": outcome.converged,
             "iterations": progress.iteration, "seconds": outcome.seconds,
-            "training": self._measure(outcome.model, self.examples),
         }  # fmt: skip
-        if self._validation is not None:
-            row["validation"] = self._measure(outcome.model, self._validation)
+        given: dict[str, Any] = {"threads": self.options.threads, "beam": self.options.beam}
+        for name, data in (("training", self.examples), ("validation", self._validation)):
+            if data is not None:
+                row[name] = measure(self._task, outcome.model, data, **given)
         return row
 
 

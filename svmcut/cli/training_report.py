@@ -4,17 +4,17 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import resource
 import sys
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from svmcut._version import __version__
-from svmcut.catalog import MEASURES
+from svmcut.catalog import measures
 from svmcut.cli.guard import drop_stdout
+
+if TYPE_CHECKING:
+    from svmcut.data import Csr
 
 
 def out(text: str = "", end: str = "\n") -> None:
@@ -49,15 +49,6 @@ def step(say, text: str):
             say()
         raise
     say(ending[0])
-
-
-def properties_line(examples, bias: float, queries: int | None) -> str:
-    """Size of the training set; queries is None in classification."""
-    n, features = len(examples), examples.X.n_features + (bias != 0)
-    if queries is not None:
-        return f"Training set properties: {features} features, {queries} rankings, {n} examples"
-    positive = int(np.count_nonzero(examples.y > 0))
-    return f"Training set properties: {features} features, {n} examples ({positive} pos / {n - positive} neg)"
 
 
 def iteration_line(progress, objective, algorithm: int | None) -> str:
@@ -119,6 +110,8 @@ def final_lines(
 
 def trace_line(progress, objective) -> str:
     """One JSON line of the trace."""
+    import json
+
     return json.dumps(
         {
             "C": objective.C, "iteration": progress.iteration, "passes": progress.passes, "primal": progress.primal,
@@ -128,30 +121,16 @@ def trace_line(progress, objective) -> str:
     )  # fmt: skip
 
 
-def measure(model, examples, options) -> dict[str, Any]:
-    """Every measure of a model on examples, keys as in the report of classify."""
-    from svmcut.measures import classification_measures, ranking_measures
-
-    scores = model.scores(examples.X, options.threads)
-    if options.task == "rank":
-        qid = np.zeros(len(scores), np.int64) if examples.qid is None else examples.qid
-        return ranking_measures(examples.y, scores, qid).as_dict()
-    return dict(classification_measures(examples.y, scores))
-
-
-def path_table(rows: list[dict[str, Any]], chosen: int | None) -> str:
+def path_table(task: str, rows: list[dict[str, Any]], chosen: int | None) -> str:
     """One line a model of a path: objective, training error, and the measures on a validation file if there is one."""
-    headings = {row.name: row.heading for row in MEASURES if row.heading is not None}
-    error = next(row.name for row in MEASURES if row.heading and not row.rises and row.name in rows[0]["training"])
-    keys = [key for key in headings if key in rows[0].get("validation", ())]
-    head = ["C", "objective", "gap", "train " + headings[error], *(headings[key] for key in keys)]
-    table = [head]
+    known = [measure for measure in measures(task).values() if measure.heading is not None]
+    error = next(measure for measure in known if not measure.rises)
+    shown = [measure for measure in known if "validation" in rows[0]]
+    table = [["C", "objective", "gap", f"train {error.heading}", *(str(measure.heading) for measure in shown)]]
     for row in rows:
-        cells = [f"{row['C']:g}", f"{row['primal']:.6g}", f"{row['gap']:.3g}", f"{row['training'][error]:.2f}"]
-        cells += [f"{row['validation'][key]:.4f}" if key in ("map",) or "@" in key else f"{row['validation'][key]:.2f}"
-                  for key in keys]  # fmt: skip
-        table.append(cells)
-    widths = [max(len(line[k]) for line in table) for k in range(len(head))]
+        cells = [f"{row['C']:g}", f"{row['primal']:.6g}", f"{row['gap']:.3g}", f"{row['training'][error.name]:.2f}"]
+        table.append(cells + [f"{row['validation'][measure.name]:.{measure.digits}f}" for measure in shown])
+    widths = [max(len(line[k]) for line in table) for k in range(len(table[0]))]
     lines = ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in table]
     if chosen is not None:
         lines[1 + chosen] += "  <- selected"
@@ -168,7 +147,9 @@ def peak_memory_mb() -> float:
         return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
 
 
-def learn_report(options, examples, outcome, seconds: dict[str, float], warnings: list[str]) -> dict[str, Any]:
+def learn_report(
+    options, X: Csr, counts: dict[str, int], outcome, seconds: dict[str, float], warnings: list[str]
+) -> dict[str, Any]:
     """The JSON document of a training run; keys as docs/report.md lists them."""
     progress = outcome.progress
     return {
@@ -178,9 +159,9 @@ def learn_report(options, examples, outcome, seconds: dict[str, float], warnings
         "solver": outcome.solver,
         "task": options.task,
         "loss": options.loss,
-        "examples": len(examples),
-        "features": examples.X.n_features,
-        "nonzeros": examples.X.nnz,
+        **counts,
+        "features": X.n_features,
+        "nonzeros": X.nnz,
         "primal": outcome.primal,
         "dual": outcome.dual,
         "gap": outcome.gap,

@@ -17,32 +17,30 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def read_sequences(path: str, *, threads: int = 1, max_memory: float | None = None) -> tuple[Examples, Sequences]:
-    """All sequences of a training file.
+def read_sequences(
+    path: str, *, threads: int = 1, max_memory: float | None = None, least: int = 1
+) -> Sequences:
+    """All sequences of a file.
 
     Parameters
     ----------
     path, threads, max_memory
         As in `read_examples`.
-
-    Returns
-    -------
-    Examples, Sequences
-        The tokens as rows, and the same as sequences with tags from 0.
+    least : int
+        The least tag: 1 of a training file, 0 of a test file, as in `stream_sequences`.
 
     Raises
     ------
     DataError
-        With the line: whatever `read_examples` refuses, a tag that is no integer from 1 on, a qid that decreases.
+        With the line: whatever `read_examples` refuses, a tag that is no integer from there on, a qid that decreases.
     """
-    return as_sequences(read_examples(path, threads=threads, max_memory=max_memory))
+    return as_sequences(read_examples(path, threads=threads, max_memory=max_memory), least)
 
 
-def as_sequences(tokens: Examples) -> tuple[Examples, Sequences]:
-    """Tokens as rows, and the same as sequences with tags from 0; refuses what `read_sequences` does."""
-    _check_tags(tokens, 1)
-    indptr = _bounds(tokens, -1)
-    return tokens, Sequences(tokens.X, indptr, (tokens.y - 1).astype(np.int32), tokens.source)
+def as_sequences(tokens: Examples, least: int = 1) -> Sequences:
+    """Tokens, labelled with tags, as sequences; refuses what `read_sequences` does."""
+    _check_tags(tokens, least)
+    return Sequences(tokens.X, _bounds(tokens, -1), (tokens.y - 1).astype(np.int32), tokens.source)
 
 
 def stream_sequences(path: str, *, threads: int = 1) -> Iterator[Sequences]:

@@ -14,7 +14,6 @@ import pytest
 
 import svmcut
 from svmcut import refusals
-from svmcut.api import multilabel_examples, trainer_of, vector_examples
 from svmcut.catalog import AUTO, KERNELS, LOSSES, RESCALINGS, SOLVERS, TASKS, losses, solvers
 from svmcut.cli import option_checks
 from svmcut.cli.main import options_of
@@ -23,6 +22,7 @@ from svmcut.errors import UsageError
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
 from svmcut.parameters import DEFAULTS, KINDS, Settings
 from svmcut.saved import state_classes
+from svmcut.tasks.protocol import named
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 #: What ends a message that refuses: something to do.
@@ -161,8 +161,7 @@ def trainer_for(task, kernel, solver, threads=1):
     settings = Settings(**parameters(case) | ({"gap": None} if SOLVERS[solver].steps else {"gap": 0.01}))
     settings.threads = threads
     refusals.check(settings)
-    rows = data(task)
-    return trainer_of(settings, multilabel_examples(*rows) if task == "multilabel" else vector_examples(*rows))
+    return named(task).plan(named(task).from_arrays(*data(task)), settings)
 
 
 @pytest.mark.parametrize(("task", "kernel", "solver"), USES)

@@ -133,7 +133,7 @@ def test_sequences_come_out_whole(tmp_path, rng, monkeypatch, block_bytes):
     lines = [f"{rng.integers(1, 5)} qid:{q} {rng.integers(1, 9)}:{rng.normal():.3f}\n" for q in qids]
     (tmp_path / "file").write_text("# head\n" + "".join(lines))
     path = str(tmp_path / "file")
-    _, whole = read_sequences(path)
+    whole = read_sequences(path)
     assert np.diff(whole.indptr).tolist() == lengths.tolist()
     stream = sequence_files.stream_examples
     monkeypatch.setattr(

@@ -11,12 +11,14 @@ import pytest
 from reference.measures import label_precision
 from sklearn.metrics import f1_score, hamming_loss
 
-from svmcut import predict_labels as module
 from svmcut.errors import DataError
 from svmcut.files.models import write_model
 from svmcut.files.multilabel import read_multilabel, stream_multilabel
 from svmcut.models import MultilabelModel
+from svmcut.tasks import label_sets as module
+from svmcut.tasks.prediction import measure, predict
 
+TASK = module.Labelling()
 NAMES = np.array([2, 3, 7], np.int64)
 SIZES = (1, 50, 1000, 1 << 20)
 
@@ -92,21 +94,24 @@ def test_measures_and_lines_of_a_file_in_blocks(tmp_path, rng, monkeypatch, labe
     monkeypatch.setattr(
         module, "stream_multilabel", lambda path, threads: stream_multilabel(path, block_bytes=block_bytes)
     )
-    found = module.predict_labels(model, path, str(tmp_path / "sets"))
+    tally, *_ = predict(TASK, model, path, str(tmp_path / "sets"))
     whole = read_multilabel(path)
     y, scores, halves = model.decode(whole.X)
     expected = "".join(",".join(map(str, NAMES[row])) + "\n" for row in y)
     assert (tmp_path / "sets").read_text() == expected
-    assert (found.tally.rows, found.halves) == (60, halves.sum())
+    assert tally.counts() == {"examples": 60, "halves": halves.sum()}
     union = np.union1d(NAMES, labels)
     place = np.searchsorted(union, NAMES)
     gold, predicted, ranked = (np.full((60, len(union)), fill) for fill in (False, False, -np.inf))
     gold[:, np.searchsorted(union, whole.names)] = whole.gold()
     predicted[:, place], ranked[:, place] = y, scores + y @ model.pair_weights()
     can_be = np.isin(union, NAMES)
-    measures = found.tally.measures()
-    assert found.tally.others == len(set(labels) - set(NAMES.tolist()))
-    assert measures == module.tally(model, whole).measures()
+    measured = TASK.measured(tally)
+    measures = measured.values
+    assert len(tally.others) == len(set(labels) - set(NAMES.tolist()))
+    assert measures == measure(TASK, model, whole)
+    assert measured.loss == pytest.approx(np.mean(np.sum(gold != predicted, axis=1)))
+    assert (measured.correct, measured.total) == ((gold == predicted).all(axis=1).sum(), 60)
     assert measures["hamming_loss"] == pytest.approx(100 * hamming_loss(gold, predicted))
     assert measures["subset_accuracy"] == pytest.approx(100 * np.mean((gold == predicted).all(axis=1)))
     assert measures["micro_f1"] == pytest.approx(100 * f1_score(gold, predicted, average="micro"))
@@ -127,12 +132,13 @@ def test_memory_does_not_grow_with_the_file(tmp_path, rng, header):
     code = """
         import re
         from svmcut.files.models import read_model
-        from svmcut.predict_labels import predict_labels
+        from svmcut.tasks.label_sets import Labelling
+        from svmcut.tasks.prediction import predict
         peak = lambda: int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) >> 10
         model = read_model("model")
-        predict_labels(model, "small", "sets")
+        predict(Labelling(), model, "small", "sets")
         before = peak()
-        assert predict_labels(model, "large", "sets").tally.rows == 300_000
+        assert predict(Labelling(), model, "large", "sets").tally.counts()["examples"] == 300_000
         print(peak() - before)
     """
     run = subprocess.run(

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Arrays and matrices of a caller as examples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from svmcut.data import Csr, Examples, MultilabelExamples, Source
+from svmcut.errors import DataError
+
+
+def vector_examples(X: Any, y: Any, qid: Any = None) -> Examples:
+    """Rows with one label each, validated.
+
+    Raises
+    ------
+    DataError
+    """
+    queries = None if qid is None else _column(qid, "qid").astype(np.int64)
+    return Examples(as_rows(X), _column(y, "y"), queries, None, Source("X")).checked()
+
+
+def multilabel_examples(X: Any, Y: Any, qid: Any = None) -> MultilabelExamples:
+    """Rows with the labels whose column of Y is not 0, validated.
+
+    Raises
+    ------
+    DataError
+    """
+    if qid is not None:
+        raise DataError("X", "label sets have no queries; give (X, Y)")
+    rows, sets = as_rows(X), as_rows(Y, "Y")
+    if not np.all(sets.data == 1):
+        raise DataError("Y", "an entry is neither 0 nor 1; expected an indicator matrix")
+    names = np.arange(sets.n_features, dtype=np.int64)
+    return MultilabelExamples(rows, names, sets.indptr, sets.indices, Source("X")).checked()
+
+
+def as_rows(X: Any, name: str = "X") -> Csr:
+    """An array, a scipy.sparse matrix or rows that are Csr already, as Csr; the caller's matrix is left as it is.
+
+    Raises
+    ------
+    DataError
+        For what is not two-dimensional or holds a value that no float32 can.
+    """
+    if isinstance(X, Csr):
+        return X
+    sparse = hasattr(X, "tocsr")
+    matrix: Any = X.tocsr() if sparse else np.asarray(X)
+    if matrix.ndim != 2 or matrix.dtype.kind not in "fiub":
+        raise DataError(name, f"is {matrix.ndim}-dimensional of {matrix.dtype}; expected a matrix of numbers")
+    if sparse:
+        if not matrix.has_canonical_format:
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
+        if not -1 < matrix.shape[1] < 2**31:
+            raise DataError(name, f"has {matrix.shape[1]} columns; expected fewer than 2147483648")
+        values = _float32(matrix.data, name)
+        return Csr(values, matrix.indices.astype(np.int32), matrix.indptr.astype(np.int64), matrix.shape[1])
+    return Csr.from_dense(_float32(matrix, name))
+
+
+def _float32(values: Any, name: str) -> Any:
+    with np.errstate(over="ignore"):
+        single = np.ascontiguousarray(values, np.float32)
+    if not np.isfinite(single).all():
+        raise DataError(name, "a value is nan or beyond a float of 32 bits; expected finite numbers")
+    return single
+
+
+def _column(values: Any, name: str) -> Any:
+    try:
+        column = np.asarray(values, np.float64)
+    except (TypeError, ValueError):
+        raise DataError(name, "is no column of numbers") from None
+    if column.ndim != 1:
+        raise DataError(name, f"is {column.ndim}-dimensional; expected one number a row")
+    return column

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is printed of each task: the originals' lines where there is an original."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from svmcut.catalog import measures
+from svmcut.cli.training_report import final_lines
+from svmcut.measures import Measured, contingency_table
+
+if TYPE_CHECKING:
+    from svmcut.cli.options import LearnOptions
+
+
+class Presentation:
+    """Lines of tasks on rows.
+
+    Attributes
+    ----------
+    task : str
+    note : str
+        Stands before the measures.
+    width : int
+        Of a number behind its name.
+    always : bool
+        Whether the original speaks of the training set at -v 0 too.
+    foreign : str
+        What is wrong with such a model where the program of another task is to score with it.
+    no_labels : str
+        What is wrong with --labels.
+    """
+
+    note, width, always, no_labels = "", 6, False, ""
+    foreign = (
+        "no model of sequences; expected one that starts with 'SVM-HMM Version V3.10' or 'svmcut kernel chain model 1'"
+    )
+
+    def __init__(self, task: str):
+        self.task = task
+
+    def sizes(self, data: Any) -> str:
+        """What ends the line of reading, for training data or a tally."""
+        return "done"
+
+    def properties(self, data: Any, trainer: Any) -> list[str]:
+        """The size of the training set."""
+        sizes = f"{data.X.n_features + (trainer.config.bias != 0)} features, {self.objects(data, trainer)}"
+        return [f"Training set properties: {sizes}"]
+
+    def objects(self, data: Any, trainer: Any) -> str:
+        """What the training set has beside features."""
+        raise NotImplementedError
+
+    def final_lines(self, outcome: Any, options: LearnOptions, cpu_seconds: float, original: bool) -> list[str]:
+        """The summary of a model."""
+        return final_lines(outcome, options.algorithm, options.slack_norm, cpu_seconds, original)
+
+    def timing(self, outcome: Any) -> list[str]:
+        """What the original alone says behind the summary."""
+        return []
+
+    def details(self, tally: Any, measured: Measured) -> str:
+        """Lines of classify with -v 2."""
+        return ""
+
+    def losses(self, measured: Measured) -> str:
+        """Average loss and zero/one-error over structures."""
+        _, loss, correct, total = measured
+        wrong = total - correct
+        return (
+            f"Average loss on test set: {loss:.4f}\nZero/one-error on test set: {100.0 * wrong / total:.2f}% "
+            f"({correct} correct, {wrong} incorrect, {total} total)\n"
+        )
+
+    def measures(self, measured: Measured) -> str:
+        """The measures, one a line."""
+        rows, values = measures(self.task).values(), measured.values
+        return self.note + "".join(f"{row.line}: {self.number(values[row.name])}\n" for row in rows if row.line)
+
+    def number(self, value: float) -> str:
+        """A measure; -nan where it is undefined, as scripts know it."""
+        if math.isnan(value):
+            return " -nan"
+        return f"{value:{self.width}d}" if isinstance(value, int) else f"{value:{self.width}.2f}"
+
+
+class Classification(Presentation):
+    """svm_perf's lines."""
+
+    width = 5
+    note = """\
+NOTE: The loss reported above is the percentage of errors. The zero/one-error
+      is the multivariate zero/one-error regarding the whole prediction vector!
+"""
+
+    def objects(self, data: Any, trainer: Any) -> str:
+        n, positive = len(data), int((data.y > 0).sum())
+        return f"{n} examples ({positive} pos / {n - positive} neg)"
+
+    def details(self, tally: Any, measured: Measured) -> str:
+        """What error rate, accuracy, precision, recall and F1 lack to the best, and the table."""
+        table, rows = contingency_table(tally.y, tally.scores), list(measures(self.task).values())[:5]
+        lacking = (abs(100.0 * row.rises - measured.values[row.name]) for row in rows)
+        return "".join(f"    loss={loss:f}; contingency_table={table}\n" for loss in lacking)
+
+
+class Ranking(Presentation):
+    """svm_rank's lines."""
+
+    always = True
+    note = """\
+NOTE: The loss reported above is the fraction of swapped pairs averaged over
+      all rankings. The zero/one-error is fraction of perfectly correct
+      rankings!
+"""
+
+    def objects(self, data: Any, trainer: Any) -> str:
+        return f"{trainer.risk.n_queries} rankings, {len(data)} examples"
+
+    def properties(self, data: Any, trainer: Any) -> list[str]:
+        """The size of the training set, and epsilon where it is in another unit."""
+        lines = super().properties(data, trainer)
+        if trainer.config.loss == "swapped-pairs":
+            epsilon = trainer.objective(1.0, None).epsilon
+            lines.append(f"NOTE: Adjusted stopping criterion relative to maximum loss: eps={epsilon:.6f}")
+        return lines
+
+
+class Tagging(Presentation):
+    """svm_hmm's lines."""
+
+    foreign = "a model of sequences; score with svm_hmm_classify or svmcut classify"
+    no_labels = "--labels has no meaning for sequences; their predictions are tags already"
+
+    def sizes(self, data: Any) -> str:
+        examples, tokens, features, tags = data.sizes()
+        return f" {examples} examples, {tokens} tokens, {features} features, {tags} classes... done"
+
+    def properties(self, data: Any, trainer: Any) -> list[str]:
+        return []  # the line of reading has them
+
+    def timing(self, outcome: Any) -> list[str]:
+        # the original times two parts of its search; here they are one, and what is timed is training
+        return [f"Viterbi timing: CreateTransEmitMatrix={0:f} Viterbi={outcome.seconds:f}"]
+
+    def number(self, value: float) -> str:
+        return f"{value / 100:.4f}"
+
+
+class Labelling(Presentation):
+    """Lines of label sets, which have no original."""
+
+    foreign = "a model of label sets; score with svmcut classify"
+    no_labels = "--labels has no meaning for label sets; their predictions are labels already"
+
+    def objects(self, data: Any, trainer: Any) -> str:
+        return f"{len(data)} examples, {len(data.names)} labels, {len(data.labels) / len(data):.2f} a row"
+
+    def final_lines(self, outcome: Any, options: LearnOptions, cpu_seconds: float, original: bool) -> list[str]:
+        v = outcome.model.v
+        return [
+            f"Upper bound on duality gap: {max(0.0, outcome.gap):.5f}",
+            f"Dual objective value: dval={outcome.dual:.5f}",
+            f"Primal objective value: pval={outcome.primal:.5f}",
+            f"Number of iterations: {outcome.progress.iteration}",
+            f"Number of pair weights: {len(v)}, {int((v > 0).sum())} of them positive",
+            f"Norm of weight vector: |w|={outcome.norm:.5f}",
+            f"Runtime in cpu-seconds: {cpu_seconds:.2f}",
+        ]
+
+    def losses(self, measured: Measured) -> str:
+        return ""
+
+
+PRESENTATIONS = {
+    shown.task: shown
+    for shown in (
+        Classification("classification"), Ranking("rank"), Tagging("sequence"), Labelling("multilabel"),
+    )
+}  # fmt: skip

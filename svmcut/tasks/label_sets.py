@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sets of labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from svmcut.arrays import multilabel_examples
+from svmcut.files.multilabel import read_multilabel, stream_multilabel
+from svmcut.files.predictions import write_label_sets
+from svmcut.measures import TOP, Measured, label_measures
+from svmcut.models import LabelDecoder
+from svmcut.tasks.protocol import BLOCK_NUMBERS, Task
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.data import MultilabelExamples
+    from svmcut.files.output import Output
+    from svmcut.models import MultilabelModel
+    from svmcut.parameters import Settings
+
+#: (n, K) sets, (n, K) scores that rank the labels of a row, (n,) labels the relaxation left at one half.
+Predicted: TypeAlias = "tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.int32]]"
+
+
+class SetTally:
+    """Counts of predicted sets: of labels that the model knows, and of others, which it never predicts."""
+
+    queries = False
+
+    def __init__(self, names: NDArray[np.int64]):
+        self._names, self._rows, self._exact, self._halves = names, 0, 0, 0
+        self._top = np.zeros(len(TOP), np.int64)
+        self._both, self._right, self._predicted = (np.zeros(len(names), np.int64) for _ in range(3))
+        self.others: dict[int, int] = {}
+
+    def add(self, part: MultilabelExamples, predicted: Predicted) -> None:
+        sets, ranks, halves = predicted
+        place = np.searchsorted(self._names, part.names)
+        known = place < len(self._names)
+        known[known] = self._names[place[known]] == part.names[known]
+        row, label = part.entries()
+        has = known[label]
+        gold = np.zeros_like(sets)
+        gold[row[has], place[label[has]]] = True
+        beyond = np.bincount(row[~has], minlength=len(gold))
+        for name, count in zip(*np.unique(part.names[label[~has]], return_counts=True), strict=True):
+            self.others[int(name)] = self.others.get(int(name), 0) + int(count)
+        self._rows += len(gold)
+        self._halves += int(halves.sum())
+        self._exact += int(((gold == sets).all(axis=1) & (beyond == 0)).sum())
+        self._both += (gold & sets).sum(axis=0)
+        self._right += gold.sum(axis=0)
+        self._predicted += sets.sum(axis=0)
+        # ties are pessimistic: among equal scores the wrong label comes first
+        best = np.lexsort((gold, -ranks), axis=1)[:, : max(TOP)]
+        hits = np.take_along_axis(gold, best, axis=1)
+        self._top += [int(hits[:, :k].sum()) for k in TOP]
+
+    def counts(self) -> dict[str, int]:
+        return {"examples": self._rows, "halves": self._halves}
+
+    def measured(self) -> Measured:
+        """The measures; others rank nowhere."""
+        others = [self.others[name] for name in sorted(self.others)]
+        right = np.append(self._right, np.array(others, np.int64))
+        both, predicted = (np.append(part, np.zeros(len(others), np.int64)) for part in (self._both, self._predicted))
+        return label_measures(both, right, predicted, self._top, self._exact, self._rows)
+
+
+class Labelling(Task):
+    """Rows, and their sets of labels."""
+
+    def read(
+        self, path: str, *, threads: int = 1, max_memory: float | None = None, test: bool = False
+    ) -> MultilabelExamples:
+        return read_multilabel(path, threads=threads, max_memory=max_memory)
+
+    def from_arrays(self, X: Any, y: Any, qid: Any = None) -> MultilabelExamples:
+        """As Task.from_arrays: y has one column a label."""
+        return multilabel_examples(X, y, qid)
+
+    def plan(
+        self, data: MultilabelExamples, settings: Settings, one_class: bool = False, time_limit: float | None = None
+    ) -> Any:
+        from svmcut.config import configure
+        from svmcut.train_multilabel import MultilabelTrainer
+
+        return MultilabelTrainer(data, configure(settings, one_class, time_limit), settings.pairs == "all")
+
+    def counts(self, data: MultilabelExamples) -> dict[str, int]:
+        return {"examples": len(data), "labels": len(data.names)}
+
+    def stream(self, path: str, threads: int = 1) -> Iterator[MultilabelExamples]:
+        return stream_multilabel(path, threads=threads)
+
+    def parts(self, block: MultilabelExamples, model: MultilabelModel) -> Iterator[MultilabelExamples]:
+        step = max(1, BLOCK_NUMBERS // max(1, len(model.names)))
+        for start in range(0, len(block), step):
+            yield block.part(start, min(len(block), start + step))
+
+    def predictor(
+        self, model: MultilabelModel, threads: int = 1, beam: int = 0
+    ) -> Callable[[MultilabelExamples], Predicted]:
+        decoder = LabelDecoder(model)
+        v = decoder.pairs
+
+        def predict(part: MultilabelExamples) -> Predicted:
+            sets, scores, halves = decoder.decode(part.X, threads)
+            # what a label adds to the others that are predicted: the order for precision at k
+            return sets, scores if v is None else scores + sets @ v, halves
+
+        return predict
+
+    def write(self, output: Output, predicted: Predicted, model: MultilabelModel, labels: bool = False) -> None:
+        write_label_sets(output, predicted[0], model.names)
+
+    def tally(self, model: MultilabelModel) -> SetTally:
+        return SetTally(model.names)
+
+    def measured(self, tally: SetTally) -> Measured:
+        return tally.measured()
+
+    def warnings(self, tally: SetTally, path: str) -> list[str]:
+        others = len(tally.others)
+        return [f"{others} labels of {path} are not in the model and are never predicted"] if others else []

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From a model and examples to predictions and measures, whatever the task.
+
+A file is read and predicted in blocks of rows and constant memory; of every row only what the measures need is kept.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple
+
+from svmcut.files.output import write_atomically
+from svmcut.tasks.protocol import Task
+
+
+class Predictions(NamedTuple):
+    """The Tally of a file, wall time of ``read``, ``classify`` and ``write``, and CPU time of predicting alone."""
+
+    tally: Any
+    seconds: dict[str, float]
+    cpu_seconds: float
+
+
+def predict(
+    task: Task, model: Any, examples: str, predictions: str, *, threads: int = 1, beam: int = 0, labels: bool = False
+) -> Predictions:
+    """Predicts every example of a file and writes the predictions.
+
+    Parameters
+    ----------
+    task : Task
+        One of `tasks_of` the model.
+    examples : str
+        Example file, ``-`` for standard input.
+    predictions : str
+        Written as a whole or not at all.
+    threads, beam, labels
+        As in Task.predictor and Task.write.
+
+    Raises
+    ------
+    DataError, MemoryLimitError
+        When the examples are refused or there are none; from ranking, when queries decrease or are negative.
+    OutputError
+        When the predictions cannot be written.
+    """
+    predictor, tally = task.predictor(model, threads, beam), task.tally(model)
+    seconds, cpu_seconds = dict.fromkeys(("read", "classify", "write"), 0.0), 0.0
+    with write_atomically(predictions) as output:
+        blocks = task.stream(examples, threads)
+        while True:
+            began = time.perf_counter()
+            block = next(blocks, None)
+            seconds["read"] += time.perf_counter() - began
+            if block is None:
+                return Predictions(tally, seconds, cpu_seconds)
+            for part in task.parts(block, model):
+                began, cpu = time.perf_counter(), time.process_time()
+                predicted = predictor(part)
+                cpu_seconds += time.process_time() - cpu
+                tally.add(part, predicted)
+                counted = time.perf_counter()
+                task.write(output, predicted, model, labels)
+                seconds["classify"] += counted - began
+                seconds["write"] += time.perf_counter() - counted
+
+
+def measure(task: Task, model: Any, data: Any, *, threads: int = 1, beam: int = 0) -> dict[str, float]:
+    """Every measure of a model on data in memory, by name."""
+    predictor, tally = task.predictor(model, threads, beam), task.tally(model)
+    for part in task.parts(data, model):
+        tally.add(part, predictor(part))
+    return task.measured(tally).values

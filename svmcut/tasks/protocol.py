@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a task is asked: all that the command line and svmcut.train know of what is learnt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Protocol
+
+from svmcut.catalog import TASKS, load
+
+if TYPE_CHECKING:
+    from svmcut.files.output import Output
+    from svmcut.measures import Measured
+    from svmcut.parameters import Settings
+
+#: Scores of labels or tags in memory at a time.
+BLOCK_NUMBERS = 1 << 22
+
+
+class Tally(Protocol):
+    """What is counted of predictions, part after part; `queries` says whether a row had one."""
+
+    queries: bool
+
+    def add(self, part: Any, predicted: Any) -> None:
+        """Takes in a part and what was predicted of it."""
+
+    def counts(self) -> dict[str, int]:
+        """Keys of the report of classify: ``examples``, and what else the task counts."""
+
+
+class Task(Protocol):
+    """One task, without a state.
+
+    Data are examples as the task reads them. A block, some rows of a file, is data too; a part is as much of it as is
+    predicted at once. Whatever takes a path or arrays raises DataError, and MemoryLimitError.
+    """
+
+    def read(self, path: str, *, threads: int = 1, max_memory: float | None = None, test: bool = False) -> Any:
+        """All data of a file: to train on, or with test to measure models on."""
+
+    def from_arrays(self, X: Any, y: Any, qid: Any = None) -> Any:
+        """Data in memory, validated; see svmcut.arrays."""
+
+    def plan(self, data: Any, settings: Settings, one_class: bool = False, time_limit: float | None = None) -> Any:
+        """The trainer of checked settings on data.
+
+        Parameters
+        ----------
+        one_class : bool
+            Whether measures of two classes accept examples of one.
+        time_limit : float or None
+            In place of the settings', where it is given.
+
+        Raises
+        ------
+        UsageError, DataError, TrainingError, MemoryLimitError
+        """
+
+    def counts(self, data: Any) -> dict[str, int]:
+        """Keys of the report of learn: ``examples``, and what else the task counts."""
+        return {"examples": len(data)}
+
+    def stream(self, path: str, threads: int = 1) -> Iterator[Any]:
+        """The data of a test file, block after block."""
+
+    def parts(self, block: Any, model: Any) -> Iterator[Any]:
+        """The block in parts: all of it, where predictions take no more memory than the block."""
+        yield block
+
+    def predictor(self, model: Any, threads: int = 1, beam: int = 0) -> Callable[[Any], Any]:
+        """A function that gives the prediction of a part; beam as in Settings."""
+
+    def write(self, output: Output, predicted: Any, model: Any, labels: bool = False) -> None:
+        """Lines of a prediction file; with labels the label a score stands for."""
+
+    def tally(self, model: Any) -> Any:
+        """A Tally without predictions yet."""
+
+    def measured(self, tally: Any) -> Measured:
+        """The measures of what was counted."""
+
+    def warnings(self, tally: Any, path: str) -> list[str]:
+        """What a user should know of the predictions for this file."""
+        return []
+
+
+def named(name: str) -> Task:
+    """The task of a row of svmcut.catalog.TASKS, imported now."""
+    return load(TASKS[name].where)()
+
+
+def tasks_of(model: Any) -> list[str]:
+    """Names of the tasks that train such a model; where there are two, the last is that of examples with queries."""
+    return [row.name for row in TASKS.values() if type(model).__name__ in row.models]

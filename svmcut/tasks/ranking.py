@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Order within queries: a larger label belongs above a smaller one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from svmcut.errors import DataError
+from svmcut.measures import Measured, ranking_measures
+from svmcut.tasks.vectors import Scores, VectorTask
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.data import Examples, Source
+
+
+class Ranking(VectorTask):
+    """Rows of queries, and their scores."""
+
+    def stream(self, path: str, threads: int = 1) -> Iterator[Examples]:
+        """As Task.stream; refuses queries whose ids decrease or are negative."""
+        last = 0
+        for block in super().stream(path, threads):
+            if block.qid is not None:
+                last = _check_queries(block.qid, last, block.source)
+            yield block
+
+    def measured(self, tally: Scores) -> Measured:
+        return ranking_measures(tally.y, tally.scores, tally.qid)
+
+
+def _check_queries(qid: NDArray[np.int64], last: int, source: Source) -> int:
+    previous = np.concatenate([[last], qid[:-1]])
+    wrong = np.flatnonzero(qid < previous)
+    if len(wrong):
+        row = int(wrong[0])
+        message = f"qid {qid[row]} follows {previous[row]}; query ids start at 0 and must not decrease"
+        raise DataError(source.path, message, source.line_of(row))
+    return int(qid[-1])

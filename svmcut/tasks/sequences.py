@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tags of the tokens of sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from svmcut.arrays import vector_examples
+from svmcut.files.predictions import write_tags
+from svmcut.files.sequences import as_sequences, read_sequences, stream_sequences
+from svmcut.measures import Measured, sequence_measures
+from svmcut.tasks.protocol import BLOCK_NUMBERS, Task
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.data import Sequences
+    from svmcut.files.output import Output
+    from svmcut.models import ChainModel, KernelChainModel
+    from svmcut.parameters import Settings
+
+
+class Tags:
+    """Wrong tags and tokens of predicted sequences; the largest feature and tag of these, and tags of the model."""
+
+    queries = True
+
+    def __init__(self, known: int):
+        self.known, self.features, self.tags = known, 0, 0
+        self.wrong: list[NDArray] = []
+        self.lengths: list[NDArray] = []
+
+    def add(self, part: Sequences, predicted: NDArray[np.int32]) -> None:
+        self.wrong.append(np.add.reduceat(predicted != part.tags, part.indptr[:-1], dtype=np.int64))
+        self.lengths.append(np.diff(part.indptr))
+        self.features = max(self.features, part.X.n_features)
+        self.tags = max(self.tags, int(part.tags.max()) + 1)
+
+    def counts(self) -> dict[str, int]:
+        examples, tokens, *_ = self.sizes()
+        return {"examples": examples, "tokens": tokens}
+
+    def sizes(self) -> tuple[int, int, int, int]:
+        """As Sequences.sizes."""
+        lengths = np.concatenate(self.lengths)
+        return len(lengths), int(lengths.sum()), self.features, self.tags
+
+
+class Tagging(Task):
+    """Sequences, and the tags of their tokens. No sequence is cut."""
+
+    def read(self, path: str, *, threads: int = 1, max_memory: float | None = None, test: bool = False) -> Sequences:
+        """As Task.read; with test a tag of 0 is one that nobody knows."""
+        return read_sequences(path, threads=threads, max_memory=max_memory, least=0 if test else 1)
+
+    def from_arrays(self, X: Any, y: Any, qid: Any = None) -> Sequences:
+        """As Task.from_arrays: one row a token, tags from 1."""
+        return as_sequences(vector_examples(X, y, qid))
+
+    def plan(
+        self, data: Sequences, settings: Settings, one_class: bool = False, time_limit: float | None = None
+    ) -> Any:
+        from svmcut.config import configure
+
+        config, tokens, beam = configure(settings, one_class, time_limit), data.tokens(), settings.beam
+        if settings.has_kernel:
+            from svmcut.train_emissions import EmissionTrainer
+
+            return EmissionTrainer(tokens, data, config, settings.transitions, beam)
+        from svmcut.train_sequences import ChainOrders, SequenceTrainer
+
+        return SequenceTrainer(tokens, data, config, ChainOrders(settings.transitions, settings.emissions, beam))
+
+    def counts(self, data: Sequences) -> dict[str, int]:
+        return {"examples": len(data), "tokens": data.X.n_rows}
+
+    def stream(self, path: str, threads: int = 1) -> Iterator[Sequences]:
+        return stream_sequences(path, threads=threads)
+
+    def parts(self, block: Sequences, model: ChainModel | KernelChainModel) -> Iterator[Sequences]:
+        tokens, first = BLOCK_NUMBERS // model.shape.stride, 0
+        while first < len(block):
+            fits = int(np.searchsorted(block.indptr, block.indptr[first] + tokens, "right")) - 1
+            last = max(first + 1, fits)
+            yield block.part(first, last)
+            first = last
+
+    def predictor(
+        self, model: ChainModel | KernelChainModel, threads: int = 1, beam: int = 0
+    ) -> Callable[[Sequences], NDArray]:
+        return lambda part: model.tags(part.X, part.indptr, threads, beam)
+
+    def write(self, output: Output, predicted: NDArray[np.int32], model: Any, labels: bool = False) -> None:
+        write_tags(output, predicted)
+
+    def tally(self, model: ChainModel | KernelChainModel) -> Tags:
+        return Tags(model.shape.n_tags)
+
+    def measured(self, tally: Tags) -> Measured:
+        return sequence_measures(np.concatenate(tally.wrong), np.concatenate(tally.lengths))
+
+    def warnings(self, tally: Tags, path: str) -> list[str]:
+        known = tally.known
+        return [f"tags above {known} are not in the model and count as wrong"] if tally.tags > known else []

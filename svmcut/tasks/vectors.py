@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What classification and ranking share: rows with one label each, and scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from svmcut.arrays import vector_examples
+from svmcut.files.examples import read_examples, stream_examples
+from svmcut.files.predictions import write_labels, write_scores
+from svmcut.tasks.protocol import Task
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.data import Examples
+    from svmcut.files.output import Output
+    from svmcut.models import ScoringModel
+    from svmcut.parameters import Settings
+
+
+class Scores:
+    """Labels as in the file, scores and queries, 0 where a line has none, of predicted rows."""
+
+    def __init__(self) -> None:
+        self.queries = False
+        self._y: list[NDArray] = []
+        self._scores: list[NDArray] = []
+        self._qid: list[NDArray] = []
+
+    def add(self, part: Examples, predicted: NDArray[np.float64]) -> None:
+        self.queries |= part.qid is not None
+        self._y.append(part.y)
+        self._scores.append(predicted)
+        self._qid.append(np.broadcast_to(np.int64(0), len(part)) if part.qid is None else part.qid)
+
+    @property
+    def y(self) -> NDArray[np.float64]:
+        return _joined(self._y)
+
+    @property
+    def scores(self) -> NDArray[np.float64]:
+        return _joined(self._scores)
+
+    @property
+    def qid(self) -> NDArray[np.int64]:
+        return _joined(self._qid)
+
+    def counts(self) -> dict[str, int]:
+        return {"examples": len(self.y)}
+
+
+def _joined(parts: list[NDArray]) -> NDArray:
+    """The parts one behind the other, which takes their place."""
+    if len(parts) > 1:
+        parts[:] = [np.concatenate(parts)]
+    return parts[0]
+
+
+class VectorTask(Task):
+    """All of a task on rows with one label each but its measures."""
+
+    def read(self, path: str, *, threads: int = 1, max_memory: float | None = None, test: bool = False) -> Examples:
+        return read_examples(path, threads=threads, max_memory=max_memory)
+
+    def from_arrays(self, X: Any, y: Any, qid: Any = None) -> Examples:
+        return vector_examples(X, y, qid)
+
+    def plan(self, data: Examples, settings: Settings, one_class: bool = False, time_limit: float | None = None) -> Any:
+        from svmcut.config import configure
+        from svmcut.training import make_trainer
+
+        return make_trainer(data, configure(settings, one_class, time_limit))
+
+    def stream(self, path: str, threads: int = 1) -> Iterator[Examples]:
+        return stream_examples(path, threads=threads)
+
+    def predictor(self, model: ScoringModel, threads: int = 1, beam: int = 0) -> Callable[[Examples], NDArray]:
+        return lambda part: model.scores(part.X, threads)
+
+    def write(self, output: Output, predicted: NDArray[np.float64], model: ScoringModel, labels: bool = False) -> None:
+        (write_labels if labels else write_scores)(output, predicted)
+
+    def tally(self, model: ScoringModel) -> Scores:
+        return Scores()
+
+    def warnings(self, tally: Scores, path: str) -> list[str]:
+        bad = int((~np.isfinite(tally.scores)).sum())
+        return [f"{bad} scores are not finite: the kernel overflows on these examples"] if bad else []
