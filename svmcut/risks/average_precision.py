@@ -14,7 +14,7 @@ section 3.3 and Algorithm 1 (there L = 1, m = 2/(P N)).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,7 +30,6 @@ class AveragePrecisionRisk:
     """svm_perf -l 11; with `one_class` the risk of examples of one class is 0."""
 
     name = "average-precision"
-    scope: Literal["sample"] = "sample"
 
     def __init__(self, one_class: bool = False):
         self._one_class = one_class

@@ -60,7 +60,6 @@ class ContingencyRisk:
         When p is out of the loss's range.
     """
 
-    scope: Literal["sample"] = "sample"
 
     def __init__(
         self,

@@ -44,6 +44,10 @@ class BoundHinge:
         """
         return sparse.hinge_line(self.signs, s, e, wd, dd, C, self._threads)
 
+    def take(self, rows) -> BoundHinge:
+        """The risk of these examples alone."""
+        return BoundHinge(self.signs[rows], self._threads)
+
     def sampler(self):
         """The violated examples, to draw from; see HingeSampler."""
         from svmcut.risks.sampling import HingeSampler
@@ -55,7 +59,6 @@ class HingeRisk:
     """Sum of hinge losses; labels above 0 are positive, all others negative (svm_perf's rule)."""
 
     name = "error-rate"
-    scope = "example"
 
     def bind(self, y, qid=None, cost=None, threads: int = 1) -> BoundHinge:
         return BoundHinge(np.where(np.asarray(y) > 0, 1.0, -1.0), threads)

@@ -67,7 +67,6 @@ class OrdinalRisk:
         What the sum over pairs is divided by (head of the module). Also the name of the risk.
     """
 
-    scope: Literal["query"] = "query"
 
     def __init__(self, normalisation: Normalisation = "swapped-pairs"):
         if normalisation not in ("swapped-pairs", "swapped-fraction", "pairs"):

@@ -37,7 +37,6 @@ class SquaredOrdinalRisk:
         Also the name of the risk.
     """
 
-    scope: Literal["query"] = "query"
 
     def __init__(self, normalisation: Literal["swapped-pairs", "swapped-fraction"] = "swapped-pairs"):
         if normalisation not in ("swapped-pairs", "swapped-fraction"):

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,6 +66,10 @@ class SignedRisk(BoundRisk, Protocol):
 
     signs: NDArray
 
+    def take(self, rows: NDArray) -> SignedRisk:
+        """The risk of these examples alone."""
+        ...
+
 
 @runtime_checkable
 class QueryRisk(BoundRisk, Protocol):
@@ -103,15 +107,10 @@ class Risk(Protocol):
     ----------
     name : str
         As ``--loss`` takes it.
-    scope : {"example", "query", "sample"}
-        What a partition of the rows may separate without changing the value.
     """
 
     @property
     def name(self) -> str: ...
-
-    @property
-    def scope(self) -> Literal["example", "query", "sample"]: ...
 
     def bind(self, y: NDArray, qid: NDArray | None = None, cost: NDArray | None = None, threads: int = 1) -> BoundRisk:
         """Check the labels once, sort and index once.

@@ -10,7 +10,7 @@ T. Joachims, A support vector method for multivariate performance measures, ICML
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,7 +26,6 @@ class RocAreaRisk:
     """svm_perf -l 10; with `one_class` the risk of examples of one class is 0."""
 
     name = "roc-area"
-    scope: Literal["sample"] = "sample"
 
     def __init__(self, one_class: bool = False):
         self._one_class = one_class

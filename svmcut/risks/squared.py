@@ -27,7 +27,7 @@ class SquaredRisk:
     """The square of a risk (svm_perf's -p 2, there with the root of the loss inside)."""
 
     def __init__(self, risk):
-        self.risk, self.name, self.scope = risk, risk.name, risk.scope
+        self.risk, self.name = risk, risk.name
 
     def bind(self, y, qid=None, cost=None, threads: int = 1) -> BoundSquared:
         return BoundSquared(self.risk.bind(y, qid, cost, threads))
