@@ -90,7 +90,7 @@ def seconds(name: str, X, y, C: float, rule: StoppingRule, limit: float) -> tupl
     for _ in range(3):
         start = time.process_time()
         problem = Problem(HingeRisk().bind(y), LinearSpace(X, 1.0), C, rule)
-        for progress in make_solver(name).steps(problem):
+        for progress in make_solver(name).start(problem):
             met = rule.met(progress.primal, progress.dual)
             if time.process_time() - start > limit:
                 break

@@ -62,8 +62,9 @@ class Case:
 def curve(case: Case, solver: str, budget: int, epochs: int, seed: int = 0) -> list[dict[str, float]]:
     """One row an epoch: CPU seconds of the steps so far, primal on all rows, dual, merges in this epoch, accuracy."""
     n, rows, seconds, merged = len(case.y), [], 0.0, 0
-    machine = SOLVER_CLASSES[solver](budget, epochs, seed=seed, threads=case.threads)
-    steps = machine.steps(case.problem, seconds_between=1e9)
+    machine = SOLVER_CLASSES[solver](budget, epochs, seed=seed, threads=case.threads, seconds_between=1e9)
+    run = machine.start(case.problem)
+    steps = iter(run)
     while True:
         began = time.process_time()
         progress = next(steps, None)
@@ -72,7 +73,7 @@ def curve(case: Case, solver: str, budget: int, epochs: int, seed: int = 0) -> l
             return rows
         if progress.iteration % n:
             continue
-        Z, beta = machine.present()
+        Z, beta = run.present()
         model = KernelModel(case.kernel, Csr.from_dense(Z), beta, 0.0)
         s = model.scores(case.train.X, case.threads) if n <= 100_000 else None
         squared = float(beta @ model.scores(model.support))
@@ -136,14 +137,14 @@ def print_seeds(case: Case, options) -> None:
 def print_rates(case: Case, options) -> None:
     """The third form: moving steps in tenths of the epochs, beside the limits of Lemma 2."""
     smo = Smo(False, 1000.0, case.threads)
-    beta = list(smo.steps(KernelProblem(case.train.X, case.y, case.kernel, case.C, 1e-6)))
+    beta = list(smo.start(KernelProblem(case.train.X, case.y, case.kernel, case.C, 1e-6)))
     alpha = np.abs(beta[-1].solution().beta)
     free = float(np.mean((alpha > 1e-6 * case.C) & (alpha < (1 - 1e-6) * case.C)))
     limits = {"bsca": free, "bsgd": float(np.mean(alpha)) / case.C}
     for solver in options.solvers:
-        machine, n = SOLVER_CLASSES[solver](10**9, options.rates, seed=options.seed), len(case.y)
-        moves = [0]
-        for progress in machine.steps(case.problem, seconds_between=1e9):
+        machine = SOLVER_CLASSES[solver](10**9, options.rates, seed=options.seed, seconds_between=1e9)
+        moves, n = [0], len(case.y)
+        for progress in machine.start(case.problem):
             if progress.iteration % (n * max(1, options.rates // 10)) == 0:
                 moves.append(progress.extra["moves"])
         rates = np.diff(moves) / (n * max(1, options.rates // 10))

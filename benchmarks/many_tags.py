@@ -98,7 +98,7 @@ def gaps(n_tags: int, given) -> None:
     for trainer in (Gdmm(), Bcfw()):
         reached: dict[float, float] = {}
         seconds, learnt, found, began = 0.0, None, 100.0, time.process_time()
-        for progress in trainer.steps(problem):
+        for progress in trainer.start(problem):
             seconds += time.process_time() - began
             for gap in GAPS:
                 if progress.gap <= gap * progress.primal:

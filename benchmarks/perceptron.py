@@ -99,8 +99,8 @@ def smo_looks(problem):
     """Kernel values and present solution of smo, which has no best one, every thousand steps."""
     from svmcut.solvers.smo import KernelProblem, Smo
 
-    solver = Smo(free_bias=False, threads=problem.threads)
-    for progress in solver.steps(KernelProblem(problem.X, problem.y, problem.kernel, problem.C), 1e9):
+    solver = Smo(free_bias=False, threads=problem.threads, seconds_between=1e9)
+    for progress in solver.start(KernelProblem(problem.X, problem.y, problem.kernel, problem.C)):
         yield progress.evaluations, progress.solution()
 
 
@@ -128,8 +128,8 @@ def curves(name, arguments):
         found = []
         for seed in range(arguments.seeds):
             problem = ExpansionProblem(X, y, kernel, C, np.zeros(n, bool), threads=arguments.threads)
-            solver = trainers(arguments.epochs, seed, nu)[trainer]
-            looks = ((progress.evaluations, solver.solution()) for progress in solver.steps(problem))
+            run = trainers(arguments.epochs, seed, nu)[trainer].start(problem)
+            looks = ((progress.evaluations, run.solution()) for progress in run)
             found.append(at_marks(looks, error, marks))
         yield trainer, passes, np.mean(found, axis=0)
     problem = ExpansionProblem(X, y, kernel, C, np.zeros(n, bool), threads=arguments.threads)

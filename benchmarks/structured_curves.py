@@ -137,7 +137,7 @@ def _solver_points(task: Task, trainer: str) -> Iterator[Point]:
     solver, due = make_solver(trainer, 0, task.task), 0.0
     vars(model).update(watched)
     try:
-        for progress in solver.steps(problem):
+        for progress in solver.start(problem):
             seconds = clock.seconds()
             if progress.iteration > 1 and seconds >= min(due, task.limit):
                 due = task.growth * seconds

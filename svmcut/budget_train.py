@@ -94,7 +94,7 @@ class BudgetTrainer(SpanTrainer):
             progress, stopped_by = self._run(solver, problem, objective, observe, None, state)
         except MemoryError as error:
             raise MemoryLimitError(f"{self.examples.source.path}: {error}") from None
-        centres = progress.solution()
+        centres, run = progress.solution(), self._solver
         used = centres.beta != 0
         Z, beta = Csr.from_dense(centres.Z[used]), centres.beta[used]
         if not (np.isfinite(beta).all() and np.isfinite(Z.data).all()):
@@ -102,15 +102,15 @@ class BudgetTrainer(SpanTrainer):
         model = KernelModel(
             self.config.kernel, Z, beta, 0.0, self._columns, self.examples.X.n_features, len(self.examples)
         )
-        counts = solver.counts()
+        counts = run.counts()
         details = {
             "centres": len(beta), "epochs": progress.passes, "steps": progress.iteration, "moves": counts["moves"],
-            "maintained": counts["maintained"], "dropped": counts["removed"], **solver.judged(),
+            "maintained": counts["maintained"], "dropped": counts["removed"], **run.judged(),
         }  # fmt: skip
         found = {"model": model, "details": details, "evaluations": counts["evaluations"]}
         if self.config.reduced.polish and stopped_by is None and len(beta):
             return self._polished(found, objective, observe)
-        outcome = self._bare(model, objective, progress, solver)
+        outcome = self._bare(model, objective, progress, run)
         outcome.primal_of_file = self._file(model, outcome.primal, objective)
         return self._with_found(outcome.judge(self._rule(objective), stopped_by, "epochs"), found)
 
@@ -121,11 +121,11 @@ class BudgetTrainer(SpanTrainer):
             reduced.sampling, config.seed, config.threads, reduced.hold_out, max_steps=config.max_iterations,
         )  # fmt: skip
 
-    def _bare(self, model: KernelModel, objective: Objective, progress: Progress, solver) -> Outcome:
+    def _bare(self, model: KernelModel, objective: Objective, progress: Progress, run) -> Outcome:
         """The best f as it is, its exact primal, and the bound that alpha gives where one may be computed."""
         squared, risk = self._parts(model, objective)
         primal, dual = 0.5 * squared + objective.C * risk, progress.dual
-        alpha = solver.alpha()
+        alpha = run.alpha()
         if alpha is not None and self._certifies():
             most = objective.C / max(float(alpha.max()), 1e-300)
             _, dual = self._bracket(primal, self._dual(float(alpha.sum()), alpha * self._signs, most))

@@ -104,8 +104,8 @@ class KernelCutTrainer(SpanTrainer):
             solver = ConstantCuts(sampler, reduced.sample_size, reduced.patience, config.seed)
         problem = Problem(objective.risk, space, objective.C, self._rule(objective), self.config.qp)
         progress, stopped_by = self._run(solver, problem, objective, observe, None, state)
-        full = getattr(solver, "full", False)
-        w = progress.solution()
+        w, run = progress.solution(), self._solver
+        full = self.solver == "sampled-cuts" and run.full
         cuts = {"cuts": progress.cuts, "rounds": progress.iteration, "points": len(w.points), "primal": progress.primal,
                 "kernel_evaluations": self._rows.evaluations - before}  # fmt: skip
         if self.solver == "constant-cuts":
@@ -114,19 +114,19 @@ class KernelCutTrainer(SpanTrainer):
         if reduced.polish and stopped_by in (None, "rounding") and len(w.points):
             sampled = {"points": w.points, "coef": w.coef, "cuts": cuts, "full": full}
             return self._polished(sampled, objective, observe)
-        outcome = self._bare(w, objective, progress, solver)
+        outcome = self._bare(w, objective, progress, run)
         outcome.judge(problem.stop, stopped_by, "limit" if full else "samples")
         return _with_sampled(outcome, cuts, full)
 
-    def _bare(self, w, objective: Objective, progress: Progress, solver) -> Outcome:
+    def _bare(self, w, objective: Objective, progress: Progress, run) -> Outcome:
         """The function of the sampled cuts, with a bound from the exact cuts or, for the hinge, its clipped self."""
-        self._basis, C, bundle = None, objective.C, solver.bundle
+        self._basis, C, bundle = None, objective.C, run.bundle
         model = self._kernel_model(w, progress.cuts)
         primal, dual = progress.primal, math.nan
         if self._certifies():
             primal = self._primal(model, objective)
         if self._certifies() and self.solver == "sampled-cuts":
-            dual = self._dual(*solver.dual_point(C, len(self.examples)))
+            dual = self._dual(*run.dual_point(C, len(self.examples)))
         elif self._certifies():
             box = np.zeros(len(self.examples))
             box[w.points] = np.clip(w.coef * self._signs[w.points], 0.0, C)

@@ -16,8 +16,8 @@ from svmcut.errors import MemoryLimitError, TrainingError
 from svmcut.models import KernelModel
 from svmcut.outcomes import one_cost_is_required
 from svmcut.parameters import KKT_TOLERANCE
-from svmcut.solvers.protocol import Progress, StoppingRule, Watch
-from svmcut.solvers.smo import KernelProblem, Smo
+from svmcut.solvers.protocol import Progress, Start, StoppingRule, Watch
+from svmcut.solvers.smo import KernelProblem, Smo, SmoRun
 from svmcut.training import Config, Objective, Outcome, follow, label_warnings, late
 
 #: Rows up to which the digits of a model file are always looked at in full; beyond, some rows are looked at first.
@@ -49,9 +49,8 @@ class KernelTrainer:
         self.warnings = label_warnings(examples)
         self._name = "smo" if config.solver == "auto" else config.solver
         free_bias = config.solver != "auto" if config.free_bias is None else config.free_bias
-        self._solver = Smo(
-            free_bias, config.cache_mb, config.threads, config.max_iterations
-        )
+        self._solver = Smo(free_bias, config.cache_mb, config.threads, config.max_iterations)
+        self._run: SmoRun | None = None
         self._began = time.perf_counter()
 
     def objective(self, cost: float | None, example_cost: float | None) -> Objective:
@@ -84,16 +83,16 @@ class KernelTrainer:
         ------
         UsageError, TrainingError, MemoryLimitError
         """
-        config, solver, path = self.config, self._solver, self.examples.source.path
+        config, path = self.config, self.examples.source.path
         objective = self.objective(cost, example_cost)
         problem = KernelProblem(self._X, self._y, config.kernel, objective.C, objective.epsilon, config.gap)
         began = time.perf_counter()
         try:
-            steps = solver.steps(problem, state=state and state["solver"])
-            self._watch = Watch.of(solver, state and state["watch"])
-            progress, stopped_by = follow(steps, config, self._began, objective, observe, self._watch)
+            self._run = run = self._solver.start(problem, Start(run=self._run), state and state["solver"])
+            self._watch = Watch.of(self._solver, state and state["watch"])
+            progress, stopped_by = follow(run, config, self._began, objective, observe, self._watch)
             if stopped_by is not None:
-                progress = solver.settle()
+                progress = run.settle()
         except MemoryError as error:
             raise MemoryLimitError(f"{path}: {error}") from None
         if progress is None or not np.isfinite(progress.primal):
@@ -121,7 +120,7 @@ class KernelTrainer:
         """--gap, or the gap that the tolerance of the KKT conditions allows where they hold; none where they do not."""
         if self.config.gap is not None:
             return StoppingRule(0.0, self.config.gap)
-        holds = self._solver.violation() <= objective.epsilon
+        holds = self._run is not None and self._run.violation() <= objective.epsilon
         return StoppingRule(objective.C * objective.epsilon * 2 * len(self._y) if holds else -np.inf)
 
     def _primal_of_file(self, outcome: Outcome, rule: StoppingRule) -> float | None:
@@ -160,7 +159,7 @@ class KernelTrainer:
 
     def state(self) -> dict[str, Any]:
         """As Trainer.state."""
-        return {"solver": self._solver.state(), "watch": self._watch and self._watch.state()}
+        return {"solver": self._run and self._run.state(), "watch": self._watch and self._watch.state()}
 
     def _model(self, expansion) -> KernelModel:
         rows = np.flatnonzero(expansion.beta)

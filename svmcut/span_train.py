@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from svmcut.models import KernelModel
 from svmcut.outcomes import SLIP
 from svmcut.risks.protocol import SignedRisk
 from svmcut.solvers.cutting_plane import CuttingPlane
-from svmcut.solvers.protocol import Problem, Start, StoppingRule
+from svmcut.solvers.protocol import Problem, Run, Solver, Start, StoppingRule
 from svmcut.training import Config, Outcome, Trainer
 
 if TYPE_CHECKING:
@@ -96,20 +96,19 @@ class SpanTrainer(Trainer):
 
     def _fit_exactly(self, objective: Objective, observe, space, state: dict[str, Any] | None = None) -> Outcome:
         """Cutting planes in the full space or in a span, with the certificate of the full problem."""
-        solver = CuttingPlane()
         problem = Problem(objective.risk, space, objective.C, self._rule(objective), self.config.qp)
         start = None if state else self._scaled_start(objective.C, space)
 
         def certify(progress: Progress) -> tuple[float, float]:
-            model = solver.bundle.solve(objective.C, 1e-3 * problem.stop.target(progress.primal) / objective.C)
+            model = run.bundle.solve(objective.C, 1e-3 * problem.stop.target(progress.primal) / objective.C)
             dual = self._dual(model.lower + 0.5 * model.squared_norm, model.w.coefficients())
             found = self._kernel_model(progress.solution(), progress.cuts)
             return self._bracket(self._primal(found, objective), dual)
 
-        steps = Certified(solver, certify if self._certifies() else None)
-        progress, stopped_by = self._run(steps, problem, objective, observe, start, state)
+        run = Certified(CuttingPlane(), certify if self._certifies() else None)
+        progress, stopped_by = self._run(run, problem, objective, observe, start, state)
         w = progress.solution()
-        self._start, self._last_C = Start(solver.bundle, (w,)), objective.C
+        self._start, self._last_C = Start(run.bundle, (w,)), objective.C
         found = self._kernel_model(w, progress.cuts)
         outcome = Outcome(
             model=found,
@@ -117,12 +116,12 @@ class SpanTrainer(Trainer):
             progress=progress,
             solver=self.solver,
             seconds=0.0,
-            longest_cut=solver.bundle.largest_norm,
+            longest_cut=run.bundle.largest_norm,
             norm=math.sqrt(max(0.0, space.dot(w, w))),
-            multipliers=objective.c * solver.bundle.beta[1:],
+            multipliers=objective.c * run.bundle.beta[1:],
         )
         if self._certifies():
-            outcome.certificate = steps.certificate(progress)
+            outcome.certificate = run.certificate(progress)
         elif self._basis is not None:
             outcome.certificate = (progress.primal, math.nan)
         if self._basis is not None:
@@ -266,7 +265,7 @@ class SpanTrainer(Trainer):
         return primal, dual if self.config.kernel.is_definite else math.nan
 
 
-class Certified:
+class Certified(Run):
     """A solver that ends where the certificate of the full problem meets the rule, or what it can do is done.
 
     Where the solver's own numbers meet the rule and the certificate does not, it goes on to a closer target, as long as
@@ -279,17 +278,27 @@ class Certified:
         Primal and dual of the full problem at a Progress of this solver; None leaves the solver alone.
     """
 
-    def __init__(self, solver, certify: Callable[[Progress], tuple[float, float]] | None):
+    patience: ClassVar[int | None] = CuttingPlane.patience
+
+    def __init__(self, solver: Solver, certify: Callable[[Progress], tuple[float, float]] | None):
         self._solver, self._certify = solver, certify
         self._found: tuple[Progress | None, tuple[float, float]] = None, (math.nan, math.nan)
-        self._within = StoppingRule(0.0)
 
-    def steps(self, problem: Problem, start: Start | None = None, state: dict[str, Any] | None = None):
-        """As those of the solver."""
+    def start(self, problem: Problem, start: Start | None = None, state: dict[str, Any] | None = None) -> Certified:
+        """As that of the solver; the run is this object itself."""
+        self._problem = problem
         self._within = problem.stop if state is None else StoppingRule(*state["within"])
-        inner = state and state["solver"]
+        self._begin(start, state and state["solver"])
+        return self
+
+    def _begin(self, start: Start | None, state: dict[str, Any] | None) -> None:
+        self._run = self._solver.start(replace(self._problem, stop=self._within), start, state)
+        self.bundle = self._run.bundle
+
+    def __iter__(self):
+        problem = self._problem
         while True:
-            for progress in self._solver.steps(replace(problem, stop=self._within), start, inner):
+            for progress in self._run:
                 yield progress
             if self._certify is None or not self._within.met(progress.primal, progress.dual):
                 return
@@ -299,7 +308,7 @@ class Certified:
             if problem.stop.met(primal, dual) or not 1e-3 * target < closer < 0.9 * progress.gap:
                 return
             self._within = StoppingRule(closer)
-            start, inner = None, {**self._solver.state(), "ends": False}
+            self._begin(None, {**self._run.state(), "ends": False})
 
     def certificate(self, progress: Progress) -> tuple[float, float]:
         """Primal and dual of the full problem, computed once."""
@@ -309,4 +318,4 @@ class Certified:
         return self._found[1]
 
     def state(self) -> dict[str, Any]:
-        return {"within": (self._within.absolute, self._within.relative), "solver": self._solver.state()}
+        return {"within": (self._within.absolute, self._within.relative), "solver": self._run.state()}

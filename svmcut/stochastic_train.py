@@ -93,9 +93,10 @@ class StochasticTrainer(SpanTrainer):
             raise TrainingError(f"{path}: kernel values are not finite; scale the features") from None
         except MemoryError as error:
             raise MemoryLimitError(f"{path}: {error}") from None
-        if stopped_by == "limit" and solver.best.step >= solver.total and config.max_iterations is None:
+        run = self._solver
+        if stopped_by == "limit" and run.best.step >= run.total and config.max_iterations is None:
             stopped_by = None
-        best, solution = solver.best, solver.solution()
+        best, solution = run.best, run.solution()
         rows = np.flatnonzero(solution.beta)
         model = KernelModel(
             config.kernel, self.X.take(rows), solution.beta[rows], 0.0 - solution.b, self._columns,
@@ -116,10 +117,10 @@ class StochasticTrainer(SpanTrainer):
         if self._held.any():
             details |= {"held_out": int(self._held.sum()), "held_out_error": best.error}
         if self.solver == "sbp":
-            details["nu"] = solver.found_nu
+            details["nu"] = run.found_nu
         if self._certifies():
             primal = best.primal if self._held.any() else self._primal(model, objective)
-            outcome.certificate = self._bracket(primal, self._bound(solver, objective, details))
+            outcome.certificate = self._bracket(primal, self._bound(run, objective, details))
         if config.reduced.polish and stopped_by is None and len(rows):
             return self._polished({"points": rows, "coef": solution.beta[rows], "details": details}, objective, observe)
         outcome.details["stochastic"] = details
@@ -143,16 +144,16 @@ class StochasticTrainer(SpanTrainer):
             return cls(*common, reduced.nu, self._free_bias, reduced.average, self._certifies())
         return cls(*common, reduced.sampling)
 
-    def _bound(self, solver, objective: Objective, details: dict) -> float:
+    def _bound(self, run, objective: Objective, details: dict) -> float:
         """A dual bound of the problem over the points trained on, which is one of the problem over all."""
         C, y = objective.C, self._y
         if self.solver == "sbp":
-            p = solver.distribution()
+            p = run.distribution()
             if p is None:
                 return math.nan
-            volume, most = solver.found_nu * (len(y) - int(self._held.sum())), float(p.max())
+            volume, most = run.found_nu * (len(y) - int(self._held.sum())), float(p.max())
             dual = self._dual(1.0, p * y, C / most)
             details["level_bound"] = math.sqrt(self._last_squared) + volume * most
             return dual
-        box = np.clip(solver.solution().beta * y, 0.0, C)
+        box = np.clip(run.solution().beta * y, 0.0, C)
         return self._dual(float(box.sum()), box * y, C / max(float(box.max()), 1e-300))

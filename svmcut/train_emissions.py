@@ -143,25 +143,26 @@ class EmissionTrainer(Trainer):
         )  # fmt: skip
         problem = Problem(None, self.space, objective.C, self._rule(objective), self.config.qp)
         progress, stopped_by = self._run(solver, problem, objective, observe, None, state)
-        w = progress.solution()
+        w, run = progress.solution(), self._solver
         outcome = Outcome(
             model=self._model(w, progress.cuts),
             objective=objective,
             progress=progress,
             solver=self.solver,
             seconds=0.0,
-            longest_cut=solver.bundle.largest_norm,
+            longest_cut=run.bundle.largest_norm,
             norm=math.sqrt(max(0.0, self._squared_norm(w))),
-            multipliers=objective.c * solver.bundle.beta[1:],
+            multipliers=objective.c * run.bundle.beta[1:],
         )
         if certify:
             primal, exact = progress.primal, len(self.examples) <= EXACT_TOKENS
             if exact:
                 primal = self._primal_of(w.coefficients(), objective.C)
-            outcome.certificate = (primal, self._dual(*solver.dual_point(objective.C, self.space.dim), exact))
-        if solver.full:
+            offset, coef = run.dual_point(objective.C, self.space.dim)
+            outcome.certificate = (primal, self._dual(offset, coef, exact))
+        if run.full:
             outcome.warnings.append(FULL)
-        return outcome.judge(problem.stop, stopped_by, "limit" if solver.full else "samples")
+        return outcome.judge(problem.stop, stopped_by, "limit" if run.full else "samples")
 
     def _primal_of_file(self, w, problem, outcome: Outcome) -> float | None:
         """As Trainer's, with kernel values in float64; None where no digit of the weights can matter."""

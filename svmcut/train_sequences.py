@@ -16,7 +16,7 @@ from svmcut.refusals import check_beam, variant
 from svmcut.risks.chain import ChainRisk, SequenceSum
 from svmcut.risks.chain_scaled import SquaredSequences, slack_rescaled, squared, zero_one
 from svmcut.solvers.auto import choose_chain
-from svmcut.solvers.protocol import Start
+from svmcut.solvers.protocol import Run, Start
 from svmcut.spaces.chain import ChainSpace
 from svmcut.structured.chain import ChainSequences
 from svmcut.train_structured import StructuredTrainer
@@ -113,9 +113,9 @@ class SequenceTrainer(StructuredTrainer):
         loss = 0 if self.config.loss == "zero-one" else 1
         return ChainModel(w, self.model.shape, self.config.kernel, self._columns, self.examples.X.n_features, loss)
 
-    def _next_start(self, solver, w) -> Start | None:
+    def _next_start(self, name: str, run: Run, w) -> Start | None:
         """The cuts and the solution of cutting planes; the others start afresh."""
-        return Start(solver.bundle, (w,)) if solver.name == "cutting-plane" else None
+        return Start(run.bundle, (w,)) if name == "cutting-plane" else None
 
     def _risk(self) -> SequenceSum:
         config, chains, threads = self.config, self.model.chains, self.config.threads

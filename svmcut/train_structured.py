@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from svmcut.outcomes import Outcome, objective_of_sum, primal_of_file
-from svmcut.solvers.protocol import Problem, Start
+from svmcut.solvers.protocol import Problem, Run, Start
 from svmcut.solvers.relay import Relay
 from svmcut.structured.protocol import StructuredModel, StructuredProblem
 from svmcut.training import Objective, Trainer
@@ -61,7 +61,7 @@ class StructuredTrainer(Trainer):
     def _restore(self, kept, w) -> None:
         """Sets the weights again that a model file keeps with all digits."""
 
-    def _next_start(self, solver, w) -> Start | None:
+    def _next_start(self, name: str, run: Run, w) -> Start | None:
         """None: every C starts afresh, unless a subclass says otherwise."""
         return None
 

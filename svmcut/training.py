@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -26,7 +26,7 @@ from svmcut.refusals import check, refuse_example_cost
 from svmcut.risks import make_risk
 from svmcut.risks.protocol import QueryRisk
 from svmcut.risks.squared import SquaredRisk
-from svmcut.solvers.protocol import Interrupted, Problem, Progress, Start, StoppingRule, Watch
+from svmcut.solvers.protocol import Interrupted, Problem, Progress, Run, Solver, Start, StoppingRule, Watch
 from svmcut.spaces.rows import RowSpace, linear_space
 
 if TYPE_CHECKING:
@@ -150,16 +150,16 @@ class Trainer:
         began = time.perf_counter()
         start = None if state else self._scaled_start(objective.C)
         progress, stopped_by = self._run(solver, problem, objective, observe, start, state)
-        w = progress.solution()
-        self._start, self._last_C = self._next_start(solver, w), objective.C
-        bundle = getattr(solver, "bundle", None)
+        w, run = progress.solution(), self._solver
+        self._start, self._last_C = self._next_start(name, run, w), objective.C
+        bundle = run.bundle
         outcome = Outcome(
             model=self._model(w, progress.cuts),
             objective=objective,
             progress=progress,
             solver=name,
             seconds=0.0,
-            longest_cut=getattr(solver, "longest_cut", math.nan) if bundle is None else bundle.largest_norm,
+            longest_cut=run.longest_cut if bundle is None else bundle.largest_norm,
             norm=math.sqrt(max(0.0, self._squared_norm(w))),
             multipliers=np.zeros(0) if bundle is None else objective.c * bundle.beta[1:],
         )
@@ -190,9 +190,9 @@ class Trainer:
         """What the solver of that name takes."""
         return Problem(objective.risk, self.space, objective.C, self._rule(objective), self.config.qp)
 
-    def _next_start(self, solver, w) -> Start | None:
+    def _next_start(self, name: str, run: Run, w) -> Start | None:
         """What the next C starts from."""
-        return Start(solver.bundle, (w,), getattr(solver, "fractions", None))
+        return Start(run.bundle, (w,), run.fractions)
 
     def _squared_norm(self, w) -> float:
         return self.space.dot(w, w)
@@ -226,15 +226,12 @@ class Trainer:
         return {"solver": self._solver.state(), "watch": self._watch and self._watch.state()}
 
     def _run(
-        self, solver, problem: AnyProblem, objective: Objective, observe, start: Start | None = None, state=None
+        self, solver: Solver, problem: AnyProblem, objective: Objective, observe, start: Start | None = None, state=None
     ) -> tuple[Progress, str | None]:
         """The last Progress, and "limit", "interrupt" or "rounding" where one of them ended the run."""
-        config, self._solver = self.config, solver
         self._watch = Watch.of(solver, state and state["watch"])
-        known = (("start", start), ("state", state and state["solver"]))
-        given = {name: value for name, value in known if value is not None}
-        steps = solver.steps(problem, **given)
-        progress, stopped_by = follow(steps, config, self._began, objective, observe, self._watch)
+        self._solver: Any = solver.start(problem, start, state and state["solver"])
+        progress, stopped_by = follow(self._solver, self.config, self._began, objective, observe, self._watch)
         if progress is None or not np.isfinite(progress.primal):
             path = self.examples.source.path
             raise TrainingError(f"{path}: training met values that are not finite; scale the features")
@@ -294,10 +291,8 @@ def late(config: Config, began: float) -> bool:
 
 def make_solver(name: str, seed: int = 0, task: str = "classification"):
     """The solver of that name for a task, imported now; the seed goes to those that draw at random."""
-    solver = solver_class(name, task)()
-    if hasattr(solver, "seed"):
-        solver.seed = seed
-    return solver
+    cls = solver_class(name, task)
+    return cls(seed=seed) if any(field.name == "seed" for field in fields(cls)) else cls()
 
 
 def make_trainer(examples: Examples, config: Config):

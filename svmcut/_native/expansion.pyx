@@ -255,7 +255,7 @@ cdef class Sbp:
             self._state.centre[k], self._state.width[k] = state["windows"][k], state["windows"][k + 2]
 
 
-RULES = ("pegasos", "sdca", "perceptron")
+RULES = PEGASOS, SDCA, PERCEPTRON = ("pegasos", "sdca", "perceptron")
 
 
 cdef class Visits:

@@ -19,21 +19,23 @@ certificate is computed.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
+import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from svmcut import states
 from svmcut._native.chain_bcfw import Blocks
-from svmcut.solvers.protocol import Progress, Stall, Start, kept
+from svmcut.solvers.passes import PassRun
+from svmcut.solvers.protocol import Solver, Start
 from svmcut.structured.protocol import StructuredProblem
 
 CHUNK = 5000  # visits between two moments in which a signal is heard
 
 
-class Bcfw:
+@dataclass(frozen=True)
+class Bcfw(Solver):
     """Block-coordinate ascent over sequences.
 
     Parameters
@@ -42,99 +44,87 @@ class Bcfw:
         Of the order of the visits.
     """
 
-    name = "bcfw"
-    needs = frozenset({"chain"})
+    seed: int = 0
 
-    # After a run, longest_cut is the length of the longest sum of psi_n met.
-
-    def __init__(self, seed: int = 0):
-        self.seed = seed
-
-    def steps(
+    def start(
         self, problem: StructuredProblem, start: Start | None = None, state: dict[str, Any] | None = None
-    ) -> Iterator[Progress]:
-        """Yields after every exact look at the gap: two passes over the features and no more.
+    ) -> BcfwRun:
+        return BcfwRun(problem, self.seed, start, state)
 
-        Parameters
-        ----------
-        start : Start or None
-            Its points are evaluated; the labellings are found afresh.
-        state : dict or None
-            What `state` gave in a run on the same problem: this one goes on from there to the same bytes.
-        """
-        model, C, stop = problem.model, problem.C, problem.stop
-        started = time.perf_counter()
-        n, w = model.n_samples, np.zeros(model.dim)
-        blocks = Blocks(model.chains, C, self.seed)
-        best, primal, risk = w, np.inf, 0.0
 
-        self.longest_cut = 0.0
+class BcfwRun(PassRun):
+    """Two passes over the features a look and no more; points of the start are evaluated, labellings found afresh."""
 
-        def look(w):
-            nonlocal best, primal, risk
-            separation = model.separate(w)
-            self.longest_cut = max(self.longest_cut, float(np.linalg.norm(model.joint(separation.labels))))
-            found = float(separation.slacks.sum())
-            value = 0.5 * float(w @ w) + C * found
-            if value < primal:
-                best, primal, risk = w.copy(), value, found
-
-        lower, looks, iteration, stall, ends = 0.0, 1, 1, Stall(60), False
-        passes = 1.0
-        average, weight, due = np.zeros(model.dim), 0.0, 1
+    def __init__(self, problem: StructuredProblem, seed: int, start: Start | None, state: dict[str, Any] | None):
+        super().__init__(problem, math.inf, 60, state is not None)
+        model = self.model
+        self._blocks, self._points = Blocks(model.chains, self.C, seed), start.points if start else ()
+        self._risk, self.longest_cut, self._looks, self._iteration, self._passes = 0.0, 0.0, 1, 1, 1.0
+        self._average, self._weight, self._due = np.zeros(model.dim), 0.0, 1
         if state is None:
-            for point in (w, *(start.points if start else ())):
-                look(point)
-        else:
-            w_kind, real, ahead = states.weights(model.dim), states.REAL, states.count(1)
-            states.checked(state, states.fields(
-                blocks=states.anything, best=w_kind, average=w_kind, numbers=states.row(
-                    real, real, real, real, states.COUNT, ahead, real, real, ahead, states.flag
-                ),
-            ))  # fmt: skip
-            blocks.restore(state["blocks"])
-            stall.restore(state["stall"])
-            best, average = state["best"], state["average"].copy()
-            primal, risk, self.longest_cut, lower, looks, iteration, passes, weight, due, ends = state["numbers"]
-            # what decides how long the next look is put off
-            fits = blocks.visits == n * (iteration - 1) and due <= max(1, iteration // 8)
-            states.require(fits, "the visits and numbers of the state", f"{n} visits an iteration")
+            return
+        w, real, ahead = states.weights(model.dim), states.REAL, states.count(1)
+        states.checked(state, states.fields(
+            blocks=states.anything, best=w, average=w, numbers=states.row(
+                real, real, real, real, states.COUNT, ahead, real, real, ahead, states.flag
+            ),
+        ))  # fmt: skip
+        self._blocks.restore(state["blocks"])
+        self.stall.restore(state["stall"])
+        self.best, self._average = state["best"], state["average"].copy()
+        (self.primal, self._risk, self.longest_cut, self.lower, self._looks, self._iteration, self._passes,
+         self._weight, self._due, self.ends) = state["numbers"]  # fmt: skip
+        # what decides how long the next look is put off
+        fits = self._blocks.visits == model.n_samples * (self._iteration - 1)
+        fits = fits and self._due <= max(1, self._iteration // 8)
+        states.require(fits, "the visits and numbers of the state", f"{model.n_samples} visits an iteration")
 
-        def snapshot() -> dict[str, Any]:
-            return {
-                "blocks": blocks.saved(), "stall": stall.state(), "best": best, "average": average.copy(),
-                "numbers": (
-                    primal, risk, self.longest_cut, lower, looks, iteration, passes, weight, due, ends,
-                ),
-            }  # fmt: skip
+    def state(self) -> dict[str, Any]:
+        return {
+            "blocks": self._blocks.saved(), "stall": self.stall.state(), "best": self.best,
+            "average": self._average.copy(), "numbers": (
+                self.primal, self._risk, self.longest_cut, self.lower, self._looks, self._iteration, self._passes,
+                self._weight, self._due, self.ends,
+            ),
+        }  # fmt: skip
 
-        self.state = snapshot
+    def _begin(self) -> None:
+        for point in (self.best, *self._points):
+            self._look(point)
+
+    def _look(self, w) -> None:
+        separation = self.model.separate(w)
+        self.longest_cut = max(self.longest_cut, float(np.linalg.norm(self.model.joint(separation.labels))))
+        found = float(separation.slacks.sum())
+        value = 0.5 * float(w @ w) + self.C * found
+        if value < self.primal:
+            self.best, self.primal, self._risk = w.copy(), value, found
+
+    def _counts(self) -> dict[str, Any]:
+        blocks, best = self._blocks, self.best
+        slack = max(0.0, (self.lower - 0.5 * float(best @ best)) / self.C)
+        return {"iteration": self._iteration, "passes": self._passes, "cuts": blocks.cached, "support": blocks.support,
+                "slack": slack, "risk": self._risk}  # fmt: skip
+
+    def _advance(self) -> None:
+        blocks, average, n = self._blocks, self._average, self.model.n_samples
+        w, target, rounds = np.zeros(self.model.dim), self.stop.target(self.primal), 0
         while True:
-            if state is None:
-                ends = stop.met(primal, lower) or stall.update(primal - lower)
-            state = None
-            yield Progress(
-                iteration, passes, primal, lower, primal - lower, time.perf_counter() - started, kept(best),
-                blocks.cached, blocks.support, max(0.0, (lower - 0.5 * float(best @ best)) / C), risk,
-            )  # fmt: skip
-            if ends:
-                return
-            target, rounds = stop.target(primal), 0
-            while True:
-                for start_at in range(0, n, CHUNK):
-                    blocks.visit(min(CHUNK, n - start_at))
-                blocks.weights(False, w)
-                rounds += 1
-                average *= weight / (weight + iteration + rounds)
-                average += (iteration + rounds) / (weight + iteration + rounds) * w
-                weight += iteration + rounds
-                if rounds >= due or blocks.gap <= target:
-                    break
-            iteration += rounds
-            due = max(1, iteration // 8)
-            blocks.weights(True, w)
-            lower = max(lower, blocks.loss - 0.5 * float(w @ w))
-            look(w)
-            look(average)
-            looks += 2
-            passes = looks + blocks.visits / n
+            for start_at in range(0, n, CHUNK):
+                blocks.visit(min(CHUNK, n - start_at))
+            blocks.weights(False, w)
+            rounds += 1
+            at = self._iteration + rounds
+            average *= self._weight / (self._weight + at)
+            average += at / (self._weight + at) * w
+            self._weight += at
+            if rounds >= self._due or blocks.gap <= target:
+                break
+        self._iteration += rounds
+        self._due = max(1, self._iteration // 8)
+        blocks.weights(True, w)
+        self.lower = max(self.lower, blocks.loss - 0.5 * float(w @ w))
+        self._look(w)
+        self._look(average)
+        self._looks += 2
+        self._passes = self._looks + blocks.visits / n

@@ -22,6 +22,3 @@ from svmcut.solvers.budget import BudgetedSolver
 
 class Bsca(BudgetedSolver):
     """Coordinate ascent in the dual."""
-
-    name = "bsca"
-    dual = True

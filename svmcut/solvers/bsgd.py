@@ -20,5 +20,4 @@ from svmcut.solvers.budget import BudgetedSolver
 class Bsgd(BudgetedSolver):
     """Stochastic gradient steps in the primal."""
 
-    name = "bsgd"
     dual = False

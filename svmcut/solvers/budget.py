@@ -24,15 +24,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from svmcut import states
 from svmcut._native.budget import Budget
-from svmcut.solvers.protocol import Progress
+from svmcut.solvers.protocol import Progress, Run, Solver, Start
 from svmcut.solvers.smo import KernelProblem
 
 #: Rows by which f is judged, and looks an epoch where those cost little beside the steps.
@@ -48,7 +49,8 @@ class Centres(NamedTuple):
     beta: NDArray[np.float64]
 
 
-class BudgetedSolver:
+@dataclass(frozen=True)
+class BudgetedSolver(Solver):
     """What both kinds of steps share.
 
     Parameters
@@ -68,6 +70,37 @@ class BudgetedSolver:
     append : bool
         As in the papers, a row that is a centre already becomes one more.
     max_steps : int or None
+    seconds_between : float
+        Time after which a step says so and no more.
+    """
+
+    patience: ClassVar[int | None] = None
+    dual: ClassVar[bool] = True
+    budget: int = 500
+    epochs: float = 10
+    maintenance: str = "merge"
+    sampling: str = "shuffled"
+    seed: int = 0
+    threads: int = 1
+    hold_out: float = 0.0
+    append: bool = False
+    max_steps: int | None = None
+    seconds_between: float = 0.2
+
+    def start(
+        self, problem: KernelProblem, start: Start | None = None, state: dict[str, Any] | None = None
+    ) -> BudgetedRun:
+        """As Solver.start; tolerance and gap of the problem are not used.
+
+        Raises
+        ------
+        MemoryError
+        """
+        return BudgetedRun(self, problem, state)
+
+
+class BudgetedRun(Run):
+    """A step at every look, and when some time has passed; ends after the epochs.
 
     Attributes
     ----------
@@ -75,70 +108,53 @@ class BudgetedSolver:
         Whether the last Progress came with a look and not only to say that time has passed, as its `report` says too.
     """
 
-    name = ""
-    patience = None
-    dual = True
-
-    def __init__(
-        self, budget: int = 500, epochs: float = 10, maintenance: str = "merge", sampling: str = "shuffled",
-        seed: int = 0, threads: int = 1, hold_out: float = 0.0, append: bool = False, max_steps: int | None = None,
-    ):  # fmt: skip
-        self.budget, self.epochs, self.maintenance, self.sampling = budget, epochs, maintenance, sampling
-        self.seed, self.threads, self.hold_out, self.append = seed, threads, hold_out, append
-        self.max_steps, self.looked = max_steps, False
-
-    def steps(
-        self, problem: KernelProblem, state: Mapping[str, Any] | None = None, seconds_between: float = 0.2
-    ) -> Iterator[Progress]:
-        """Yields at every look, and when so many seconds have passed; ends after `epochs`.
-
-        Parameters
-        ----------
-        problem : KernelProblem
-            Its tolerance and gap are not used.
-        state : dict or None
-            Of an earlier run of the same solver and problem, which goes on where it was.
-
-        Raises
-        ------
-        MemoryError
-        """
-        began, n = time.perf_counter(), len(problem.y)
-        rng = np.random.default_rng(self.seed)
-        self._problem, self._judges, X, y = problem, None, problem.X, problem.y
-        held = min(n - 1, int(self.hold_out * n))
+    def __init__(self, solver: BudgetedSolver, problem: KernelProblem, state: dict[str, Any] | None):
+        n, rng = len(problem.y), np.random.default_rng(solver.seed)
+        self._solver, self._problem, self._judges, X, y = solver, problem, None, problem.X, problem.y
+        held = min(n - 1, int(solver.hold_out * n))
         if held:
             order = rng.permutation(n)
             kept, self._judges = np.sort(order[held:]), np.sort(order[:held])
             X, y = problem.X.take(kept), np.ascontiguousarray(problem.y[kept])
         self._rows, self._sample = X, np.sort(rng.choice(len(y), min(len(y), SAMPLE), replace=False))
         self._run = run = Budget(
-            X, y, problem.kernel, problem.C, self.budget, self.dual, self.maintenance, self.sampling, self.seed,
-            self.append, self.threads,
+            X, y, problem.kernel, problem.C, solver.budget, solver.dual, solver.maintenance, solver.sampling,
+            solver.seed, solver.append, solver.threads,
         )  # fmt: skip
-        self._y, self._values, self._best, spent = y, {}, None, 0.0
+        self._y, self._values, self._best, self._spent, self.looked = y, {}, None, 0.0, False
         self._score, self._primal = (math.inf, math.inf), problem.C * n
-        if state is not None:
-            # numbers may come as arrays without a dimension, as numpy.savez keeps them
-            state = {name: value.item() if np.shape(value) == () and hasattr(value, "item") else value
-                     for name, value in state.items()}  # fmt: skip
-            run.restore(state)
-            number, Z = states.real(0, infinite=True), states.array(np.float32, None, X.n_features)
-            states.checked(state, states.fields(
-                best_error=number, best_primal=number, primal=number, spent=states.REAL, best_Z=Z,
-                best_beta=states.anything, **{name: states.REAL for name in VALUES if name in state},
-            ))  # fmt: skip
-            states.checked(state["best_beta"], states.reals(len(state["best_Z"])), "best_beta")
-            self._values = {name: float(state[name]) for name in VALUES if name in state}
-            self._score = float(state["best_error"]), float(state["best_primal"])
-            self._primal, spent = float(state["primal"]), float(state["spent"])
-            self._best = Centres(np.array(state["best_Z"]), np.array(state["best_beta"]))
+        if state is None:
+            return
+        # numbers may come as arrays without a dimension, as numpy.savez keeps them
+        state = {name: value.item() if isinstance(value, np.ndarray | np.generic) and value.ndim == 0 else value
+                 for name, value in state.items()}  # fmt: skip
+        run.restore(state)
+        number, Z = states.real(0, infinite=True), states.array(np.float32, None, X.n_features)
+        states.checked(state, states.fields(
+            best_error=number, best_primal=number, primal=number, spent=states.REAL, best_Z=Z,
+            best_beta=states.anything, **{name: states.REAL for name in VALUES if name in state},
+        ))  # fmt: skip
+        states.checked(state["best_beta"], states.reals(len(state["best_Z"])), "best_beta")
+        self._values = {name: float(state[name]) for name in VALUES if name in state}
+        self._score = float(state["best_error"]), float(state["best_primal"])
+        self._primal, self._spent = float(state["primal"]), float(state["spent"])
+        self._best = Centres(np.array(state["best_Z"]), np.array(state["best_beta"]))
+
+    def state(self) -> dict[str, Any]:
+        best = self.solution()
+        return self._run.state() | self._values | {
+            "best_error": self._score[0], "best_primal": self._score[1], "primal": self._primal, "best_Z": best.Z,
+            "best_beta": best.beta, "spent": self._spent,
+        }  # fmt: skip
+
+    def __iter__(self) -> Iterator[Progress]:
+        solver, run, y, began, spent = self._solver, self._run, self._y, time.perf_counter(), self._spent
         looks = max(1, min(LOOKS, len(y) // (2 * len(self._sample))))
-        last = math.ceil(self.epochs * len(y)) if self.max_steps is None else self.max_steps
-        last = max(1, min(last, math.ceil(self.epochs * len(y))))
+        last = math.ceil(solver.epochs * len(y)) if solver.max_steps is None else solver.max_steps
+        last = max(1, min(last, math.ceil(solver.epochs * len(y))))
         done = run.counts()["steps"]
         if done >= last:  # a run that had ended says so once more
-            self._spent, self.looked = spent, True
+            self.looked = True
             yield self._progress()
         while done < last:
             epoch, place = divmod(done, len(y))
@@ -146,21 +162,13 @@ class BudgetedSolver:
             while len(y) * j // looks <= place:
                 j += 1
             target = min(last, epoch * len(y) + len(y) * j // looks)
-            run.run(target - done, seconds_between)
+            run.run(target - done, solver.seconds_between)
             done = run.counts()["steps"]
             self.looked = done == target
             if self.looked:
                 self._look()
             self._spent = spent + time.perf_counter() - began
             yield self._progress()
-
-    def state(self) -> dict[str, NDArray | int | float]:
-        """What `steps` goes on from, to the same bytes as a run that was never interrupted."""
-        best = self.solution()
-        return self._run.state() | self._values | {
-            "best_error": self._score[0], "best_primal": self._score[1], "primal": self._primal, "best_Z": best.Z,
-            "best_beta": best.beta, "spent": self._spent,
-        }  # fmt: skip
 
     def solution(self) -> Centres:
         """The best f so far; before the first look, what there is."""
@@ -181,7 +189,7 @@ class BudgetedSolver:
 
     def alpha(self) -> NDArray[np.float64] | None:
         """(n,) alpha of every row, 0 where it is held out; None where the steps know none."""
-        if not self.dual:
+        if not self._solver.dual:
             return None
         held = self._run.state()["alpha"].astype(np.float64)
         if self._judges is None:
@@ -202,7 +210,7 @@ class BudgetedSolver:
             f = run.scores(problem.X, self._judges)
             error = 100.0 * float(np.mean((f > 0) != (problem.y[self._judges] > 0)))
             self._values["held_out_error"] = error
-        if self.dual:
+        if self._solver.dual:
             self._values["model_dual"] = run.counts()["sum_alpha"] - 0.5 * squared
         if self._best is None or (error, primal) < self._score:
             self._best, self._score, self._primal = self.present(), (error, primal), primal
@@ -215,7 +223,7 @@ class BudgetedSolver:
             **self._values, "merged": counts["maintained"] - counts["removed"],
             "dropped": counts["removed"], "moves": counts["moves"],
         }  # fmt: skip
-        if self.maintenance == "project":
+        if self._solver.maintenance == "project":
             extra["projected"] = extra.pop("merged")
         return Progress(
             counts["steps"], counts["steps"] / n, self._primal, dual, self._primal - dual, self._spent, self.solution,

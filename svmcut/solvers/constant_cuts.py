@@ -8,7 +8,7 @@
 
 Yu and Joachims, Training structural SVMs with kernels using sampled cuts, KDD 2008: Algorithm 2. Round t costs r times
 the points of the active cuts in kernel values: one block gives the scores of the sample and the products of its cut.
-The value of p is not legible in the copies of the paper that circulate; `patience` is ours.
+The value of p is not legible in the copies of the paper that circulate; the default is ours.
 
 Deviations: equal draws are merged; a sample that is not violated is not added as a cut.
 """
@@ -18,14 +18,15 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from svmcut import states
 from svmcut.cutting.bundle import BundleSolution, Cut, CutBundle
 from svmcut.qp import make_qp
-from svmcut.solvers.protocol import Problem, Progress, kept
+from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, kept
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -104,7 +105,8 @@ class SampledBundle(CutBundle):
         return BundleSolution(w, C * float(self._b[:k] @ self.beta) - 0.5 * squared, slack, squared)
 
 
-class ConstantCuts:
+@dataclass(frozen=True)
+class ConstantCuts(Solver):
     """The constant-time algorithm.
 
     Parameters
@@ -112,65 +114,76 @@ class ConstantCuts:
     sampler : HingeSampler
     r : int
         Draws for a cut.
-    patience : int
-        p.
+    p : int
+        See the head of this file.
     seed : int
     max_idle : int
         Solutions a cut may stay without a multiplier.
     """
 
-    name = "constant-cuts"
-    patience = 200
+    patience: ClassVar[int | None] = 200
+    sampler: HingeSampler
+    r: int
+    p: int
+    seed: int
+    max_idle: int = 20
 
-    def __init__(self, sampler: HingeSampler, r: int, patience: int, seed: int, max_idle: int = 20):
-        self._sampler, self._r, self._patience, self._seed = sampler, r, patience, seed
-        self._max_idle = max_idle
+    def start(
+        self, problem: Problem, start: Start | None = None, state: dict[str, Any] | None = None
+    ) -> ConstantCutsRun:
+        """As Solver.start; the space of the problem is a SampleSpace."""
+        return ConstantCutsRun(self, problem, state)
 
-    def steps(self, problem: Problem, start=None, state: dict[str, Any] | None = None) -> Iterator[Progress]:
-        """Yields after every sample; primal is the estimate from it, dual nan, gap C times its violation.
 
-        The space of the problem is a SampleSpace.
-        """
-        space, C, n = problem.space, problem.C, len(self._sampler.signs)
-        started, rng = time.perf_counter(), np.random.default_rng(self._seed)
-        self.bundle = bundle = SampledBundle(space, make_qp(problem.qp))
-        w, squared, slack, calm, iteration = Points(np.zeros(0, np.int64), np.zeros(0)), 0.0, 0.0, 0, 0
-        if state is not None:
-            states.checked(state, states.fields(
-                rng=states.generator, w=space.kinds().element,
-                numbers=states.row(states.real(0), states.real(0), states.count(0, self._patience - 1), states.COUNT),
-            ))  # fmt: skip
-            self.bundle = bundle = SampledBundle.restored(space, make_qp(problem.qp), state["bundle"])
-            rng.bit_generator.state = state["rng"]
-            w = state["w"]
-            squared, slack, calm, iteration = state["numbers"]
+class ConstantCutsRun(Run):
+    """A step after every sample; primal is the estimate from it, dual nan, gap C times its violation."""
 
-        def snapshot() -> dict[str, Any]:
-            return {
-                "bundle": bundle.state(), "rng": drawn_from, "w": w, "numbers": (squared, slack, calm, iteration - 1)
-            }  # fmt: skip
+    def __init__(self, solver: ConstantCuts, problem: Problem, state: dict[str, Any] | None):
+        self._solver, self._problem, self._rng = solver, problem, np.random.default_rng(solver.seed)
+        space, qp = problem.space, make_qp(problem.qp)
+        if state is None:
+            self.bundle, self._w = SampledBundle(space, qp), Points(np.zeros(0, np.int64), np.zeros(0))
+            self._squared, self._slack, self._calm, self._iteration = 0.0, 0.0, 0, 0
+            return
+        states.checked(state, states.fields(
+            rng=states.generator, w=space.kinds().element,
+            numbers=states.row(states.real(0), states.real(0), states.count(0, solver.p - 1), states.COUNT),
+        ))  # fmt: skip
+        self.bundle, self._w = SampledBundle.restored(space, qp, state["bundle"]), state["w"]
+        self._rng.bit_generator.state = state["rng"]
+        self._squared, self._slack, self._calm, self._iteration = state["numbers"]
 
-        self.state = snapshot
+    def state(self) -> dict[str, Any]:
+        return {
+            "bundle": self.bundle.state(), "rng": self._drawn_from, "w": self._w,
+            "numbers": (self._squared, self._slack, self._calm, self._iteration - 1),
+        }  # fmt: skip
+
+    def __iter__(self) -> Iterator[Progress]:
+        solver, problem, bundle, rng, started = (
+            self._solver, self._problem, self.bundle, self._rng, time.perf_counter()
+        )  # fmt: skip
+        space, C, n = problem.space, problem.C, len(solver.sampler.signs)
         while True:
-            drawn_from = rng.bit_generator.state  # a run that goes on from here draws this sample once more
-            iteration += 1
-            drawn = rng.integers(n, size=self._r)
+            self._drawn_from = rng.bit_generator.state  # a run that goes on from here draws this sample once more
+            self._iteration += 1
+            drawn = rng.integers(n, size=solver.r)
             sample, place = np.unique(drawn, return_inverse=True)
             space.look(sample, bundle.elements())
-            draw = self._sampler.bootstrap(space.scores(w)[place], drawn)
-            primal, violation = 0.5 * squared + C * draw.value, draw.value - slack
+            draw = solver.sampler.bootstrap(space.scores(self._w)[place], drawn)
+            primal, violation = 0.5 * self._squared + C * draw.value, draw.value - self._slack
             target = problem.stop.target(primal)
             yield Progress(
-                iteration, 0.0, primal, math.nan, C * violation, time.perf_counter() - started, kept(w),
-                len(bundle), bundle.support, slack, draw.value, watched=bundle.room(C, 0.5 * squared + C * slack),
+                self._iteration, 0.0, primal, math.nan, C * violation, time.perf_counter() - started, kept(self._w),
+                len(bundle), bundle.support, self._slack, draw.value,
+                watched=bundle.room(C, 0.5 * self._squared + C * self._slack),
             )  # fmt: skip
             if C * violation <= target:
-                calm += 1
-                if calm == self._patience:
+                self._calm += 1
+                if self._calm == solver.p:
                     return
                 continue
-            calm = 0
+            self._calm = 0
             bundle.add(Cut(Points(draw.points, draw.coef), draw.offset, draw.value))
-            model = bundle.solve(C, 0.1 * target / C)
-            w, squared, slack = model.w, model.squared_norm, model.slack
-            bundle.prune(self._max_idle)
+            self._w, _, self._slack, self._squared = bundle.solve(C, 0.1 * target / C)
+            bundle.prune(solver.max_idle)

@@ -32,13 +32,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from svmcut import states
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.cutting.oracle import REFRESH, Line, Oracle, Point
 from svmcut.qp import make_qp
-from svmcut.solvers.protocol import CuttingProblem, Progress, Stall, Start, StoppingRule, kept
+from svmcut.solvers.protocol import CuttingProblem, Progress, Run, Solver, Stall, Start, kept
 
 TINY = 1e-300
 NULL_STEPS = 8  # iterations without a smaller gap after which the query is that of the model alone, which cannot stall
@@ -92,7 +93,8 @@ def _step(line: Line, best: Iterate, C: float, gap: float) -> tuple[Iterate, flo
     return best, 0.0
 
 
-class CuttingPlane:
+@dataclass(frozen=True)
+class CuttingPlane(Solver):
     """Cutting planes over any risk and any space.
 
     Parameters
@@ -107,98 +109,107 @@ class CuttingPlane:
         Of the first model, see the head of the module; 0 for none at all. Without line search there is none.
     """
 
-    name = "cutting-plane"
+    line_search: bool = True
+    max_idle: int = 50
+    overshoot: float = 0.1
+    mu: float = 1.0
 
-    def __init__(self, line_search: bool = True, max_idle: int = 50, overshoot: float = 0.1, mu: float = 1.0):
-        self.line_search, self.max_idle, self.overshoot = line_search, max_idle, overshoot
-        self.mu = mu if line_search else 0.0
-
-    def steps(
+    def start(
         self, problem: CuttingProblem, start: Start | None = None, state: dict[str, Any] | None = None
-    ) -> Iterator[Progress]:
-        """Yields after every cut; ends when the stopping rule is met or rounding forbids progress.
+    ) -> CuttingPlaneRun:
+        return CuttingPlaneRun(self, problem, start, state)
 
-        Parameters
-        ----------
-        start : Start or None
-            Cuts and points of an earlier run (another C, another solver); None begins at w = 0.
-        state : dict or None
-            What `state` gave in a run on the same problem: this one goes on from there to the same bytes.
-        """
-        C, stop = problem.C, problem.stop
-        started = time.perf_counter()
-        oracle = problem.oracle(self.line_search)
-        space = oracle.space
-        stall = Stall()
+
+class CuttingPlaneRun(Run):
+    """A step after every cut; ends when the stopping rule is met or rounding forbids progress."""
+
+    def __init__(
+        self, solver: CuttingPlane, problem: CuttingProblem, start: Start | None, state: dict[str, Any] | None
+    ):
+        self._solver, self._problem, self._start, self._resumed = solver, problem, start, state is not None
+        self._oracle, self._stall = problem.oracle(solver.line_search), Stall()
+        space, qp = self._oracle.space, make_qp(problem.qp)
+        self._ends, self._mu = False, solver.mu if solver.line_search else 0.0
         if state is None:
-            self.bundle = bundle = start.bundle if start else CutBundle(space, make_qp(problem.qp))
-            best, cut, lower, slack, passes = self._first(oracle, C, stop, start, bundle)
-            iteration, mu, ends = 1, self.mu, False
-        else:
-            self.bundle = bundle = CutBundle.restored(space, make_qp(problem.qp), state["bundle"])
-            oracle.restore(state["oracle"])
-            stall.restore(state["stall"])
-            states.checked(state, _form(space.kinds(), oracle.form()))
-            best, cut, ends = state["best"], state["cut"], state["ends"]
-            lower, slack, passes, iteration, mu = state["numbers"]
+            self.bundle = start.bundle if start else CutBundle(space, qp)
+            return
+        self.bundle = CutBundle.restored(space, qp, state["bundle"])
+        self._oracle.restore(state["oracle"])
+        self._stall.restore(state["stall"])
+        states.checked(state, _form(space.kinds(), self._oracle.form()))
+        self._best, self._cut, self._ends = state["best"], state["cut"], state["ends"]
+        self._lower, self._slack, self._passes, self._iteration, self._mu = state["numbers"]
 
-        def snapshot() -> dict[str, Any]:
-            return {
-                "bundle": bundle.state(), "oracle": oracle.state(), "stall": stall.state(), "best": best, "cut": cut,
-                "ends": ends, "numbers": (lower, slack, passes, iteration, mu),
-            }  # fmt: skip
+    def state(self) -> dict[str, Any]:
+        return {
+            "bundle": self.bundle.state(), "oracle": self._oracle.state(), "stall": self._stall.state(),
+            "best": self._best, "cut": self._cut, "ends": self._ends,
+            "numbers": (self._lower, self._slack, self._passes, self._iteration, self._mu),
+        }  # fmt: skip
 
-        self.state = snapshot
+    def __iter__(self) -> Iterator[Progress]:
+        solver, oracle, bundle, stall, C = self._solver, self._oracle, self.bundle, self._stall, self._problem.C
+        started, stop, first_mu = time.perf_counter(), self._problem.stop, solver.mu if solver.line_search else 0.0
+        if not self._resumed:
+            self._begin()
         while True:
-            if state is None:
-                ends = stop.met(best.primal, lower) or stall.update(best.primal - lower)
-                if best.point.age and (ends or best.point.age >= REFRESH):
-                    best = _verified(oracle, C, best)
-                    passes += 1
-                    ends = stop.met(best.primal, lower) or stall.over
-            state = None
+            if not self._resumed:
+                self._judge()
+            self._resumed = False
+            best = self._best
             yield Progress(
-                iteration, passes, best.primal, lower, best.primal - lower, time.perf_counter() - started,
-                kept(best.point.w), len(bundle), bundle.support, slack, best.point.risk,
+                self._iteration, self._passes, best.primal, self._lower, best.primal - self._lower,
+                time.perf_counter() - started, kept(best.point.w), len(bundle), bundle.support, self._slack,
+                best.point.risk,
             )  # fmt: skip
-            if ends:
+            if self._ends:
                 return
-            bundle.add(cut)
-            tol = 0.1 * max(best.primal - lower, stop.target(best.primal)) / C
-            if mu and stall.since < NULL_STEPS:
-                bound, slack = bundle.bound(C, tol)
-                model = bundle.solve_near(C, best.point.w, mu, tol)
-                lower = max(lower, bound, model.lower)
+            bundle.add(self._cut)
+            tol = 0.1 * max(best.primal - self._lower, stop.target(best.primal)) / C
+            if self._mu and stall.since < NULL_STEPS:
+                bound, self._slack = bundle.bound(C, tol)
+                model = bundle.solve_near(C, best.point.w, self._mu, tol)
+                self._lower = max(self._lower, bound, model.lower)
             else:
-                model, mu = bundle.solve(C, tol), self.mu
-                lower, slack = max(lower, model.lower), model.slack
-            if self.max_idle:
-                bundle.prune(self.max_idle)
-            passes += 2
-            iteration += 1
-            if self.line_search:
-                gap = best.primal - lower
+                model, self._mu = bundle.solve(C, tol), first_mu
+                self._lower, self._slack = max(self._lower, model.lower), model.slack
+            if solver.max_idle:
+                bundle.prune(solver.max_idle)
+            self._passes += 2
+            self._iteration += 1
+            if solver.line_search:
+                gap = best.primal - self._lower
                 promised = (best.primal - 0.5 * model.squared_norm - C * model.slack) / max(gap, TINY)
                 line = oracle.line(best.point, model.w, model.squared_norm)
-                best, t = _step(line, best, C, gap)
-                cut = line.cut(t, self.overshoot)
-                mu = mu and _next_mu(mu, t, promised)
+                self._best, t = _step(line, best, C, gap)
+                self._cut = line.cut(t, solver.overshoot)
+                self._mu = self._mu and _next_mu(self._mu, t, promised)
             else:
                 found = _valued(oracle.at(model.w), C)
-                cut = oracle.cut(found.point)
-                best = min(best, found, key=_primal)
+                self._cut = oracle.cut(found.point)
+                self._best = min(best, found, key=_primal)
 
-    def _first(self, oracle: Oracle, C: float, stop: StoppingRule, start: Start | None, bundle: CutBundle):
+    def _begin(self) -> None:
         """The first point, its cut, lower bound, slack and passes."""
+        oracle, C, start = self._oracle, self._problem.C, self._start
         best = _valued(oracle.at(oracle.space.zero()), C)
-        lower, slack, passes = 0.0, 0.0, 0.0
+        self._iteration, self._lower, self._slack, self._passes = 1, 0.0, 0.0, 1.0
         if start:
-            model = bundle.solve(C, 0.01 * stop.target(best.primal) / C)
-            lower, slack = max(0.0, model.lower), model.slack
+            model = self.bundle.solve(C, 0.01 * self._problem.stop.target(best.primal) / C)
+            self._lower, self._slack = max(0.0, model.lower), model.slack
             for w in (*start.points, model.w):
                 best = min(best, _valued(oracle.at(w), C), key=_primal)
-                passes += 1
-        return best, oracle.cut(best.point), lower, slack, passes + 1
+                self._passes += 1
+        self._best, self._cut = best, oracle.cut(best.point)
+
+    def _judge(self) -> None:
+        """Sets `_ends`, at a best point whose scores are formed afresh where its own were carried for long."""
+        stop, stall = self._problem.stop, self._stall
+        self._ends = stop.met(self._best.primal, self._lower) or stall.update(self._best.primal - self._lower)
+        if self._best.point.age and (self._ends or self._best.point.age >= REFRESH):
+            self._best = _verified(self._oracle, self._problem.C, self._best)
+            self._passes += 1
+            self._ends = stop.met(self._best.primal, self._lower) or stall.over
 
 
 def _primal(iterate: Iterate) -> float:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from svmcut import states
 from svmcut._native.expansion import Expansion
 from svmcut.data import Csr
 from svmcut.kernels import Kernel
-from svmcut.solvers.protocol import Progress
+from svmcut.solvers.protocol import Progress, Run, Solver
 
 #: Seconds of one call of the compiled loops: signals, limits and progress wait no longer.
 PIECE_SECONDS = 0.2
@@ -121,8 +121,9 @@ class Solution(NamedTuple):
     b: float
 
 
-class ExpansionSolver:
-    """Runs a compiled loop from look to look.
+@dataclass(frozen=True)
+class StepSolver(Solver):
+    """What the parameters share.
 
     Parameters
     ----------
@@ -130,57 +131,63 @@ class ExpansionSolver:
         Passes: a step for every point that is not held out makes one.
     seed : int
     max_steps : int or None
+    """
+
+    patience: ClassVar[int | None] = None
+    epochs: float
+    seed: int = 0
+    max_steps: int | None = None
+
+
+class ExpansionRun(Run):
+    """Runs a compiled loop from look to look; a step at every look, and in between while the next one is not due.
 
     Attributes
     ----------
     best : Look
         The one that stands for the run.
+    total : int
+        Steps it ends after.
     ended_early : bool
         Whether the error on the points held out ended the run.
+
+    Raises
+    ------
+    MemoryError
+    NoLevel
+        For responses that are not finite, or a class that is empty beside a free bias.
     """
 
-    name: str
-    patience = None
-    best: Look
     _native: Any
 
-    def __init__(self, epochs: float, seed: int = 0, max_steps: int | None = None):
-        self.epochs, self.seed, self.max_steps = epochs, seed, max_steps
-        self.ended_early = False
-
-    def steps(self, problem: ExpansionProblem, state: dict[str, Any] | None = None) -> Iterator[Progress]:
-        """Yields at every look, and in between while the next one is not due.
-
-        Parameters
-        ----------
-        problem : ExpansionProblem
-        state : dict or None
-            Of an earlier run with the same problem and parameters, which goes on to the same bytes.
-
-        Raises
-        ------
-        MemoryError
-        NoLevel
-            For responses that are not finite, or a class that is empty beside a free bias.
-        """
-        self._problem, self._began = problem, time.perf_counter()
-        self.total = max(1, math.ceil(self.epochs * problem.trained))
-        if self.max_steps is not None:
-            self.total = min(self.total, self.max_steps)
+    def __init__(self, solver: StepSolver, problem: ExpansionProblem, state: dict[str, Any] | None):
+        self._problem, self._resumed, self.ended_early = problem, state is not None, False
+        self.total = max(1, math.ceil(solver.epochs * problem.trained))
+        if solver.max_steps is not None:
+            self.total = min(self.total, solver.max_steps)
         self._open()
         n = len(problem.y)
         if state is None:
             self.best = self._last = self._judge(0, np.zeros(n), np.zeros(n), 0.0, 1.0, 0.0)
-        else:
-            real = states.ANY_REAL
-            known = {"step": states.count(0, self.total), "a": states.weights(n), "b": states.REAL}
-            states.checked(state, states.fields(**{
-                f"{name}_{field}": known.get(field, real) for name in ("best", "last") for field in Look._fields
-            }))  # fmt: skip
-            self._restore(state)
-            self.best, self._last = (
-                Look(*(state[f"{name}_{field}"] for field in Look._fields)) for name in ("best", "last")
-            )
+            return
+        real = states.ANY_REAL
+        known = {"step": states.count(0, self.total), "a": states.weights(n), "b": states.REAL}
+        states.checked(state, states.fields(**{
+            f"{name}_{field}": known.get(field, real) for name in ("best", "last") for field in Look._fields
+        }))  # fmt: skip
+        self._restore(state)
+        self.best, self._last = (
+            Look(*(state[f"{name}_{field}"] for field in Look._fields)) for name in ("best", "last")
+        )
+
+    def state(self) -> dict[str, Any]:
+        looks = {"best": self.best, "last": self._last}
+        marks = {f"{name}_{field}": value for name, look in looks.items() for field, value in look._asdict().items()}
+        return self._native.state() | marks
+
+    def __iter__(self) -> Iterator[Progress]:
+        self._began = time.perf_counter()
+        if self._resumed:
             yield self._progress()
             if self._last.step == self._done() and self._ends():
                 return
@@ -197,12 +204,6 @@ class ExpansionSolver:
             yield self._progress()
             if self._ends():
                 return
-
-    def state(self) -> dict[str, Any]:
-        """What a run goes on from; while the generator is suspended."""
-        looks = {"best": self.best, "last": self._last}
-        marks = {f"{name}_{field}": value for name, look in looks.items() for field, value in look._asdict().items()}
-        return self._native.state() | marks
 
     def solution(self) -> Solution:
         """The best function."""

@@ -12,7 +12,7 @@ stalls, cutting planes go on from its cuts and its best point.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import numpy as np
@@ -21,29 +21,15 @@ from svmcut import states
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.errors import TrainingError
 from svmcut.qp import make_qp
-from svmcut.solvers.protocol import Problem, Progress, Start
-
-# what a solver may need of a problem -> how to tell, and how to say so
-NEEDS = {
-    "hinge": (lambda problem: hasattr(problem.risk, "signs"), "the loss error-rate"),
-    "linear": (lambda problem: hasattr(problem.space, "split"), "a linear kernel"),
-}
+from svmcut.risks.protocol import SignedRisk
+from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, continued
+from svmcut.spaces.linear import LinearSpace
 
 
-def check_needs(solver, problem: Problem) -> None:
-    """
-    Raises
-    ------
-    TrainingError
-        When the problem lacks something of solver.needs; lists all that is missing.
-    """
-    missing = [NEEDS[need][1] for need in sorted(solver.needs) if not NEEDS[need][0](problem)]
-    if missing:
-        raise TrainingError(f"solver {solver.name} needs {' and '.join(missing)}")
+class FractionalRun(Run):
+    """A run certified by its bundle of fractional cuts and the best primal point so far.
 
-
-class FractionalCuts:
-    """The certificate of a run: its bundle of fractional cuts and the best primal point so far.
+    A subclass says how it descends, and which solver goes on where that leads no further.
 
     Parameters
     ----------
@@ -51,49 +37,98 @@ class FractionalCuts:
         Hinge risk, linear space.
     start : Start or None
         Its bundle is taken over; its points are offered.
+    state : dict or None
 
     Attributes
     ----------
-    bundle : CutBundle
     primal, lower : float
         P of the best point, the best certified bound.
     w, s : (dim,), (n,) float64
         The best point and its scores.
     passes : float
         Passes over the features.
+
+    Raises
+    ------
+    TrainingError
+        For another risk or space; lists all that is missing.
     """
 
-    def __init__(self, problem: Problem, start: Start | None, max_idle: int = 10):
-        self.problem, self._max_idle = problem, max_idle
-        self._started, self._iteration = time.perf_counter(), 0
-        space = problem.space
-        self.bundle = start.bundle if start else CutBundle(space, make_qp(problem.qp))
+    def __init__(self, problem: Problem, start: Start | None, state: dict[str, Any] | None, max_idle: int = 10):
+        has = {
+            "the loss error-rate": isinstance(problem.risk, SignedRisk),
+            "a linear kernel": isinstance(problem.space, LinearSpace),
+        }
+        if not all(has.values()):
+            missing = " and ".join(what for what, there in has.items() if not there)
+            raise TrainingError(f"this solver needs {missing}; use solver='cutting-plane'")
+        self.problem, self._start, self._state, self._max_idle = problem, start, state, max_idle
+        self._started, self._iteration, self._stage = time.perf_counter(), 0, "start"
+        self._next: Run | None = None
+        space, qp = problem.space, make_qp(problem.qp)
+        if state is not None:
+            kinds, numbers = space.kinds(), states.row(*6 * (states.REAL,), states.COUNT)
+            run = states.fields(w=kinds.element, s=kinds.scores, numbers=numbers)
+            stage = states.text("start", "descent", "handed")
+            states.checked(state, states.fields(stage=stage, run=run, descent=states.anything))
+            run, self._stage = state["run"], state["stage"]
+            self.bundle, self.w, self.s = CutBundle.restored(space, qp, run["bundle"]), run["w"], run["s"]
+            self.passes, self.slack, self.lower, self.risk, self._squared, self.primal, self._iteration = run["numbers"]
+            return
+        self.bundle = start.bundle if start else CutBundle(space, qp)
         self.passes, self.slack, self.lower = 0.0, 0.0, 0.0
         n = len(problem.risk.signs)
         self.w, self.s, self.risk, self._squared = space.zero(), np.zeros(n), float(n), 0.0
         self.primal = problem.C * self.risk
-        if start and len(start.bundle):
-            self._solve()
-        for point in start.points if start else ():
-            self.offer(point)
-
-    @classmethod
-    def restored(cls, problem: Problem, state: dict[str, Any]) -> FractionalCuts:
-        """The run whose `state` this is."""
-        kinds, numbers = problem.space.kinds(), states.row(*6 * (states.REAL,), states.COUNT)
-        states.checked(state, states.fields(w=kinds.element, s=kinds.scores, numbers=numbers), "run")
-        run = cls(problem, None)
-        run.bundle = CutBundle.restored(problem.space, make_qp(problem.qp), state["bundle"])
-        run.w, run.s = state["w"], state["s"]
-        run.passes, run.slack, run.lower, run.risk, run._squared, run.primal, run._iteration = state["numbers"]
-        return run
 
     def state(self) -> dict[str, Any]:
-        """The run as it stands after a progress; what it does later does not change it."""
-        return {
+        run = {
             "bundle": self.bundle.state(), "w": self.w, "s": self.s,
             "numbers": (self.passes, self.slack, self.lower, self.risk, self._squared, self.primal, self._iteration),
         }  # fmt: skip
+        descent = self._descent_state() if self._stage == "descent" else None
+        return {"stage": self._stage, "run": run, "descent": descent, "next": self._next and self._next.state()}
+
+    def __iter__(self) -> Iterator[Progress]:
+        state, self._state = self._state, None
+        if state is None:
+            self.begin()
+        if self._stage == "start":
+            met = self.met()
+            yield self.progress(again=state is not None)
+            if met:
+                return
+            state = None
+        if self._stage != "handed":
+            going_on = yield from self._descend(state and state["descent"])
+            if not going_on:
+                return
+            state = None
+        self._stage = "handed"
+        start = None if state else Start(self.bundle, (self.w,))
+        self._next = successor = self._successor().start(self.problem, start, state and state["next"])
+        seconds = time.perf_counter() - self._started
+        for progress in continued(successor, self._iteration, self.passes, seconds, self.lower):
+            self.bundle = successor.bundle
+            yield progress
+
+    def _descend(self, saved: dict[str, Any] | None) -> Generator[Progress, None, bool]:
+        """The steps, saved being their state; True where another solver should go on."""
+        raise NotImplementedError
+
+    def _descent_state(self) -> dict[str, Any]:
+        """Where the descent stands."""
+        raise NotImplementedError
+
+    def _successor(self) -> Solver:
+        raise NotImplementedError
+
+    def begin(self) -> None:
+        """Takes in the cuts and points of the start."""
+        if self._start and len(self._start.bundle):
+            self._solve()
+        for point in self._start.points if self._start else ():
+            self.offer(point)
 
     @property
     def gap(self) -> float:
@@ -160,19 +195,3 @@ class FractionalCuts:
             self._iteration, self.passes, self.primal, self.lower, self.gap, time.perf_counter() - self._started,
             lambda: w, len(self.bundle), self.bundle.support, self.slack, self.risk,
         )  # fmt: skip
-
-    def hand_over(self, solver, state: dict[str, Any] | None = None) -> Iterator[Progress]:
-        """Runs another solver from here; iterations, passes and seconds go on, the bounds never fall back.
-
-        state: of the other solver, to go on from.
-        """
-        iteration, passes, seconds = self._iteration, self.passes, time.perf_counter() - self._started
-        lower = self.lower
-        start = None if state else Start(self.bundle, (self.w,))
-        for p in solver.steps(self.problem, start, state):
-            self.bundle = solver.bundle
-            dual = max(lower, p.dual)
-            yield p._replace(
-                iteration=iteration + p.iteration, passes=passes + p.passes, seconds=seconds + p.seconds, dual=dual,
-                gap=p.primal - dual,
-            )  # fmt: skip

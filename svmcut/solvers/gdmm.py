@@ -19,15 +19,15 @@ model by P is returned, not the last; a bound that is valid while factors disagr
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from svmcut import states
 from svmcut._native import gdmm_chain, multilabel, sparse
-from svmcut.solvers.protocol import Progress, Stall, kept
+from svmcut.solvers.passes import PassRun
+from svmcut.solvers.protocol import Solver, Start
 from svmcut.structured.chain import ChainSequences
 from svmcut.structured.multilabel import LabelSets
 from svmcut.structured.protocol import StructuredProblem
@@ -54,6 +54,8 @@ class LabelFactors:
     doubtful : bool
         Whether a part may be wrong at all.
     """
+
+    longest_cut = 0.0
 
     def __init__(self, model: LabelSets, C: float, seed: int, rho: float | None = None, soft: bool = False):
         self.model, self.C, self.passes = model, C, 0
@@ -188,7 +190,8 @@ class ChainFactors:
         return 0.5 * float(w @ w) + self.C * float(found.slacks.sum())
 
 
-class Gdmm:
+@dataclass(frozen=True)
+class Gdmm(Solver):
     """Greedy direction method of multipliers over label sets or chains.
 
     Parameters
@@ -199,49 +202,51 @@ class Gdmm:
         Weight of the disagreement of factors; None for a share of the mean length of an example.
     """
 
-    name = "gdmm"
-    soft = False
+    seed: int = 0
+    rho: float | None = None
 
-    # After a run on chains, longest_cut is the length of the longest sum of psi_n met.
+    def start(
+        self, problem: StructuredProblem, start: Start | None = None, state: dict[str, Any] | None = None
+    ) -> GdmmRun:
+        return GdmmRun(problem, self.seed, self.rho, False, state)
 
-    def __init__(self, seed: int = 0, rho: float | None = None):
-        self.seed, self.rho = seed, rho
 
-    def steps(self, problem: StructuredProblem, start=None, state: dict[str, Any] | None = None) -> Iterator[Progress]:
-        """Yields after every look at the gap; iteration counts the passes."""
-        model, stop, began = problem.model, problem.stop, time.perf_counter()
+class GdmmRun(PassRun):
+    """Iterations are passes; `longest_cut` is known on chains."""
+
+    def __init__(
+        self, problem: StructuredProblem, seed: int, rho: float | None, soft: bool, state: dict[str, Any] | None
+    ):
+        model = problem.model
         kind = LabelFactors if isinstance(model, LabelSets) else ChainFactors
-        run = kind(model, problem.C, self.seed, self.rho, self.soft)
-        best = np.zeros(model.dim)
-        primal, lower, stall = problem.C * len(model.gold) * run.doubtful, 0.0, Stall(40)  # at 0 every part is wrong
-        ends = False
+        self._factors = factors = kind(model, problem.C, seed, rho, soft)
+        # at 0 every part is wrong
+        super().__init__(problem, problem.C * len(model.gold) * factors.doubtful, 40, state is not None)
         if state is not None:
             numbers = states.row(states.REAL, states.REAL, states.flag)
             states.checked(state, states.fields(best=states.weights(model.dim), numbers=numbers))
-            run.restore(state["run"])
-            stall.restore(state["stall"])
-            best, (primal, lower, ends) = state["best"], state["numbers"]
+            factors.restore(state["run"])
+            self.stall.restore(state["stall"])
+            self.best, (self.primal, self.lower, self.ends) = state["best"], state["numbers"]
+        self.longest_cut = factors.longest_cut
 
-        def snapshot() -> dict[str, Any]:
-            return {"run": run.state(), "stall": stall.state(), "best": best, "numbers": (primal, lower, ends)}
+    def state(self) -> dict[str, Any]:
+        return {
+            "run": self._factors.state(), "stall": self.stall.state(), "best": self.best,
+            "numbers": (self.primal, self.lower, self.ends),
+        }  # fmt: skip
 
-        self.state = snapshot
-        while True:
-            self.longest_cut = getattr(run, "longest_cut", 0.0)
-            if state is None:
-                ends = stop.met(primal, lower) or stall.update(primal - lower)
-            state = None
-            yield Progress(
-                max(1, run.passes), float(run.passes), primal, lower, primal - lower, time.perf_counter() - began,
-                kept(best), support=run.active,
-            )  # fmt: skip
-            if ends:
-                return
-            due = run.due(run.passes)
-            while run.passes < due:
-                run.run()
-            bound, found = run.look()
-            lower = max(lower, bound)
-            value, weights = min(found, key=lambda candidate: candidate[0])
-            if value < primal:
-                primal, best = value, weights()
+    def _counts(self) -> dict[str, Any]:
+        passes = self._factors.passes
+        return {"iteration": max(1, passes), "passes": float(passes), "support": self._factors.active}
+
+    def _advance(self) -> None:
+        factors = self._factors
+        due = factors.due(factors.passes)
+        while factors.passes < due:
+            factors.run()
+        bound, found = factors.look()
+        self.longest_cut, self.lower = factors.longest_cut, max(self.lower, bound)
+        value, weights = min(found, key=lambda candidate: candidate[0])
+        if value < self.primal:
+            self.primal, self.best = value, weights()

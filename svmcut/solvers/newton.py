@@ -21,7 +21,8 @@ Chapelle, Training a support vector machine in the primal, Neural Computation 20
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Generator
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,8 +31,8 @@ from svmcut import states
 from svmcut._native import newton as native
 from svmcut.cutting.oracle import Normals
 from svmcut.solvers.cutting_plane import CuttingPlane
-from svmcut.solvers.fractional import FractionalCuts, check_needs
-from svmcut.solvers.protocol import Problem, Progress, Stall, Start
+from svmcut.solvers.fractional import FractionalRun
+from svmcut.solvers.protocol import Problem, Progress, Solver, Stall, Start
 
 DENSE_DIM = 1024  # up to here the Hessian is formed and factorised
 SAMPLE_EVERY = 8  # rows of one sampled row
@@ -209,13 +210,7 @@ def sampled_start(problem: Problem, w, delta: float):
     k = np.arange(n, dtype=np.uint64)
     place = (k * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(61)
     rows = (k * np.uint64(SAMPLE_EVERY) + place % np.uint64(SAMPLE_EVERY)).astype(np.int64)
-    part = Problem(
-        type(problem.risk)(signs[rows], space.threads),
-        type(space)(space.X.take(rows), space.bias, space.threads),
-        problem.C * len(signs) / n,
-        problem.stop,
-        problem.qp,
-    )
+    part = replace(problem, risk=problem.risk.take(rows), space=space.take(rows), C=problem.C * len(signs) / n)
     w, delta = sampled_start(part, w, delta)
     descent = Descent(part.space, part.risk, part.C, w, delta)
     for _ in range(40):
@@ -232,73 +227,54 @@ def sampled_start(problem: Problem, w, delta: float):
     return descent.w, descent.delta
 
 
-class Newton:
+@dataclass(frozen=True)
+class Newton(Solver):
     """Newton's method on the smoothed hinge."""
 
-    name = "newton"
-    needs = frozenset({"hinge", "linear"})
+    def start(self, problem: Problem, start: Start | None = None, state: dict[str, Any] | None = None) -> NewtonRun:
+        return NewtonRun(problem, start, state)
 
-    @property
-    def bundle(self):
-        return self._run.bundle
 
-    def steps(
-        self, problem: Problem, start: Start | None = None, state: dict[str, Any] | None = None
-    ) -> Iterator[Progress]:
-        """Yields after every gradient; with a state it goes on from there to the same bytes."""
-        check_needs(self, problem)
-        if state:
-            stage = states.text("start", "descent", "handed")
-            states.checked(state, states.fields(stage=stage, warm=states.flag, descent=states.anything))
-        self._run = run = FractionalCuts.restored(problem, state["run"]) if state else FractionalCuts(problem, start)
-        self._stage = state["stage"] if state else "start"
-        self._warm = state["warm"] if state else start is not None and bool(start.points)
-        self._descent: Descent | None = None
-        self._next: CuttingPlane | None = None
-        self._stall = Stall(30)
-        if self._stage == "start":
-            met = run.met()
-            yield run.progress(again=state is not None)
-            if met:
-                return
-            state = None
-        if self._stage != "handed":
-            going_on = yield from self._descend(problem, state)
-            if not going_on:
-                return
-            state = None
-        self._stage, self._next = "handed", CuttingPlane()
-        yield from run.hand_over(self._next, state and state["next"])
+class NewtonRun(FractionalRun):
+    """A step after every gradient."""
+
+    def __init__(self, problem: Problem, start: Start | None, state: dict[str, Any] | None):
+        super().__init__(problem, start, state)
+        self._warm, self._stall = start is not None and bool(start.points), Stall(30)
+        if state is not None:
+            states.checked(state, states.fields(warm=states.flag))
+            self._warm = state["warm"]
+            self._stall.restore(state["stall"])
 
     def state(self) -> dict[str, Any]:
-        """Where the run stands, to be called between two steps; what the run does later does not change it."""
-        return {
-            "stage": self._stage, "warm": self._warm, "run": self._run.state(), "stall": self._stall.state(),
-            "descent": self._descent and self._descent.state(), "next": self._next and self._next.state(),
-        }  # fmt: skip
+        return {**super().state(), "warm": self._warm, "stall": self._stall.state()}
 
-    def _descend(self, problem: Problem, state: dict[str, Any] | None):
-        """The steps; True where cutting planes should go on."""
-        run, stall = self._run, self._stall
-        if state is None:
-            w, delta = (run.w, 1.0) if self._warm else sampled_start(problem, run.w, 1.0)
-            self._descent = descent = Descent(problem.space, problem.risk, problem.C, w, delta)
+    def _descent_state(self) -> dict[str, Any]:
+        return self._descent.state()
+
+    def _successor(self) -> CuttingPlane:
+        return CuttingPlane()
+
+    def _descend(self, saved: dict[str, Any] | None) -> Generator[Progress, None, bool]:
+        problem = self.problem
+        if saved is None:
+            w, delta = (self.w, 1.0) if self._warm else sampled_start(problem, self.w, 1.0)
+            descent = Descent(problem.space, problem.risk, problem.C, w, delta)
         else:
-            self._descent = descent = Descent.restored(problem, state["descent"])
-            stall.restore(state["stall"])
-        self._stage = "descent"
+            descent = Descent.restored(problem, saved)
+        self._descent, self._stage = descent, "descent"
         while True:
-            if state is None:
-                run.offer(descent.w, descent.s, descent.at.hinge)
-                run.cut(descent.a, descent.at.share, run.risk, descent.at.coef)
-                run.passes = descent.passes
-            met = run.met()
-            yield run.progress(again=state is not None)
-            state = None
+            if saved is None:
+                self.offer(descent.w, descent.s, descent.at.hinge)
+                self.cut(descent.a, descent.at.share, self.risk, descent.at.coef)
+                self.passes = descent.passes
+            met = self.met()
+            yield self.progress(again=saved is not None)
+            saved = None
             if met:
                 return False
-            if stall.update(run.gap):
+            if self._stall.update(self.gap):
                 return True
-            if not descent.lower(FINAL * run.target):
+            if not descent.lower(FINAL * self.target):
                 descent.step()
             descent.look()

@@ -14,16 +14,23 @@ Deviations: points are visited in shuffled epochs unless they are to be drawn in
 
 from __future__ import annotations
 
+from svmcut._native.expansion import PEGASOS
 from svmcut.solvers.expansion import Look
-from svmcut.solvers.visits import VisitSolver
+from svmcut.solvers.visits import VisitRun, VisitSolver
 
 
-class Pegasos(VisitSolver):
-    """See the head of this file."""
+class PegasosRun(VisitRun):
+    """The looks."""
 
-    name = "pegasos"
+    rule = PEGASOS
 
     def _look(self) -> Look:
         native, problem = self._native, self._problem
         scale = problem.trained * problem.C / native.visits
         return self._judge(native.visits, native.a, native.c, 0.0, scale, float(native.a @ native.c))
+
+
+class Pegasos(VisitSolver):
+    """See the head of this file."""
+
+    run = PegasosRun

@@ -13,15 +13,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from svmcut._native.expansion import PERCEPTRON
 from svmcut._native.sparse import hinge_line
 from svmcut.solvers.expansion import Look
-from svmcut.solvers.visits import VisitSolver
+from svmcut.solvers.visits import VisitRun, VisitSolver
 
 
-class Perceptron(VisitSolver):
-    """See the head of this file."""
+class PerceptronRun(VisitRun):
+    """The looks."""
 
-    name = "perceptron"
+    rule = PERCEPTRON
 
     def _look(self) -> Look:
         native, problem = self._native, self._problem
@@ -31,3 +32,9 @@ class Perceptron(VisitSolver):
             ones = np.ones(m)
             scale = hinge_line(ones, np.zeros(m), native.c[:m], 0.0, squared, problem.C, problem.threads)
         return self._judge(native.visits, native.a, native.c, 0.0, scale, squared)
+
+
+class Perceptron(VisitSolver):
+    """See the head of this file."""
+
+    run = PerceptronRun

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from svmcut import states
 from svmcut.cutting.oracle import Oracle, RiskOracle
@@ -81,7 +81,7 @@ class Interrupted(KeyboardInterrupt):
     ----------
     progress : Progress
         The best point at that moment, certified. No run can go on from there to the same bytes: it is not to be
-        observed, and `Solver.state` is not to be asked for.
+        observed, and `Run.state` is not to be asked for.
     """
 
     def __init__(self, progress: Progress):
@@ -154,38 +154,81 @@ class Start(NamedTuple):
 
     Attributes
     ----------
-    bundle : CutBundle
+    bundle : CutBundle or None
         Its multipliers certify a lower bound at any C.
     points : tuple
         Elements of the space; the best of them (and of 0) is the first iterate.
     fractions : (n,) float64 or None
         Coefficients in [0, 1] of one cut of the hinge risk: alpha / C of an earlier run, for the trainers that move
         alpha. They hold for any C.
+    run : Run or None
+        An earlier run of a solver that goes on in its memory, which ends it for good: smo's, over the same rows.
     """
 
-    bundle: Any
+    bundle: Any = None
     points: tuple = ()
     fractions: Any = None
+    run: Any = None
 
 
-class Solver(Protocol):
-    """A generator of Progress: the caller owns the progress bar, the log, limits, checkpoints and signals.
+class Run(Protocol):
+    """The steps of a solver on one problem, to be iterated once, and what it found: the state of training.
 
-    A solver may have a `patience` for Watch; None where it ends after a number of steps that is known beforehand.
+    The caller owns the progress bar, the log, limits, checkpoints and signals.
+
+    Attributes
+    ----------
+    bundle : CutBundle or None
+        The cuts.
+    fractions : (n,) float64 or None
+        As in Start.
+    longest_cut : float
+        Of a run without bundle: the length of the longest cut normal met, nan where it is not known.
     """
 
-    name: str
-    bundle: Any  # the cuts of the last run
+    bundle: Any = None
+    fractions: Any = None
+    longest_cut: float = math.nan
 
-    def steps(
-        self, problem: Problem, start: Start | None = None, state: dict[str, Any] | None = None
-    ) -> Iterator[Progress]:
-        """state: what `state` gave in another run on the same problem; this one goes on to the same bytes."""
-        ...
+    def __iter__(self) -> Iterator[Progress]: ...
 
     def state(self) -> dict[str, Any]:
         """Where the run stands, to be called between two steps; what the run does later does not change it."""
         ...
+
+
+class Solver(Protocol):
+    """An algorithm with its parameters, which no run changes.
+
+    Attributes
+    ----------
+    patience : int or None
+        For Watch; None where a run ends after a number of steps that is known beforehand.
+    """
+
+    patience: ClassVar[int | None] = 400
+
+    def start(self, problem: Any, start: Start | None = None, state: dict[str, Any] | None = None) -> Run:
+        """A run that has taken no step.
+
+        Parameters
+        ----------
+        start : Start or None
+            Cuts, points and more of an earlier run (another C, another solver); None begins at w = 0.
+        state : dict or None
+            What `Run.state` gave in another run on the same problem: this one goes on from there to the same bytes.
+        """
+        ...
+
+
+def continued(run: Run, iteration: int, passes: float, seconds: float, lower: float) -> Iterator[Progress]:
+    """The steps of a run that goes on where another ended: counted on from there, and the bound never falls back."""
+    for p in run:
+        dual = max(lower, p.dual)
+        yield p._replace(
+            iteration=iteration + p.iteration, passes=passes + p.passes, seconds=seconds + p.seconds, dual=dual,
+            gap=p.primal - dual,
+        )  # fmt: skip
 
 
 class Stall:
@@ -231,7 +274,6 @@ class Watch:
     """
 
     LOOKS = 5
-    PATIENCE = 400
 
     def __init__(self, patience: int):
         self._patience, self._stall, self._at, self._last, self._over = patience, Stall(self.LOOKS), 0, 0, False
@@ -244,12 +286,11 @@ class Watch:
         self._at, self._last, self._over = state["at"], state["last"], state["over"]
 
     @classmethod
-    def of(cls, solver, state: dict[str, Any] | None = None) -> Watch | None:
-        """With the solver's own patience, or PATIENCE; None for a solver that ends of itself."""
-        patience = getattr(solver, "patience", cls.PATIENCE)
-        if patience is None:
+    def of(cls, solver: Solver, state: dict[str, Any] | None = None) -> Watch | None:
+        """With the solver's own patience; None for a solver that ends of itself."""
+        if solver.patience is None:
             return None
-        watch = cls(patience)
+        watch = cls(solver.patience)
         if state is not None:
             watch.restore(state)
         return watch

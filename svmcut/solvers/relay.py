@@ -9,13 +9,13 @@ stands still by the rule of Watch, or has made MOST_PASSES; on sets of that size
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 from svmcut.cutting.bundle import CutBundle
 from svmcut.errors import MemoryLimitError
 from svmcut.qp.checked import CheckedSimplexQp
 from svmcut.solvers.cutting_plane import CuttingPlane
-from svmcut.solvers.protocol import Progress, Start, Watch
+from svmcut.solvers.protocol import Progress, Run, Solver, Start, Watch, continued
 from svmcut.structured.protocol import StructuredProblem
 
 MOST_PASSES = 10_000
@@ -23,7 +23,7 @@ PATIENCE = 200  # passes
 LARGEST_DIM = 250_000  # of w: beyond it the cuts would take memory that the trainer does not
 
 
-class Relay:
+class Relay(Solver):
     """A trainer, then cutting planes.
 
     Parameters
@@ -34,54 +34,56 @@ class Relay:
         Gives the same problem for cutting planes.
     """
 
-    patience = None  # it watches the trainer itself, and cutting planes end
+    patience: ClassVar[int | None] = None  # it watches the trainer itself, and cutting planes end
 
-    def __init__(self, first, cuts: Callable[[], Any]):
-        self.first, self.name, self._cuts = first, first.name, cuts
-        self._then: CuttingPlane | None = None
+    def __init__(self, first: Solver, cuts: Callable[[], Any]):
+        self.first, self.cuts = first, cuts
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.__dict__.get("_then") or self.__dict__["first"], name)
-
-    def steps(
+    def start(
         self, problem: StructuredProblem, start: Start | None = None, state: dict[str, Any] | None = None
-    ) -> Iterator[Progress]:
-        """Those of the trainer, then those of cutting planes, counted on; the bound never falls back."""
-        watch, self._then = Watch(PATIENCE), None
-        last = None
-        self._handed = state["handed"] if state else None
+    ) -> RelayRun:
+        return RelayRun(self, problem, start, state)
+
+
+class RelayRun(Run):
+    """The steps of the trainer, then those of cutting planes, counted on; the bound never falls back."""
+
+    def __init__(self, relay: Relay, problem: StructuredProblem, start: Start | None, state: dict[str, Any] | None):
+        self._problem, self._cuts, self._watch, self._then = problem, relay.cuts, Watch(PATIENCE), None
+        self._handed = None
+        if state is not None:
+            self._handed, self._then = state["handed"], state["then"]
         if self._handed is None:
             if state is not None:
-                watch.restore(state["watch"])
-            given = {"start": start} if start is not None else {}
-            if state is not None:
-                given["state"] = state["first"]
-            self.state = lambda: {
-                "handed": None, "watch": watch.state(), "first": self.first.state(), "then": None,
-            }  # fmt: skip
-            for last in self.first.steps(problem, **given):
-                over = watch.update(last) or last.iteration >= MOST_PASSES
+                self._watch.restore(state["watch"])
+            self._run: Run = relay.first.start(problem, start, state and state["first"])
+
+    def state(self) -> dict[str, Any]:
+        if self._handed is None:
+            return {"handed": None, "watch": self._watch.state(), "first": self._run.state(), "then": None}
+        return {"handed": self._handed, "watch": None, "first": None, "then": self._run.state()}
+
+    def __iter__(self) -> Iterator[Progress]:
+        problem, last, begin, handed = self._problem, None, None, self._handed
+        if handed is None:
+            for last in self._run:
+                self.bundle, self.longest_cut = self._run.bundle, self._run.longest_cut
+                over = self._watch.update(last) or last.iteration >= MOST_PASSES
                 yield last
                 if over and not problem.stop.met(last.primal, last.dual):
                     break
             if last is None or problem.stop.met(last.primal, last.dual) or problem.model.dim > LARGEST_DIM:
                 return
-            self._handed = (last.iteration, last.passes, last.seconds, last.dual)
+            handed = (last.iteration, last.passes, last.seconds, last.dual)
         try:
             cuts = self._cuts()
         except MemoryLimitError:
             return
-        then = CuttingPlane()
-        handed = self._handed
-        self.state = lambda: {"handed": handed, "watch": None, "first": None, "then": then.state()}
-        begin = None if last is None else Start(CutBundle(cuts.space, CheckedSimplexQp()), (last.solution(),))
-        iteration, passes, seconds, lower = handed
-        for p in then.steps(cuts, begin, None if last is not None else state and state["then"]):
-            self._then = then
-            dual = max(lower, p.dual)
-            yield p._replace(
-                iteration=iteration + p.iteration, passes=passes + p.passes, seconds=seconds + p.seconds, dual=dual,
-                gap=p.primal - dual,
-            )  # fmt: skip
-            if problem.stop.met(p.primal, dual):
+        if last is not None:
+            begin = Start(CutBundle(cuts.space, CheckedSimplexQp()), (last.solution(),))
+        self._run, self._handed = CuttingPlane().start(cuts, begin, self._then), handed
+        for progress in continued(self._run, *handed):
+            self.bundle = self._run.bundle
+            yield progress
+            if problem.stop.met(progress.primal, progress.dual):
                 return

@@ -21,7 +21,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from svmcut import states
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.qp import make_qp
 from svmcut.risks.sampling import Draw
-from svmcut.solvers.protocol import Problem, Progress, kept
+from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, kept
 from svmcut.spaces.kernel import Expansion
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ class SampledElement(Expansion):
         self.exact = exact
 
 
-class SampledCuts:
+@dataclass(frozen=True)
+class SampledCuts(Solver):
     """The linear-time algorithm.
 
     Parameters
@@ -66,87 +68,95 @@ class SampledCuts:
         Samples tried before they are taken from the harder half.
     trace : bool
         Keeps the exact cuts, which cost no kernel values, so that `dual_point` can answer.
+    """
+
+    patience: ClassVar[int | None] = 200
+    sampler: Sampler
+    r: int
+    seed: int
+    max_idle: int = 20
+    memory: float = math.inf
+    redraws: int = 50
+    trace: bool = False
+
+    def start(
+        self, problem: Problem, start: Start | None = None, state: dict[str, Any] | None = None
+    ) -> SampledCutsRun:
+        return SampledCutsRun(self, problem, state)
+
+
+class SampledCutsRun(Run):
+    """A step after every cut; ends when no exact cut is violated by more than the stopping rule allows.
+
+    Progress.gap is C times the violation, and its dual is nan.
 
     Attributes
     ----------
-    bundle : CutBundle
     violation : float
         Of the last iterate: R - slack, in the unit of the risk.
     full : bool
         Whether the run ended because its memory was full.
     """
 
-    name = "sampled-cuts"
-    patience = 200
+    def __init__(self, solver: SampledCuts, problem: Problem, state: dict[str, Any] | None):
+        self._solver, self._problem, self._rng = solver, problem, np.random.default_rng(solver.seed)
+        space, qp = problem.space, make_qp(problem.qp)
+        self.full, self.violation = False, math.inf
+        if state is None:
+            self.bundle = CutBundle(space, qp)
+            self._w = self._best_w = space.zero()
+            self._squared, self._slack, self._best, self._best_risk, self._iteration = 0.0, 0.0, math.inf, math.inf, 1
+            return
+        element, normal = space.kinds().element, None
+        if solver.trace:
+            exact = states.expansion(Draw, space.dim, offset=states.REAL, value=states.REAL)
+            scores = states.either(states.reals(space.dim), states.array(np.float32, space.dim))
+            normal = states.expansion(SampledElement, space.dim, scores=scores, exact=exact)
+        states.checked(state, states.fields(
+            rng=states.generator, w=element, best_w=element,
+            numbers=states.row(*4 * (states.real(infinite=True),), states.count(1)),
+        ))  # fmt: skip
+        self.bundle = CutBundle.restored(space, qp, state["bundle"], normal)
+        self._rng.bit_generator.state = state["rng"]
+        self._w, self._best_w = state["w"], state["best_w"]
+        self._squared, self._slack, self._best, self._best_risk, self._iteration = state["numbers"]
 
-    def __init__(
-        self, sampler: Sampler, r: int, seed: int, max_idle: int = 20, memory: float = math.inf, redraws: int = 50,
-        trace: bool = False,
-    ):  # fmt: skip
-        self._sampler, self._r, self._seed = sampler, r, seed
-        self._max_idle, self._memory, self._redraws, self._trace = max_idle, memory, redraws, trace
+    def state(self) -> dict[str, Any]:
+        return {
+            "bundle": self.bundle.state(), "rng": self._rng.bit_generator.state, "w": self._w, "best_w": self._best_w,
+            "numbers": (self._squared, self._slack, self._best, self._best_risk, self._iteration),
+        }  # fmt: skip
 
-    def steps(self, problem: Problem, start=None, state: dict[str, Any] | None = None) -> Iterator[Progress]:
-        """Yields after every cut; ends when no exact cut is violated by more than the stopping rule allows.
-
-        Progress.gap is C times the violation, and its dual is nan.
-        """
+    def __iter__(self) -> Iterator[Progress]:
+        solver, problem, bundle, started = self._solver, self._problem, self.bundle, time.perf_counter()
         space, C = problem.space, problem.C
-        started, rng = time.perf_counter(), np.random.default_rng(self._seed)
-        self.bundle = bundle = CutBundle(space, make_qp(problem.qp))
-        self.full = False
-        w, squared, slack, best = space.zero(), 0.0, 0.0, math.inf
-        iteration, best_w, best_risk = 1, w, math.inf
-        if state is not None:
-            element, normal = space.kinds().element, None
-            if self._trace:
-                exact = states.expansion(Draw, space.dim, offset=states.REAL, value=states.REAL)
-                scores = states.either(states.reals(space.dim), states.array(np.float32, space.dim))
-                normal = states.expansion(SampledElement, space.dim, scores=scores, exact=exact)
-            states.checked(state, states.fields(
-                rng=states.generator, w=element, best_w=element,
-                numbers=states.row(*4 * (states.real(infinite=True),), states.count(1)),
-            ))  # fmt: skip
-            self.bundle = bundle = CutBundle.restored(space, make_qp(problem.qp), state["bundle"], normal)
-            rng.bit_generator.state = state["rng"]
-            w, best_w = state["w"], state["best_w"]
-            squared, slack, best, best_risk, iteration = state["numbers"]
-
-        def snapshot() -> dict[str, Any]:
-            return {
-                "bundle": bundle.state(), "rng": rng.bit_generator.state, "w": w, "best_w": best_w,
-                "numbers": (squared, slack, best, best_risk, iteration),
-            }  # fmt: skip
-
-        self.state = snapshot
         while True:
-            violated = self._sampler.violations(space.scores(w))
-            primal = 0.5 * squared + C * violated.value
-            if primal < best:
-                best, best_w, best_risk = primal, w, violated.value
-            self.violation = violated.value - slack
-            target = problem.stop.target(best)
+            violated = solver.sampler.violations(space.scores(self._w))
+            primal = 0.5 * self._squared + C * violated.value
+            if primal < self._best:
+                self._best, self._best_w, self._best_risk = primal, self._w, violated.value
+            self.violation = violated.value - self._slack
+            target = problem.stop.target(self._best)
             yield Progress(
-                iteration, 2.0 * iteration, best, math.nan, C * self.violation, time.perf_counter() - started,
-                kept(best_w), len(bundle), bundle.support, slack, best_risk,
-                watched=bundle.room(C, 0.5 * squared + C * slack),
+                self._iteration, 2.0 * self._iteration, self._best, math.nan, C * self.violation,
+                time.perf_counter() - started, kept(self._best_w), len(bundle), bundle.support, self._slack,
+                self._best_risk, watched=bundle.room(C, 0.5 * self._squared + C * self._slack),
             )  # fmt: skip
             if C * self.violation <= target:
                 return
-            cut = self._draw(rng, violated, slack + target / C)
+            cut = self._draw(violated, self._slack + target / C)
             element = space.expansion(cut.points, cut.coef)
-            if self._trace:
+            if solver.trace:
                 element = SampledElement(element, violated.everything())
             bundle.add(Cut(element, cut.offset, cut.value))
-            model = bundle.solve(C, 0.1 * target / C)
-            w, squared, slack = model.w, model.squared_norm, model.slack
-            bundle.prune(self._max_idle)
-            if self._stored(space.dim) > self._memory:
+            self._w, _, self._slack, self._squared = bundle.solve(C, 0.1 * target / C)
+            bundle.prune(solver.max_idle)
+            if self._stored(space.dim) > solver.memory:
                 bundle.prune(1)
-                self.full = self._stored(space.dim) > self._memory
+                self.full = self._stored(space.dim) > solver.memory
                 if self.full:
                     return
-            iteration += 1
+            self._iteration += 1
 
     def dual_point(self, C: float, n: int) -> tuple[float, NDArray[np.float64]]:
         """The exact cuts with their samples' multipliers, (offset, coef): C R(s) >= offset - coef.s for every s."""
@@ -159,13 +169,14 @@ class SampledCuts:
     def _stored(self, n: int) -> float:
         return 4e-6 * n * len(self.bundle)
 
-    def _draw(self, rng: np.random.Generator, violated: Violations, level: float) -> Draw:
+    def _draw(self, violated: Violations, level: float) -> Draw:
         """A cut violated beyond `level`, from a sample where one is found."""
-        if violated.size <= self._r:
+        solver = self._solver
+        if violated.size <= solver.r:
             return violated.everything()
         for harder in (False, True):
-            for _ in range(self._redraws):
-                draw = violated.sample(rng, self._r, harder)
+            for _ in range(solver.redraws):
+                draw = violated.sample(self._rng, solver.r, harder)
                 if draw.value > level:
                     return draw
-        return violated.worst(self._r)
+        return violated.worst(solver.r)

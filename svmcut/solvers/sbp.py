@@ -25,22 +25,26 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from svmcut import states
 from svmcut._native.expansion import NoLevel, water_level
 from svmcut._native.expansion import Sbp as NativeSbp
-from svmcut.solvers.expansion import ExpansionSolver, Look
+from svmcut.solvers.expansion import ExpansionProblem, ExpansionRun, Look, StepSolver
+from svmcut.solvers.protocol import Start
 
 
-class Sbp(ExpansionSolver):
+@dataclass(frozen=True)
+class Sbp(StepSolver):
     """See the head of this file.
 
     Parameters
     ----------
     epochs, seed, max_steps
-        As ExpansionSolver.
+        As StepSolver.
     nu : float or None
         Mean slack at |w| = 1; None to follow C.
     free_bias : bool
@@ -49,17 +53,25 @@ class Sbp(ExpansionSolver):
         Whether the distributions drawn from are summed, for the certificate.
     """
 
-    name = "sbp"
+    nu: float | None = None
+    free_bias: bool = True
+    average: str = "suffix"
+    bound: bool = True
 
-    def __init__(
-        self, epochs: float, seed: int = 0, max_steps: int | None = None, nu: float | None = None,
-        free_bias: bool = True, average: str = "suffix", bound: bool = True,
-    ):  # fmt: skip
-        super().__init__(epochs, seed, max_steps)
-        self.nu, self.free_bias, self.average, self.bound = nu, free_bias, average, bound
+    def start(
+        self, problem: ExpansionProblem, start: Start | None = None, state: dict[str, Any] | None = None
+    ) -> SbpRun:
+        return SbpRun(self, problem, state)
+
+
+class SbpRun(ExpansionRun):
+    """See the head of this file."""
+
+    def __init__(self, solver: Sbp, problem: ExpansionProblem, state: dict[str, Any] | None):
+        self._solver, self._free_bias = solver, solver.free_bias
+        super().__init__(solver, problem, state)
 
     def state(self):
-        """As ExpansionSolver.state."""
         return super().state() | {"wanted_volume": self._volume}
 
     def _open(self) -> None:
@@ -68,8 +80,9 @@ class Sbp(ExpansionSolver):
         if not largest < math.inf:
             raise NoLevel("a kernel value is not finite")
         first_step = 1 / math.sqrt(largest) if largest > 0 else 1.0
-        self._native = native = NativeSbp(problem.expansion, self.free_bias, first_step, self.seed, self.bound)
-        self._volume = native.volume = m * (0.5 / first_step if self.nu is None else self.nu)
+        seed, bound, nu = self._solver.seed, self._solver.bound, self._solver.nu
+        self._native = native = NativeSbp(problem.expansion, self._free_bias, first_step, seed, bound)
+        self._volume = native.volume = m * (0.5 / first_step if nu is None else nu)
         self._restarts = {self.total >> k for k in range(1, self.total.bit_length())}
 
     def _restore(self, state) -> None:
@@ -89,11 +102,11 @@ class Sbp(ExpansionSolver):
         native.flush()
         a, c = native.arrays["sum"] / native.averaged, native.arrays["response_sum"] / native.averaged
         squared = float(a @ c)
-        level, bias, _ = water_level(c[: problem.trained], problem.positives, native.volume, self.free_bias)
-        rank = None if self.nu is None else -level
-        if self.nu is None or not level > 0:
+        level, bias, _ = water_level(c[: problem.trained], problem.positives, native.volume, self._free_bias)
+        rank = None if self._solver.nu is None else -level
+        if self._solver.nu is None or not level > 0:
             volume, level, bias = self._along(c[: problem.trained], squared)
-            if self.nu is None:
+            if self._solver.nu is None:
                 self._volume = volume
         scale = 1 / level if level > 0 else 0.0
         return self._judge(native.steps, a, c, bias, scale, squared, rank)
@@ -101,9 +114,9 @@ class Sbp(ExpansionSolver):
     def _looked(self) -> None:
         native = self._native
         if native.steps in self._restarts:
-            if self.nu is None:
+            if self._solver.nu is None:
                 native.volume = self._volume
-            if self.average == "suffix":
+            if self._solver.average == "suffix":
                 native.restart()
 
     def _along(self, c, squared: float) -> tuple[float, float, float]:
@@ -114,8 +127,8 @@ class Sbp(ExpansionSolver):
         problem = self._problem
 
         def surplus(volume: float) -> float:
-            level, _, covered = water_level(c, problem.positives, volume, self.free_bias)
-            under = (2 if self.free_bias else 1) * covered
+            level, _, covered = water_level(c, problem.positives, volume, self._free_bias)
+            under = (2 if self._free_bias else 1) * covered
             return problem.C * level * (under * level - volume) - squared if level > 0 else -1.0
 
         low = high = max(self._volume, 1e-12 * len(c))
@@ -130,7 +143,7 @@ class Sbp(ExpansionSolver):
         while high > 1.001 * low:
             middle = math.sqrt(low * high)
             low, high = (low, middle) if surplus(middle) >= 0 else (middle, high)
-        level, bias, _ = water_level(c, problem.positives, high, self.free_bias)
+        level, bias, _ = water_level(c, problem.positives, high, self._free_bias)
         return high, level, bias
 
     @property
@@ -147,7 +160,7 @@ class Sbp(ExpansionSolver):
         if mass is None:
             return None
         problem, p = self._problem, np.zeros(len(self._problem.y))
-        ends = [0, problem.positives, problem.trained] if self.free_bias else [0, problem.trained]
+        ends = [0, problem.positives, problem.trained] if self._free_bias else [0, problem.trained]
         parts = [mass[first:last] for first, last in itertools.pairwise(ends)]
         if not all(part.sum() > 0 for part in parts):
             return None

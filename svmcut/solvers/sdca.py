@@ -11,17 +11,24 @@ Shalev-Shwartz and Srebro, ICML 2012, Section 4.4. Responses are kept.
 
 from __future__ import annotations
 
+from svmcut._native.expansion import SDCA
 from svmcut.solvers.expansion import Look
-from svmcut.solvers.visits import VisitSolver
+from svmcut.solvers.visits import VisitRun, VisitSolver
 
 
-class Sdca(VisitSolver):
-    """See the head of this file."""
+class SdcaRun(VisitRun):
+    """The looks."""
 
-    name = "sdca"
+    rule = SDCA
 
     def _look(self) -> Look:
         native = self._native
         squared = float(native.a @ native.c)
         dual = float(native.a.sum()) - 0.5 * squared
         return self._judge(native.visits, native.a, native.c, 0.0, 1.0, squared, dual=dual)
+
+
+class Sdca(VisitSolver):
+    """See the head of this file."""
+
+    run = SdcaRun

@@ -26,7 +26,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ from svmcut import states
 from svmcut._native.smo import Smo as NativeSmo
 from svmcut.data import Csr
 from svmcut.kernels import Kernel
-from svmcut.solvers.protocol import Progress
+from svmcut.solvers.protocol import Progress, Run, Solver, Start
 
 FIRST_PEEK = 500_000  # steps
 #: Refreshes without gain after which rounding is said to forbid progress.
@@ -77,7 +77,8 @@ class KernelProblem:
     gap: float | None = None
 
 
-class Smo:
+@dataclass(frozen=True)
+class Smo(Solver):
     """SMO with shrinking and a row cache; C++ does every step, Python hears of it now and then.
 
     Parameters
@@ -89,35 +90,46 @@ class Smo:
         The result has the same bytes for any number.
     max_steps : int or None
         Never more steps than this.
+    seconds_between : float
+        Time after which a step says so and no more.
     """
 
-    name = "smo"
-    patience = 1_000_000
+    patience: ClassVar[int | None] = 1_000_000
+    free_bias: bool = True
+    cache_mb: float = 40.0
+    threads: int = 1
+    max_steps: int | None = None
+    seconds_between: float = 0.5
 
-    def __init__(self, free_bias: bool = True, cache_mb: float = 40.0, threads: int = 1, max_steps: int | None = None):
-        self.free_bias, self.cache_mb, self.threads, self.max_steps = free_bias, cache_mb, threads, max_steps
-        self._run: NativeSmo | None = None
-        self._problem: KernelProblem | None = None
-
-    def steps(self, problem: KernelProblem, seconds_between: float = 0.5, state=None) -> Iterator[Progress]:
-        """Yields every so often; the last time when the stopping rule is met, or rounding forbids progress.
-
-        While points are aside, the primal value is the best that was certified before. A second call with the same
-        rows and kernel starts from the last solution, scaled to the new C; one with a state goes on from there.
+    def start(self, problem: KernelProblem, start: Start | None = None, state: dict[str, Any] | None = None) -> SmoRun:
+        """As Solver.start; of a start its run counts, whose solution is scaled to the new C.
 
         Raises
         ------
         MemoryError
         """
-        last, self._problem = self._problem, problem
-        self._began = time.perf_counter()
-        if self._run is not None and last is not None and last.X is problem.X and last.kernel == problem.kernel:
-            self._run.rescale(problem.C)
+        return SmoRun(self, problem, start, state)
+
+    def native(self, problem: KernelProblem, cache_mb: float) -> NativeSmo:
+        """The compiled side of a run."""
+        return NativeSmo(problem.X, problem.y, problem.kernel, problem.C, self.free_bias, cache_mb, self.threads)
+
+
+class SmoRun(Run):
+    """A step every so often; the last one when the stopping rule is met, or rounding forbids progress.
+
+    While points are aside, the primal value is the best that was certified before.
+    """
+
+    def __init__(self, solver: Smo, problem: KernelProblem, start: Start | None, state: dict[str, Any] | None):
+        self._solver, self.problem, self._resumed = solver, problem, state is not None
+        last = start and start.run
+        if last is not None and last.problem.X is problem.X and last.problem.kernel == problem.kernel:
+            self._native = last._native
+            self._native.rescale(problem.C)
         else:
-            self._run = NativeSmo(
-                problem.X, problem.y, problem.kernel, problem.C, self.free_bias, self.cache_mb, self.threads
-            )
-        run = self._run
+            self._native = solver.native(problem, solver.cache_mb)
+        run = self._native
         self._first, self._primal, self._due, self._peek = run.iterations, problem.C * len(problem.y), 0, FIRST_PEEK
         self._tolerance = problem.tolerance if problem.gap is None else 0.1
         self._least, self._futile = np.inf, 0
@@ -132,15 +144,27 @@ class Smo:
             self._first, self._primal, self._tolerance = state["first"], state["primal"], state["tolerance"]
             self._due, self._peek = state["due"], state["peek"]
             self._least, self._futile = state["least"], state["futile"]
+
+    def state(self) -> dict[str, Any]:
+        integers, reals = self._native.save()
+        return {
+            "integers": integers, "reals": reals, "first": self._first, "primal": self._primal,
+            "tolerance": self._tolerance, "due": self._due, "peek": self._peek, "least": self._least,
+            "futile": self._futile,
+        }  # fmt: skip
+
+    def __iter__(self) -> Iterator[Progress]:
+        self._began, run = time.perf_counter(), self._native
+        if self._resumed:
             yield self._progress()._replace(report=self._looked())
         while True:
             done = run.iterations - self._first
             if done >= self._due:
                 self._due = done + max(1000, done // 20)
             steps = self._due - done
-            if self.max_steps is not None:
-                steps = max(1, min(steps, self.max_steps - done))
-            finished = run.run(self._tolerance, steps, seconds_between)
+            if self._solver.max_steps is not None:
+                steps = max(1, min(steps, self._solver.max_steps - done))
+            finished = run.run(self._tolerance, steps, self._solver.seconds_between)
             self._peek_whole()
             progress = self._progress()
             if not finished:
@@ -164,14 +188,14 @@ class Smo:
 
     def _claims(self, progress: Progress) -> bool:
         """Whether the rule is met at v as it stands, every point being active."""
-        _, problem = self._present()
+        problem = self.problem
         if problem.gap is None:
             return self.violation() <= problem.tolerance
         return progress.gap <= problem.gap * progress.primal
 
     def _exact_enough(self, progress: Progress) -> bool:
         """Whether float32 rows cannot have decided: eight times their error, as some points show it, is no matter."""
-        _, problem = self._present()
+        problem = self.problem
         largest, error = self._probed()
         if problem.gap is not None:
             return progress.gap + error <= problem.gap * progress.primal
@@ -182,7 +206,7 @@ class Smo:
 
     def _probed(self) -> tuple[float, float]:
         """Largest error of v that some points show, and eight times what it makes of the primal; inf for few points."""
-        run, problem = self._present()
+        run, problem = self._native, self.problem
         if len(problem.y) <= 8 * PROBED:
             return np.inf, np.inf
         largest, total = run.probe(self.expansion().b, PROBED)
@@ -190,76 +214,61 @@ class Smo:
 
     def _judge(self, progress: Progress) -> None:
         """Counts the refreshes that brought the rule no nearer."""
-        rest = self.violation() if self._present()[1].gap is None else progress.gap / max(progress.primal, 1e-300)
+        rest = self.violation() if self.problem.gap is None else progress.gap / max(progress.primal, 1e-300)
         self._futile = 0 if rest < 0.9 * self._least else self._futile + 1
         self._least = min(self._least, rest)
 
     def _refreshed(self) -> Progress:
         """The state after v was formed anew; primal and dual belong to the one solution it is of."""
-        run, _ = self._present()
-        run.refresh(self.expansion().b)
+        self._native.refresh(self.expansion().b)
         return self._standing()
 
     def _standing(self) -> Progress:
         """Primal and dual of the present solution, not the best seen, at v as it stands; every point is active."""
-        run, problem = self._present()
+        run, problem = self._native, self.problem
         self._primal = np.inf
         progress = self._progress()
         beta, v = run.solution()
         dual = 0.5 * float(beta @ (problem.y + v))
         return progress._replace(dual=dual, gap=progress.primal - dual)
 
-    def state(self) -> dict[str, Any]:
-        """Where the run stands, as of the last yield."""
-        integers, reals = self._present()[0].save()
-        return {
-            "integers": integers, "reals": reals, "first": self._first, "primal": self._primal,
-            "tolerance": self._tolerance, "due": self._due, "peek": self._peek, "least": self._least,
-            "futile": self._futile,
-        }  # fmt: skip
-
     def _looked(self) -> bool:
         """Whether as many steps are done as a look takes, and not only as much time."""
-        run, _ = self._present()
-        return run.iterations - self._first >= (self._due if self.max_steps is None else min(self._due, self.max_steps))
+        most = self._solver.max_steps
+        return self._native.iterations - self._first >= (self._due if most is None else min(self._due, most))
 
     def _peek_whole(self) -> None:
         """Certifies the primal now and then in a long run that has points aside, in a copy that changes nothing.
 
         While points are aside their losses are not known, and the gap would seem to stand still.
         """
-        run, problem = self._present()
+        run, problem = self._native, self.problem
         done = run.iterations - self._first
         if done < self._peek or not self._looked():
             return
         self._peek = 2 * done
         if run.active == len(problem.y):
             return
-        copy = NativeSmo(problem.X, problem.y, problem.kernel, problem.C, self.free_bias, 1.0, self.threads)
+        copy = self._solver.native(problem, 1.0)
         copy.load(*run.save())
         copy.make_whole()
-        self._run, kept = copy, run
+        self._native = copy
         self._progress()
-        self._run = kept
+        self._native = run
 
     def settle(self) -> Progress:
         """The exact state of a run that was stopped: every point counts, primal and dual belong to the solution."""
-        self._present()[0].make_whole()
+        self._native.make_whole()
         standing = self._standing()
         return standing if self._small_error(standing) else self._refreshed()
 
     def violation(self) -> float:
         """How far the KKT conditions are from holding; exact where every point is active."""
-        run, _ = self._present()
-        return max(0.0, run.highest - run.lowest) / (1 if self.free_bias else 2)
-
-    def _present(self) -> tuple[NativeSmo, KernelProblem]:
-        if self._run is None or self._problem is None:
-            raise RuntimeError("nothing has been solved yet; steps comes first")
-        return self._run, self._problem
+        run = self._native
+        return max(0.0, run.highest - run.lowest) / (1 if self._solver.free_bias else 2)
 
     def _progress(self) -> Progress:
-        run, problem = self._present()
+        run, problem = self._native, self.problem
         risk = 0.0
         if run.active == len(problem.y):
             beta, v = run.solution()
@@ -274,13 +283,13 @@ class Smo:
 
     def expansion(self) -> Expansion:
         """The present solution."""
-        beta, v = self._present()[0].solution()
+        beta, v = self._native.solution()
         return Expansion(beta, self._bias(beta, v))
 
     def _bias(self, beta, v) -> float:
-        if not self.free_bias:
+        if not self._solver.free_bias:
             return 0.0
-        run, problem = self._present()
+        run, problem = self._native, self.problem
         size = np.abs(beta)
         between = (size > 0) & (size < problem.C)
         if between.any():

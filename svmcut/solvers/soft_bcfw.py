@@ -13,12 +13,13 @@ Deviation from the paper: factors are visited example by example. On label sets 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
 from svmcut.errors import MemoryLimitError
 from svmcut.machine import available_memory
-from svmcut.solvers.gdmm import Gdmm
-from svmcut.solvers.protocol import Progress
+from svmcut.solvers.gdmm import Gdmm, GdmmRun
+from svmcut.solvers.protocol import Start
 from svmcut.structured.multilabel import LabelSets
 from svmcut.structured.protocol import StructuredProblem
 
@@ -26,6 +27,7 @@ PAIR_BYTES = 72
 RHO = 10.0  # for C = 1: disagreement grows with C
 
 
+@dataclass(frozen=True)
 class SoftBcfw(Gdmm):
     """Soft-BCFW over label sets or chains.
 
@@ -37,11 +39,10 @@ class SoftBcfw(Gdmm):
         Weight of the disagreement of factors; None for 10 / C.
     """
 
-    name = "soft-bcfw"
-    soft = True
-
-    def steps(self, problem: StructuredProblem, start=None, state=None) -> Iterator[Progress]:
-        """As Gdmm.steps.
+    def start(
+        self, problem: StructuredProblem, start: Start | None = None, state: dict[str, Any] | None = None
+    ) -> GdmmRun:
+        """As Gdmm.start.
 
         Raises
         ------
@@ -56,6 +57,4 @@ class SoftBcfw(Gdmm):
                     f"soft-bcfw keeps every pair of {model.n_labels} labels for {model.n_samples} examples, about "
                     f"{need:,.0f} MB, and {available:,.0f} MB are available; use solver='gdmm' or 'bcfw'"
                 )
-        if self.rho is None:
-            self.rho = RHO / problem.C
-        yield from super().steps(problem, start, state)
+        return GdmmRun(problem, self.seed, RHO / problem.C if self.rho is None else self.rho, True, state)

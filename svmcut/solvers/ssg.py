@@ -13,8 +13,8 @@ passes in random order, not single draws; the method itself has no bound, the cu
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
+import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,14 +23,16 @@ from svmcut import states
 from svmcut._native import chain_ssg
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.qp import make_qp
-from svmcut.solvers.protocol import Progress, Stall, Start, kept
+from svmcut.solvers.passes import PassRun
+from svmcut.solvers.protocol import Solver, Start
 from svmcut.spaces.chain import ChainSpace
 from svmcut.structured.protocol import StructuredProblem
 
 CHUNK = 5000  # visits between two moments in which a signal is heard
 
 
-class Ssg:
+@dataclass(frozen=True)
+class Ssg(Solver):
     """Stochastic subgradient steps with a weighted average.
 
     Parameters
@@ -41,87 +43,80 @@ class Ssg:
         As in CuttingPlane.
     """
 
-    name = "ssg"
-    needs = frozenset({"chain"})
+    seed: int = 0
+    max_idle: int = 50
 
-    def __init__(self, seed: int = 0, max_idle: int = 50):
-        self.seed, self.max_idle = seed, max_idle
-
-    def steps(
+    def start(
         self, problem: StructuredProblem, start: Start | None = None, state: dict[str, Any] | None = None
-    ) -> Iterator[Progress]:
-        """Yields after every pass.
+    ) -> SsgRun:
+        return SsgRun(self, problem, start, state)
 
-        Parameters
-        ----------
-        start : Start or None
-            Its bundle and points count; the steps begin at w = 0.
-        state : dict or None
-            What `state` gave in a run on the same problem: this one goes on from there to the same bytes.
-        """
-        model, C, stop = problem.model, problem.C, problem.stop
-        started = time.perf_counter()
-        space = ChainSpace(model.sequences.X, model.chains, model.threads)
-        self.bundle = bundle = start.bundle if start else CutBundle(space, make_qp(problem.qp))
-        rng, n = np.random.default_rng(self.seed), model.n_samples
-        z, weighted, visits = space.zero(), space.zero(), 0
-        best, primal, risk = None, np.inf, 0.0
 
-        def look(w):
-            nonlocal best, primal, risk
-            found = float(model.separate(w).slacks.sum())
-            value = 0.5 * space.dot(w, w) + C * found
-            if value < primal:
-                best, primal, risk = w, value, found
+class SsgRun(PassRun):
+    """A look every pass. Bundle and points of the start count; the steps begin at w = 0."""
 
-        lower, slack, iteration, passes, stall, ends = 0.0, 0.0, 1, 1.0, Stall(60), False
+    def __init__(self, solver: Ssg, problem: StructuredProblem, start: Start | None, state: dict[str, Any] | None):
+        super().__init__(problem, math.inf, 60, state is not None)
+        model, qp = self.model, make_qp(problem.qp)
+        self._space = space = ChainSpace(model.sequences.X, model.chains, model.threads)
+        self._max_idle, self._start, self._rng = solver.max_idle, start, np.random.default_rng(solver.seed)
+        self._z, self._weighted, self._visits = space.zero(), space.zero(), 0
+        self._risk, self._slack, self._iteration, self._passes = 0.0, 0.0, 1, 1.0
         if state is None:
-            for point in (space.zero(), *(start.points if start else ())):
-                look(point)
-            if start:
-                solution = bundle.solve(C, 0.01 * stop.target(primal) / C)
-                lower, slack = max(0.0, solution.lower), solution.slack
-        else:
-            w, real = states.weights(space.dim), states.REAL
-            states.checked(state, states.fields(
-                rng=states.generator, best=w, z=w, weighted=w, numbers=states.row(
-                    states.COUNT, real, real, real, real, states.count(1), real, states.flag
-                ),
-            ))  # fmt: skip
-            self.bundle = bundle = CutBundle.restored(space, make_qp(problem.qp), state["bundle"])
-            rng.bit_generator.state = state["rng"]
-            stall.restore(state["stall"])
-            best, z, weighted = state["best"], state["z"].copy(), state["weighted"].copy()
-            visits, primal, risk, lower, slack, iteration, passes, ends = state["numbers"]
+            self.bundle = start.bundle if start else CutBundle(space, qp)
+            return
+        w, real = states.weights(space.dim), states.REAL
+        states.checked(state, states.fields(
+            rng=states.generator, best=w, z=w, weighted=w, numbers=states.row(
+                states.COUNT, real, real, real, real, states.count(1), real, states.flag
+            ),
+        ))  # fmt: skip
+        self.bundle = CutBundle.restored(space, qp, state["bundle"])
+        self._rng.bit_generator.state = state["rng"]
+        self.stall.restore(state["stall"])
+        self.best, self._z, self._weighted = state["best"], state["z"].copy(), state["weighted"].copy()
+        (self._visits, self.primal, self._risk, self.lower, self._slack, self._iteration, self._passes,
+         self.ends) = state["numbers"]  # fmt: skip
 
-        def snapshot() -> dict[str, Any]:
-            return {
-                "bundle": bundle.state(), "rng": rng.bit_generator.state, "stall": stall.state(), "best": best,
-                "z": z.copy(), "weighted": weighted.copy(),
-                "numbers": (visits, primal, risk, lower, slack, iteration, passes, ends),
-            }  # fmt: skip
+    def state(self) -> dict[str, Any]:
+        return {
+            "bundle": self.bundle.state(), "rng": self._rng.bit_generator.state, "stall": self.stall.state(),
+            "best": self.best, "z": self._z.copy(), "weighted": self._weighted.copy(), "numbers": (
+                self._visits, self.primal, self._risk, self.lower, self._slack, self._iteration, self._passes,
+                self.ends,
+            ),
+        }  # fmt: skip
 
-        self.state = snapshot
-        while True:
-            if state is None:
-                ends = stop.met(primal, lower) or stall.update(primal - lower)
-            state = None
-            yield Progress(
-                iteration, passes, primal, lower, primal - lower, time.perf_counter() - started, kept(best),
-                len(bundle), bundle.support, slack, risk,
-            )  # fmt: skip
-            if ends:
-                return
-            before = z.copy()
-            order, loss = rng.permutation(n).astype(np.int32), 0.0
-            for start_at in range(0, n, CHUNK):
-                part = order[start_at : start_at + CHUNK]
-                visits, wrong, _ = chain_ssg.visit(model.chains, C, part, visits, z, weighted)
-                loss += wrong
-            bundle.add(Cut(before - z, loss, risk))
-            solution = bundle.solve(C, 0.1 * max(primal - lower, stop.target(primal)) / C)
-            lower, slack = max(lower, solution.lower), solution.slack
-            bundle.prune(self.max_idle)
-            look(2 * n * C / (visits * (visits + 1)) * (visits * z - weighted))
-            iteration += 1
-            passes += 2
+    def _begin(self) -> None:
+        start = self._start
+        for point in (self.best, *(start.points if start else ())):
+            self._look(point)
+        if start:
+            solution = self.bundle.solve(self.C, 0.01 * self.stop.target(self.primal) / self.C)
+            self.lower, self._slack = max(0.0, solution.lower), solution.slack
+
+    def _look(self, w) -> None:
+        found = float(self.model.separate(w).slacks.sum())
+        value = 0.5 * self._space.dot(w, w) + self.C * found
+        if value < self.primal:
+            self.best, self.primal, self._risk = w, value, found
+
+    def _counts(self) -> dict[str, Any]:
+        return {"iteration": self._iteration, "passes": self._passes, "cuts": len(self.bundle),
+                "support": self.bundle.support, "slack": self._slack, "risk": self._risk}  # fmt: skip
+
+    def _advance(self) -> None:
+        n, C, z, bundle = self.model.n_samples, self.C, self._z, self.bundle
+        before, loss = z.copy(), 0.0
+        order = self._rng.permutation(n).astype(np.int32)
+        for start_at in range(0, n, CHUNK):
+            part = order[start_at : start_at + CHUNK]
+            self._visits, wrong, _ = chain_ssg.visit(self.model.chains, C, part, self._visits, z, self._weighted)
+            loss += wrong
+        bundle.add(Cut(before - z, loss, self._risk))
+        solution = bundle.solve(C, 0.1 * max(self.primal - self.lower, self.stop.target(self.primal)) / C)
+        self.lower, self._slack = max(self.lower, solution.lower), solution.slack
+        bundle.prune(self._max_idle)
+        self._look(2 * n * C / (self._visits * (self._visits + 1)) * (self._visits * z - self._weighted))
+        self._iteration += 1
+        self._passes += 2

@@ -3,12 +3,33 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
 from svmcut._native.expansion import Visits
-from svmcut.solvers.expansion import ExpansionSolver
+from svmcut.solvers.expansion import ExpansionProblem, ExpansionRun, StepSolver
+from svmcut.solvers.protocol import Start
 
 
-class VisitSolver(ExpansionSolver):
-    """As ExpansionSolver.
+class VisitRun(ExpansionRun):
+    """A run by one of the rules of svmcut._native.expansion."""
+
+    rule: ClassVar[str]
+
+    def __init__(self, solver: VisitSolver, problem: ExpansionProblem, state: dict[str, Any] | None):
+        self._draws = solver.seed, solver.sampling == "shuffled"
+        super().__init__(solver, problem, state)
+
+    def _open(self) -> None:
+        self._native = Visits(self._problem.expansion, self.rule, self._problem.C, *self._draws)
+
+    def _done(self) -> int:
+        return self._native.visits
+
+
+@dataclass(frozen=True)
+class VisitSolver(StepSolver):
+    """As StepSolver.
 
     Parameters
     ----------
@@ -18,13 +39,10 @@ class VisitSolver(ExpansionSolver):
         Every point once an epoch in random order, or drawn anew at every visit.
     """
 
-    def __init__(self, epochs: float, seed: int = 0, max_steps: int | None = None, sampling: str = "shuffled"):
-        super().__init__(epochs, seed, max_steps)
-        self.sampling = sampling
+    run: ClassVar[type[VisitRun]]
+    sampling: str = "shuffled"
 
-    def _open(self) -> None:
-        problem = self._problem
-        self._native = Visits(problem.expansion, self.name, problem.C, self.seed, self.sampling == "shuffled")
-
-    def _done(self) -> int:
-        return self._native.visits
+    def start(
+        self, problem: ExpansionProblem, start: Start | None = None, state: dict[str, Any] | None = None
+    ) -> VisitRun:
+        return self.run(self, problem, state)

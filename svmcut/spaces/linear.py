@@ -72,6 +72,10 @@ class LinearSpace:
     def zero(self):
         return np.zeros(self.dim)
 
+    def take(self, rows) -> LinearSpace:
+        """The space of these rows."""
+        return LinearSpace(self.X.take(rows), self.bias, self.threads)
+
     def kinds(self) -> states.Kinds:
         """What a state may hold of this space."""
         w, scores = states.weights(self.dim), states.reals(self.X.n_rows)

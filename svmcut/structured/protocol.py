@@ -11,7 +11,7 @@ w is one float64 vector of `dim` entries; a model says how it is laid out. A lab
 with one entry a part (chain: tag of every token, from 0; multilabel: 0 or 1 for every label). The labellings of all
 samples are one such array, sample n in labels[parts[n] : parts[n + 1]].
 
-Trainers are solvers over a StructuredProblem: generators of Progress as in solvers/protocol.py. They need `separate`
+Trainers are solvers of a StructuredProblem, as in solvers/protocol.py. They need `separate`
 and `joint` alone (1-slack cutting planes, SSG); block trainers may ask a model for a C++ side of its own, and
 factor-wise ones for `factors`.
 """

@@ -49,10 +49,10 @@ SIGNALLED = """
 import os, signal, sys
 from programs import call
 from svmcut.cli import training
-from svmcut.solvers.cutting_plane import CuttingPlane
-steps, write_model = CuttingPlane.steps, training.write_model
-def interrupted(*args):
-    for progress in steps(*args):
+from svmcut.solvers.cutting_plane import CuttingPlaneRun
+steps, write_model = CuttingPlaneRun.__iter__, training.write_model
+def interrupted(run):
+    for progress in steps(run):
         yield progress
         if progress.iteration == 3:
             os.kill(os.getpid(), signal.{0})
@@ -60,7 +60,7 @@ def write(*args):
     if {1}:
         os.kill(os.getpid(), signal.{0})
     write_model(*args)
-CuttingPlane.steps, training.write_model = interrupted, write
+CuttingPlaneRun.__iter__, training.write_model = interrupted, write
 sys.exit(call(*sys.argv[1:]))
 """
 

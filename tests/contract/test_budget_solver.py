@@ -34,7 +34,7 @@ def primal(problem, f):
 @pytest.mark.parametrize("cls", SOLVERS)
 def test_the_answer_is_the_best_look_and_its_primal_is_true(cls):
     p = problem()
-    looks = list(cls(40, 8, threads=2).steps(p, seconds_between=1e9))
+    looks = list(cls(40, 8, threads=2, seconds_between=1e9).start(p))
     assert len(looks) == 8 and [look.passes for look in looks] == list(range(1, 9))
     seen = [look.extra["sampled_primal"] for look in looks]
     assert looks[-1].primal == min(seen) == min(look.primal for look in looks)
@@ -47,7 +47,7 @@ def test_the_answer_is_the_best_look_and_its_primal_is_true(cls):
 @pytest.mark.parametrize("maintenance", ["merge", "project", "remove"])
 def test_every_maintenance_learns(cls, maintenance):
     p = problem(1, noise=0.0)
-    f = list(cls(60, 10, maintenance).steps(p))[-1].solution()
+    f = list(cls(60, 10, maintenance).start(p))[-1].solution()
     accuracy = np.mean(p.y * (gram(KERNEL, p.X.to_dense(), f.Z) @ f.beta) > 0)
     assert accuracy > (0.75 if maintenance == "remove" else 0.9)
 
@@ -55,7 +55,7 @@ def test_every_maintenance_learns(cls, maintenance):
 def test_without_a_budget_the_dual_bounds_the_optimum_and_meets_it():
     p = problem(2, n=200)
     best, _ = maximum(matrix(KERNEL, p.X.to_dense(), p.X.to_dense()), p.y, p.C, False, 1e-6)
-    looks = list(Bsca(10**6, 60).steps(p, seconds_between=1e9))
+    looks = list(Bsca(10**6, 60, seconds_between=1e9).start(p))
     duals = [look.dual for look in looks]
     assert max(duals) <= best * (1 + 1e-6)
     assert duals[-1] == pytest.approx(best, rel=1e-3)
@@ -67,13 +67,14 @@ def test_without_a_budget_the_dual_bounds_the_optimum_and_meets_it():
 @pytest.mark.parametrize("options", [{}, {"hold_out": 0.2}, {"sampling": "independent", "maintenance": "project"}])
 def test_a_run_goes_on_from_its_state_to_the_same_bytes(cls, options):
     p = problem(3, n=900)
-    whole = list(cls(30, 5, **options).steps(p, seconds_between=1e9))[-1]
+    quiet = cls(30, 5, seconds_between=1e9, **options)
+    whole = list(quiet.start(p))[-1]
     for stop in (1, 4, 7):
-        solver, between = cls(30, 5, threads=2, **options), 0
-        for _ in itertools.islice(solver.steps(p, seconds_between=0.0), stop):
-            between += not solver.looked
-        state = {name: np.array(value) for name, value in solver.state().items()}
-        last = list(cls(30, 5, **options).steps(p, state, seconds_between=1e9))[-1]
+        run, between = cls(30, 5, threads=2, seconds_between=0.0, **options).start(p), 0
+        for _ in itertools.islice(run, stop):
+            between += not run.looked
+        state = {name: np.array(value) for name, value in run.state().items()}
+        last = list(quiet.start(p, state=state))[-1]
         assert last.solution().beta.tobytes() == whole.solution().beta.tobytes()
         assert last.solution().Z.tobytes() == whole.solution().Z.tobytes()
         plain = {"seconds": 0.0, "solution": None}
@@ -85,7 +86,7 @@ def test_a_run_goes_on_from_its_state_to_the_same_bytes(cls, options):
 def test_same_bytes_for_any_number_of_threads_and_another_seed_differs(cls):
     p = problem(4, n=3000)
     runs = {
-        (threads, seed): list(cls(50, 2, threads=threads, seed=seed).steps(p))[-1].solution()
+        (threads, seed): list(cls(50, 2, threads=threads, seed=seed).start(p))[-1].solution()
         for threads, seed in ((1, 0), (2, 0), (3, 0), (1, 1))
     }
     assert len({f.beta.tobytes() + f.Z.tobytes() for f in runs.values()}) == 2
@@ -94,12 +95,12 @@ def test_same_bytes_for_any_number_of_threads_and_another_seed_differs(cls):
 
 def test_rows_held_out_are_not_trained_on_and_choose():
     p = problem(5, n=500)
-    solver = Bsca(30, 6, hold_out=0.3)
-    looks = list(solver.steps(p, seconds_between=1e9))
-    alpha = solver.alpha()
+    run = Bsca(30, 6, hold_out=0.3, seconds_between=1e9).start(p)
+    looks = list(run)
+    alpha = run.alpha()
     assert np.count_nonzero(alpha) <= 350 and len(alpha) == 500
     errors = [look.extra["held_out_error"] for look in looks]
-    assert solver.judged()["held_out_error"] == min(errors)
+    assert run.judged()["held_out_error"] == min(errors)
     held = np.setdiff1d(np.arange(500), np.flatnonzero(alpha))
     assert len(held) >= 150
     best = looks[errors.index(min(errors))]
@@ -108,11 +109,11 @@ def test_rows_held_out_are_not_trained_on_and_choose():
 
 def test_steps_may_be_limited_and_a_tenth_of_an_epoch_is_trained():
     p = problem(6)
-    assert list(Bsca(30, 10, max_steps=7).steps(p))[-1].iteration == 7
-    assert list(Bsgd(30, 0.1).steps(p))[-1].iteration == 60
+    assert list(Bsca(30, 10, max_steps=7).start(p))[-1].iteration == 7
+    assert list(Bsgd(30, 0.1).start(p))[-1].iteration == 60
 
 
 def test_adaptive_frequencies_are_for_the_dual():
     with pytest.raises(ValueError, match="dual"):
-        next(Bsgd(30, sampling="adaptive").steps(problem()))
-    assert list(Bsca(30, 5, sampling="adaptive").steps(problem()))[-1].iteration == 3000
+        Bsgd(30, sampling="adaptive").start(problem())
+    assert list(Bsca(30, 5, sampling="adaptive").start(problem()))[-1].iteration == 3000

@@ -125,7 +125,7 @@ def test_certificates_are_honest(rng, monkeypatch, solver, name, C, kept):
     monkeypatch.setattr(CutBundle, "add", adding)
     monkeypatch.setattr(CutBundle, "_combined", combining)
     problem = Problem(HingeRisk().bind(y), LinearSpace(X, 1.0), C, StoppingRule(0, GAPS[solver]))
-    last = list(make_solver(solver).steps(problem))[-1]
+    last = list(make_solver(solver).start(problem))[-1]
     primal = truth.primal(last.solution(), C)
     assert last.primal == pytest.approx(primal, rel=1e-11)
     assert last.dual == pytest.approx(truth.best, rel=1e-9)

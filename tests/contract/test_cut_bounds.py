@@ -86,16 +86,17 @@ def case(name, seed, n=100, d=6, observed=Observed):
 
 
 def run(risk, space, C, epsilon, qp=None, most=10_000):
-    """Progress of Algorithm 1 or 2 as printed, the solver, and v of every cut: the gap at its point, divided by C.
+    """Progress of Algorithm 1 or 2 as printed, the run, and v of every cut: the gap at its point, divided by C.
 
     Of a model that is solved exactly that is the violation, R(w) less the slack.
     """
     solver, problem = CuttingPlane(line_search=False, max_idle=0), Problem(risk, space, C, StoppingRule(C * epsilon))
     with mock.patch.object(cutting_plane, "make_qp", lambda _: qp or CheckedSimplexQp()):
-        history = list(itertools.islice(solver.steps(problem), most))
+        found = solver.start(problem)
+        history = list(itertools.islice(found, most))
     values, halves = (seen[len(seen) - len(history) :] for seen in (risk.values, space.halves))
     violations = [value + (half - progress.dual) / C for value, half, progress in zip(values, halves, history)]
-    return history, solver, violations
+    return history, found, violations
 
 
 def smallest_rise(history, violations, C, epsilon, squared):
@@ -117,8 +118,8 @@ def test_every_cut_of_any_risk_lifts_the_dual_as_promised(name, C):
     unit = 1.0 if name in (*SUMS, "zero-one") else 100.0
     for seed in range(3):
         risk, space, _ = case(name, seed)
-        history, solver, violations = run(risk, space, C / unit, 0.01 * unit)
-        R = solver.bundle.largest_norm
+        history, found, violations = run(risk, space, C / unit, 0.01 * unit)
+        R = found.bundle.largest_norm
         assert smallest_rise(history, violations, C / unit, 0.01 * unit, 4 * R * R) >= 1 - 1e-9
 
 

@@ -10,6 +10,7 @@ from svmcut._native.smo import Smo as NativeSmo
 
 from svmcut.data import Csr
 from svmcut.kernels import Kernel
+from svmcut.solvers.protocol import Start
 from svmcut.solvers.smo import KernelProblem, Smo
 
 
@@ -21,7 +22,7 @@ def data(seed, n=90, d=4, noise=0.4):
 
 def solve(X, y, kernel, C, free_bias=True, tolerance=1e-6, **options):
     problem = KernelProblem(Csr.from_dense(X), y, kernel, C, tolerance)
-    return list(Smo(free_bias, **options).steps(problem))
+    return list(Smo(free_bias, **options).start(problem))
 
 
 @pytest.mark.parametrize("free_bias", [True, False])
@@ -117,10 +118,11 @@ def test_ties_are_broken_alike_by_every_set_of_instructions():
 def test_another_c_starts_from_the_last_solution(free_bias):
     X, y = data(8, n=400)
     rows, kernel = Csr.from_dense(X), Kernel("rbf", gamma=0.5)
-    solver = Smo(free_bias)
+    solver, run = Smo(free_bias), None
     for C in (0.1, 1.0, 30.0, 0.5):
-        warm = list(solver.steps(KernelProblem(rows, y, kernel, C, 1e-5)))[-1]
-        cold = list(Smo(free_bias).steps(KernelProblem(rows, y, kernel, C, 1e-5)))[-1]
+        run = solver.start(KernelProblem(rows, y, kernel, C, 1e-5), Start(run=run))
+        warm = list(run)[-1]
+        cold = list(Smo(free_bias).start(KernelProblem(rows, y, kernel, C, 1e-5)))[-1]
         assert warm.dual == pytest.approx(cold.dual, rel=1e-6)
         assert np.all(np.abs(warm.solution().beta) <= C)
 
@@ -138,10 +140,10 @@ def test_a_large_c_does_not_collapse(free_bias):
 def test_a_gap_may_be_asked_for_and_steps_may_be_limited(free_bias):
     X, y = data(10, n=300)
     problem = KernelProblem(Csr.from_dense(X), y, Kernel("rbf"), 10.0, 1e-3, gap=1e-5)
-    last = list(Smo(free_bias).steps(problem))[-1]
+    last = list(Smo(free_bias).start(problem))[-1]
     assert 0 <= last.gap <= 1e-5 * last.primal
-    solver = Smo(free_bias, max_steps=7)
-    assert next(solver.steps(problem)).iteration == 7
-    settled = solver.settle()
+    run = Smo(free_bias, max_steps=7).start(problem)
+    assert next(iter(run)).iteration == 7
+    settled = run.settle()
     beta, b = settled.solution()
     assert settled.primal == pytest.approx(primal(matrix(Kernel("rbf"), X, X), y, beta, b, 10.0), rel=1e-6)

@@ -96,7 +96,7 @@ def test_the_linear_kernel_finds_the_optimum_of_the_linear_machine(rng, name):
     value = risk.linearize(np.zeros(40)).value
     results = []
     for space in (LinearSpace(X), *both):
-        *_, progress = CuttingPlane().steps(Problem(risk, space, 5 / value, StoppingRule(0, 1e-4)))
+        *_, progress = CuttingPlane().start(Problem(risk, space, 5 / value, StoppingRule(0, 1e-4)))
         assert progress.gap <= 1e-4 * progress.primal
         results.append((progress.dual, progress.primal))
     for lower, upper in results[1:]:

@@ -85,7 +85,7 @@ def test_the_minimum_of_a_line_and_the_cut_beyond_it(rng, name):
     oracle = make(rng, loss)
     space, here = oracle.space, oracle.at(oracle.space.zero())
     problem = Problem(oracle.risk, space, C, StoppingRule(0.0, 0.05))
-    w = space.blend(2.0, list(CuttingPlane().steps(problem))[-1].solution(), 0.0, here.w)
+    w = space.blend(2.0, list(CuttingPlane().start(problem))[-1].solution(), 0.0, here.w)
     line = oracle.line(here, w, space.dot(w, w))
     t = line.minimum(C, 1e-6)
     assert t > 0
@@ -172,10 +172,10 @@ def test_cutting_planes_never_see_a_row(rng, line_search):
     halves = [RiskOracle(make_risk("error-rate").bind(y[part]), LinearSpace(Csr.from_dense(X[part]), 1.0))
               for part in (slice(0, 25), slice(25, 60))]  # fmt: skip
     parts = Parts(halves)
-    last = list(CuttingPlane(line_search).steps(PartsProblem(parts)))[-1]
+    last = list(CuttingPlane(line_search).start(PartsProblem(parts)))[-1]
     _, minimum = hinge.optimum(X, y, C, 1.0)
     assert minimum * (1 - 1e-9) <= last.primal <= minimum * (1 + 1.1e-6)
     assert minimum * (1 - 1.1e-6) <= last.dual <= minimum * (1 + 1e-9)
     assert parts.rounds <= 2 * last.iteration
     whole = Problem(make_risk("error-rate").bind(y), LinearSpace(Csr.from_dense(X), 1.0), C, StoppingRule(0.0, 1e-6))
-    assert list(CuttingPlane(line_search).steps(whole))[-1].primal == pytest.approx(last.primal, rel=2e-6)
+    assert list(CuttingPlane(line_search).start(whole))[-1].primal == pytest.approx(last.primal, rel=2e-6)

@@ -33,15 +33,19 @@ def sampled(X, y, r, seed=0, loss="error-rate", C=1.0, epsilon=0.01, **options):
     rows = SlowKernelRows(Csr.from_dense(X), KERNEL)
     risk = make_risk(loss).bind(y)
     rule = StoppingRule(C * risk.linearize(np.zeros(len(y))).value * epsilon)
-    solver = SampledCuts(risk.sampler(), r, seed, **options)
-    return rows, solver, list(solver.steps(Problem(risk, KernelSpace(rows, 0, np.float32), C, rule)))
+    run = SampledCuts(risk.sampler(), r, seed, **options).start(
+        Problem(risk, KernelSpace(rows, 0, np.float32), C, rule)
+    )
+    return rows, run, list(run)
 
 
 def constant(X, y, r, seed=0, C=1.0, epsilon=0.02, patience=3):
     rows = SlowKernelRows(Csr.from_dense(X), KERNEL)
     risk = make_risk("error-rate").bind(y)
-    solver = ConstantCuts(risk.sampler(), r, patience, seed)
-    return rows, solver, list(solver.steps(Problem(risk, SampleSpace(rows), C, StoppingRule(C * len(y) * epsilon))))
+    run = ConstantCuts(risk.sampler(), r, patience, seed).start(
+        Problem(risk, SampleSpace(rows), C, StoppingRule(C * len(y) * epsilon))
+    )
+    return rows, run, list(run)
 
 
 def objective(X, y, w, C, risk):
@@ -72,7 +76,7 @@ def test_larger_samples_come_nearer_the_optimum(loss):
     risk = make_risk(loss).bind(y)
     C = 1.0 if loss == "error-rate" else 2.0
     exact = KernelSpace(SlowKernelRows(Csr.from_dense(X), KERNEL), 10)
-    *_, last = CuttingPlane().steps(Problem(risk, exact, C, StoppingRule(0, 1e-3)))
+    *_, last = CuttingPlane().start(Problem(risk, exact, C, StoppingRule(0, 1e-3)))
     excess = []
     for r in (10, 60):
         ends = [sampled(X, y, r, seed, loss, C, 0.02)[2][-1].solution() for seed in range(3)]
@@ -84,12 +88,12 @@ def test_larger_samples_come_nearer_the_optimum(loss):
 
 def test_the_stated_primal_is_the_objective_and_the_violation_meets_the_rule():
     X, y = checkers(250)
-    rows, solver, history = sampled(X, y, 40)
+    rows, run, history = sampled(X, y, 40)
     last = history[-1]
     risk = make_risk("error-rate").bind(y)
     assert last.primal == pytest.approx(objective(X, y, last.solution(), 1.0, risk), rel=1e-5)
     assert math.isnan(last.dual)
-    assert solver.violation <= 0.01 * 250
+    assert run.violation <= 0.01 * 250
     assert all(b.primal <= a.primal for a, b in itertools.pairwise(history))
     cuts = rows.evaluations / 250
     assert cuts <= 40 * (len(history) - 1)
@@ -102,8 +106,9 @@ def test_the_dual_of_the_model_rises_with_every_cut():
     risk = make_risk("error-rate").bind(y)
     solver = SampledCuts(risk.sampler(), 30, 0, max_idle=10**9)
     lower, epsilon = [], 150 * 0.02
-    for _ in solver.steps(Problem(risk, KernelSpace(rows, 0, np.float32), 1.0, StoppingRule(epsilon))):
-        lower.append(solver.bundle.solve(1.0, 1e-6).lower)
+    run = solver.start(Problem(risk, KernelSpace(rows, 0, np.float32), 1.0, StoppingRule(epsilon)))
+    for _ in run:
+        lower.append(run.bundle.solve(1.0, 1e-6).lower)
     R = 150  # |a| <= n |phi|
     rise = min(epsilon / 2, epsilon**2 / (2 * R * R))
     assert all(b - a >= 0.9 * rise for a, b in itertools.pairwise(lower))
@@ -111,9 +116,9 @@ def test_the_dual_of_the_model_rises_with_every_cut():
 
 def test_cuts_stay_within_their_memory():
     X, y = checkers(200)
-    _, solver, _ = sampled(X, y, 10, memory=4e-6 * 200 * 5, epsilon=1e-3)
-    assert solver.full
-    assert len(solver.bundle) <= 6
+    _, run, _ = sampled(X, y, 10, memory=4e-6 * 200 * 5, epsilon=1e-3)
+    assert run.full
+    assert len(run.bundle) <= 6
 
 
 @pytest.mark.parametrize("train", [sampled, constant])

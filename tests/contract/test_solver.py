@@ -37,7 +37,7 @@ def data(seed, n=60, d=8, separable=False):
 
 def run(solver, X, y, C, stop, bias=1.0, threads=1):
     problem = Problem(HingeRisk().bind(y, threads=threads), LinearSpace(Csr.from_dense(X), bias, threads), C, stop)
-    return list(solver.steps(problem))
+    return list(solver.start(problem))
 
 
 @functools.cache
@@ -119,7 +119,7 @@ def test_ordinal_optimum_is_that_of_the_hinge_of_all_pairs(name, C):
     _, minimum = hinge.optimum(differences, np.ones(len(pairs)), C / 8)
     space = LinearSpace(Csr.from_dense(X))
     problem = Problem(OrdinalRisk().bind(y, qid), space, C, StoppingRule(0, 1e-5))
-    last = list(SOLVERS[name]().steps(problem))[-1]
+    last = list(SOLVERS[name]().start(problem))[-1]
     assert last.gap <= 1e-5 * last.primal
     assert last.dual <= minimum * (1 + 1e-9)
     assert minimum * (1 - 1e-9) <= last.primal <= minimum * (1 + 1.1e-5)

@@ -96,20 +96,21 @@ def test_with_a_free_bias_only_the_lowest_of_a_class_are_drawn_each_class_half_t
 def test_visits_are_those_of_the_definition(cls, C, shuffled):
     X, y = data(3)
     solver = cls(2.5, seed=11, sampling="shuffled" if shuffled else "independent")
-    last = list(solver.steps(problem(X, y, C)))[-1]
-    truth = visits(cls.name, matrix(RBF, X, X), y, C, 300, 11, shuffled)
-    assert solver._native.visits == 300
-    assert solver._native.a == pytest.approx(truth, abs=2e-5)
-    assert last.evaluations == solver._native.changes * len(y) <= 300 * len(y)
+    run = solver.start(problem(X, y, C))
+    last = list(run)[-1]
+    truth = visits(run.rule, matrix(RBF, X, X), y, C, 300, 11, shuffled)
+    assert run._native.visits == 300
+    assert run._native.a == pytest.approx(truth, abs=2e-5)
+    assert last.evaluations == run._native.changes * len(y) <= 300 * len(y)
 
 
 @pytest.mark.parametrize("name", MAKERS)
 @pytest.mark.parametrize("kernel", [RBF, Kernel("polynomial", degree=2, scale=0.3, offset=1.0), Kernel("linear")])
 def test_numbers_belong_to_the_solution(name, kernel):
     X, y = data(4)
-    solver = MAKERS[name](seed=1)
-    history = list(solver.steps(problem(X, y, 2.0, kernel)))
-    beta, b = solver.solution()
+    run = MAKERS[name](seed=1).start(problem(X, y, 2.0, kernel))
+    history = list(run)
+    beta, b = run.solution()
     K = matrix(kernel, X, X)
     assert primal(K, y, beta, b, 2.0) == pytest.approx(history[-1].primal, rel=1e-5)
     assert history[-1].risk == pytest.approx(np.maximum(0, 1 - y * (K @ beta + b)).sum(), rel=1e-5, abs=1e-6)
@@ -128,19 +129,19 @@ def test_same_bytes_for_any_threads_and_after_a_resumption_anywhere(name, monkey
     held = np.arange(90) % 10 == 0
     runs = []
     for threads in (1, 2, 3):
-        solver = MAKERS[name](seed=5, epochs=3)
-        list(solver.steps(problem(X, y, held=held, threads=threads)))
-        runs.append(solver.solution().beta.tobytes())
+        run = MAKERS[name](seed=5, epochs=3).start(problem(X, y, held=held, threads=threads))
+        list(run)
+        runs.append(run.solution().beta.tobytes())
     assert len(set(runs)) == 1
-    first = MAKERS[name](seed=5, epochs=3)
-    steps = first.steps(problem(X, y, held=held))
+    first = MAKERS[name](seed=5, epochs=3).start(problem(X, y, held=held))
+    steps = iter(first)
     for cut in (1, 17, 60):
         for _ in range(cut):
             if next(steps, None) is None:
                 break
         else:
-            second = MAKERS[name](seed=5, epochs=3)
-            list(second.steps(problem(X, y, held=held), first.state()))
+            second = MAKERS[name](seed=5, epochs=3).start(problem(X, y, held=held), state=first.state())
+            list(second)
             assert second.solution().beta.tobytes() == runs[0]
             assert second.solution().b == second.best.b
 
@@ -152,16 +153,16 @@ def test_threads_leave_the_bytes_over_many_pieces(d):
     y = np.where(X[:, 0] + X[:, 1] + 0.3 * rng.normal(size=5000) > 0, 1.0, -1.0)
     found = set()
     for threads in (1, 2, 3):
-        solver = Sbp(0.02, seed=2)
-        list(solver.steps(problem(X, y, threads=threads)))
-        found.add(solver.solution().beta.tobytes())
+        run = Sbp(0.02, seed=2).start(problem(X, y, threads=threads))
+        list(run)
+        found.add(run.solution().beta.tobytes())
     assert len(found) == 1
 
 
 def test_sdca_ends_at_the_gap_asked_for():
     X, y = data(7)
     solver = Sdca(1000)
-    last = list(solver.steps(problem(X, y, gap=1e-3)))[-1]
+    last = list(solver.start(problem(X, y, gap=1e-3)))[-1]
     assert 0 <= last.gap <= 1e-3 * last.primal
     assert last.passes < 1000
 
@@ -172,7 +173,7 @@ def test_nu_follows_c_to_the_optimum(C, free_bias):
     X, y = data(8, n=300)
     best, _ = maximum(matrix(RBF, X, X), y, C, free_bias, 1e-5)
     solver = Sbp(60, free_bias=free_bias)
-    last = list(solver.steps(problem(X, y, C)))[-1]
+    last = list(solver.start(problem(X, y, C)))[-1]
     assert best * (1 - 1e-4) <= last.primal <= 1.05 * best
 
 
@@ -180,9 +181,9 @@ def test_nu_follows_c_to_the_optimum(C, free_bias):
 def test_level_and_its_bound_close_in_on_the_optimum(free_bias):
     X, y = data(9, n=300)
     nu, K = 0.05, matrix(RBF, X, X)
-    solver = Sbp(100, nu=nu, free_bias=free_bias)
-    list(solver.steps(problem(X, y)))
-    native, p = solver._native, solver.distribution()
+    run = Sbp(100, nu=nu, free_bias=free_bias).start(problem(X, y))
+    list(run)
+    native, p = run._native, run.distribution()
     c = native.arrays["response_sum"] / native.averaged
     level, _, _ = water_level(c, int((y > 0).sum()), 300 * nu, free_bias)
     bound = np.sqrt((p * y) @ K @ (p * y)) + 300 * nu * p.max()
@@ -196,21 +197,21 @@ def test_points_held_out_are_never_drawn_and_end_training():
     X, y = data(10, n=400, noise=0.1)
     held = np.random.default_rng(0).random(400) < 0.25
     for name in MAKERS:
-        solver = MAKERS[name](epochs=200)
-        last = list(solver.steps(problem(X, y, held=held)))[-1]
-        beta, b = solver.solution()
+        run = MAKERS[name](epochs=200).start(problem(X, y, held=held))
+        last = list(run)[-1]
+        beta, b = run.solution()
         score = matrix(RBF, X, X) @ beta + b
         assert np.all(beta[held] == 0)
-        assert solver.best.error == pytest.approx(100 * np.mean((score > 0) != (y > 0), where=held))
-        assert solver.ended_early
+        assert run.best.error == pytest.approx(100 * np.mean((score > 0) != (y > 0), where=held))
+        assert run.ended_early
         assert 1 <= last.passes < 200
 
 
 def test_large_norms_and_one_class():
     X, y = data(11)
     for solver in (Sbp(5, free_bias=False), Sdca(5), Pegasos(5), Perceptron(5)):
-        last = list(solver.steps(problem(X, np.ones(len(y)))))[-1]
+        last = list(solver.start(problem(X, np.ones(len(y)))))[-1]
         assert np.isfinite(last.primal)
     for kernel in (Kernel("polynomial", degree=3, scale=10.0, offset=5.0), Kernel("linear")):
-        last = list(Sbp(5).steps(problem(100 * X, y, 1.0, kernel)))[-1]
+        last = list(Sbp(5).start(problem(100 * X, y, 1.0, kernel)))[-1]
         assert last.primal <= len(y)

@@ -19,7 +19,6 @@ from svmcut.qp.checked import CheckedSimplexQp
 from svmcut.risks.hinge import HingeRisk
 from svmcut.solvers.auto import choose
 from svmcut.solvers.dual_cd import DualCd
-from svmcut.solvers.fractional import FractionalCuts
 from svmcut.solvers.newton import Descent, Newton, line_step, smooth
 from svmcut.solvers.protocol import Problem, Start, StoppingRule
 from svmcut.spaces.linear import LinearSpace
@@ -180,7 +179,7 @@ def test_gap_identities(seed, log_C, log_delta, size):
     gap = C * at.excess + 0.5 * (w - C * g) @ (w - C * g)
     assert primal - dual == pytest.approx(gap, rel=1e-9, abs=1e-9 * max(primal, abs(dual)))
     task = problem(X, y, C)
-    run = FractionalCuts(task, None)
+    run = Newton().start(task)
     run.cut(task.space.adjoint(at.coef), b, at.hinge)
     assert run.lower >= dual - 1e-9 * abs(dual)
     theta = min(C, b / max(g @ g, 1e-300))
@@ -204,8 +203,8 @@ def test_newton_direction_solves_the_newton_equations(rng):
 def test_newton_with_many_features_and_with_a_sample(rng):
     for n, d in ((60, 400), (40_000, 6)):
         X, y = data(rng, n, d, 0.3)
-        last = list(Newton().steps(problem(X, y, 0.1, 1e-4)))[-1]
-        reference = list(DualCd().steps(problem(X, y, 0.1, 1e-5)))[-1]
+        last = list(Newton().start(problem(X, y, 0.1, 1e-4)))[-1]
+        reference = list(DualCd().start(problem(X, y, 0.1, 1e-5)))[-1]
         assert last.gap <= 1e-4 * last.primal
         assert last.dual <= reference.primal
         assert last.primal <= reference.primal * (1 + 1.1e-4)
@@ -214,29 +213,31 @@ def test_newton_with_many_features_and_with_a_sample(rng):
 @pytest.mark.parametrize("solver", [DualCd, Newton])
 def test_a_start_from_another_cost_saves_work(rng, solver):
     X, y = data(rng, 400, 20)
-    first = solver()
-    list(first.steps(problem(X, y, 1.0, 1e-4)))
+    first = solver().start(problem(X, y, 1.0, 1e-4))
+    list(first)
     task = problem(X, y, 1.3, 1e-4)
-    start = Start(first.bundle, (task.space.zero(),), getattr(first, "fractions", None))
-    warm, cold = list(solver().steps(task, start)), list(solver().steps(problem(X, y, 1.3, 1e-4)))
+    start = Start(first.bundle, (task.space.zero(),), first.fractions)
+    warm, cold = list(solver().start(task, start)), list(solver().start(problem(X, y, 1.3, 1e-4)))
     assert warm[-1].gap <= 1e-4 * warm[-1].primal
     assert warm[0].dual > cold[0].dual
     assert warm[-1].primal == pytest.approx(cold[-1].primal, rel=2e-4)
 
 
 @pytest.mark.parametrize("solver", [DualCd, Newton])
-def test_another_risk_or_space_is_refused_by_name(solver):
+def test_another_risk_or_space_is_refused(solver):
     class Other:
         pass
 
     task = Problem(Other(), Other(), 1.0, StoppingRule(0, 1e-3))
-    with pytest.raises(TrainingError, match=f"solver {solver.name} needs the loss error-rate and a linear kernel"):
-        next(solver().steps(task))
+    with pytest.raises(
+        TrainingError, match="this solver needs the loss error-rate and a linear kernel; use solver='cutting-plane'"
+    ):
+        solver().start(task)
 
 
 def test_a_hand_over_keeps_the_bounds_and_the_count(rng):
     X, y = data(rng, 300, 15)
-    history = list(DualCd(max_epochs=0).steps(problem(X, y, 300.0, 1e-4)))
+    history = list(DualCd(max_epochs=0).start(problem(X, y, 300.0, 1e-4)))
     assert [p.iteration for p in history] == list(range(1, len(history) + 1))
     assert all(b.passes >= a.passes for a, b in itertools.pairwise(history))
     assert history[-1].gap <= 1e-4 * history[-1].primal
@@ -251,5 +252,5 @@ def test_an_empty_bundle_is_a_start(rng):
     X, y = data(rng)
     task = problem(X, y, 1.0)
     for solver in (DualCd, Newton):
-        history = list(solver().steps(task, Start(CutBundle(task.space, CheckedSimplexQp()))))
+        history = list(solver().start(task, Start(CutBundle(task.space, CheckedSimplexQp()))))
         assert history[-1].gap <= 1e-6 * history[-1].primal

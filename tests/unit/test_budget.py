@@ -110,7 +110,7 @@ def test_without_a_budget_the_rates_are_those_of_lemma_2():
     """The dual's until its steps are below the resolution of alpha, which is float32."""
     X, y = data(6, n=1000, d=4, noise=0.3)
     rows, kernel, C = Csr.from_dense(X), Kernel("rbf", gamma=1.0), 2.0
-    alpha = np.abs(list(Smo(False).steps(KernelProblem(rows, y, kernel, C, 1e-9)))[-1].solution().beta)
+    alpha = np.abs(list(Smo(False).start(KernelProblem(rows, y, kernel, C, 1e-9)))[-1].solution().beta)
     rates = {True: np.mean((alpha > 1e-6 * C) & (alpha < (1 - 1e-6) * C)), False: np.mean(alpha) / C}
     assert rates[True] > 0.1
     for dual, rate in rates.items():
@@ -124,7 +124,7 @@ def test_without_a_budget_the_rates_are_those_of_lemma_2():
 def test_adaptive_frequencies_reach_the_optimum_in_fewer_visits():
     X, y = data(7, n=500, d=2, noise=0.2)
     rows, C = Csr.from_dense(X), 10.0
-    best = list(Smo(False).steps(KernelProblem(rows, y, RBF, C, 1e-7)))[-1].dual
+    best = list(Smo(False).start(KernelProblem(rows, y, RBF, C, 1e-7)))[-1].dual
     visits_needed = {}
     for sampling in ("shuffled", "adaptive"):
         run = Budget(rows, y, RBF, C, 10**6, sampling=sampling)

@@ -50,8 +50,8 @@ def test_the_ordered_search_finds_the_best_of_all_pairs(rng, filling):
 @pytest.mark.parametrize("C", [0.1, 1.0])
 def test_gdmm_and_bcfw_reach_one_certified_optimum(rng, C):
     problem = problem_of(rng, C)
-    *_, other = Bcfw().steps(problem)
-    for progress in Gdmm().steps(problem):
+    *_, other = Bcfw().start(problem)
+    for progress in Gdmm().start(problem):
         assert progress.dual <= other.primal * (1 + 1e-9)
         assert progress.primal >= other.dual * (1 - 1e-9)
     assert progress.gap <= 1e-3 * progress.primal
@@ -62,7 +62,7 @@ def test_gdmm_and_bcfw_reach_one_certified_optimum(rng, C):
 @pytest.mark.parametrize("rho", [0.05, 1.0, 20.0])
 def test_every_iterate_repairs_below_the_optimum(rng, rho):
     problem = problem_of(rng, 1.0, 1e-4)
-    *_, best = Bcfw().steps(problem)
+    *_, best = Bcfw().start(problem)
     w = np.zeros(problem.model.dim)
     descent = gdmm_chain.Gdmm(problem.model.chains, w, 1.0, rho, 1, True, 0)
     for _ in range(30):
@@ -74,7 +74,7 @@ def test_every_iterate_repairs_below_the_optimum(rng, rho):
 
 def test_both_searches_and_parts_of_the_tags_lead_to_the_same_place(rng):
     problem = problem_of(rng, 0.5, 1e-4)
-    *_, best = Bcfw().steps(problem)
+    *_, best = Bcfw().start(problem)
     weights = []
     for parts, brute in ((1, True), (1, False), (3, False)):
         w = np.zeros(problem.model.dim)
@@ -88,10 +88,10 @@ def test_both_searches_and_parts_of_the_tags_lead_to_the_same_place(rng):
 
 def test_soft_agreement_nears_the_optimum_as_rho_grows(rng):
     problem = problem_of(rng, 1.0, 1e-4)
-    *_, best = Bcfw().steps(problem)
+    *_, best = Bcfw().start(problem)
     primals = []
     for rho in (0.3, 30.0):
-        for progress in SoftBcfw(rho=rho).steps(problem):
+        for progress in SoftBcfw(rho=rho).start(problem):
             assert progress.dual <= best.primal * (1 + 1e-9)
             if progress.iteration > 3000:
                 break
@@ -103,7 +103,7 @@ def test_the_seed_decides_the_bytes(rng):
     problem = problem_of(rng, 1.0, 1e-2)
     runs = []
     for _ in range(2):
-        *_, last = Gdmm(seed=9).steps(problem)
+        *_, last = Gdmm(seed=9).start(problem)
         runs.append(last.solution().tobytes())
     assert runs[0] == runs[1]
 
@@ -111,5 +111,5 @@ def test_the_seed_decides_the_bytes(rng):
 def test_one_tag_and_one_token_are_no_trouble(rng):
     one = Sequences(Csr.from_dense(rng.normal(size=(3, 9))), np.array([0, 1, 3]), np.zeros(3, np.int32))
     problem = StructuredProblem(ChainSequences(one, ChainShape(1, 9)), 1.0, StoppingRule(0.0, 1e-3))
-    *_, last = Gdmm().steps(problem)
+    *_, last = Gdmm().start(problem)
     assert last.primal == last.dual == 0

@@ -35,9 +35,9 @@ def test_the_same_optimum(rng, monkeypatch, solver, bias):
     _, minimum = hinge.optimum(X, y, 1.0, bias)
     monkeypatch.setattr(linear, "LARGE_DIM", 1)
     problem = Problem(HingeRisk().bind(y), LinearSpace(Csr.from_dense(X), bias), 1.0, StoppingRule(0, 1e-6))
-    trainer = solver()
-    last = list(trainer.steps(problem))[-1]
-    assert all(isinstance(element, RowNormal) for element in trainer.bundle._elements[1:])
+    run = solver().start(problem)
+    last = list(run)[-1]
+    assert all(isinstance(element, RowNormal) for element in run.bundle._elements[1:])
     assert last.gap <= 1e-6 * last.primal
     assert last.dual <= minimum * (1 + 1e-9)
     assert minimum * (1 - 1e-9) <= last.primal <= minimum * (1 + 1.1e-6)

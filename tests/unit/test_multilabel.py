@@ -103,14 +103,14 @@ def test_the_bound_holds_and_meets_the_primal(rng, C):
     examples = label_sets(rng)
     model = LabelSets(examples, 1.0, True)
     lowest = np.inf
-    for progress in Gdmm(seed=3).steps(StructuredProblem(model, C, StoppingRule(0.0, 1e-3))):
+    for progress in Gdmm(seed=3).start(StructuredProblem(model, C, StoppingRule(0.0, 1e-3))):
         assert progress.dual <= progress.primal + 1e-9
         lowest = min(lowest, progress.primal)
     assert progress.gap <= 1e-3 * progress.primal
     W, v = model.split(progress.solution())
     assert truth.primal(dense(examples), examples.gold(), W, v, C) == pytest.approx(progress.primal, rel=1e-9)
     other = None
-    for other in Gdmm(seed=4, rho=0.9).steps(StructuredProblem(model, C, StoppingRule(0.0, 1e-3))):
+    for other in Gdmm(seed=4, rho=0.9).start(StructuredProblem(model, C, StoppingRule(0.0, 1e-3))):
         assert other.dual <= progress.primal * (1 + 1e-9)
     assert other.primal == pytest.approx(progress.primal, rel=2e-3)
 
@@ -118,7 +118,7 @@ def test_the_bound_holds_and_meets_the_primal(rng, C):
 def test_every_iterate_repairs_below_the_optimum(rng):
     examples = label_sets(rng, n=30)
     model = LabelSets(examples, 1.0, True)
-    *_, last = Gdmm().steps(StructuredProblem(model, 1.0, StoppingRule(0.0, 1e-4)))
+    *_, last = Gdmm().start(StructuredProblem(model, 1.0, StoppingRule(0.0, 1e-4)))
     for rho in (0.02, 5.0):
         W, v = np.zeros((model.n_rows, 5)), np.zeros((5, 5))
         descent = multilabel.Gdmm(model.rows, model.sets, W, v, 1.0, 1.0, rho, 0)
@@ -135,7 +135,7 @@ def test_without_pairs_every_label_is_a_support_vector_machine_of_its_own(rng):
     for k in range(5):
         total += single.optimum(X, np.where(gold[:, k], 1.0, -1.0), 0.7, 1.0)[1]
     model = LabelSets(examples, 1.0, pairs=False)
-    *_, last = Gdmm().steps(StructuredProblem(model, 0.7, StoppingRule(0.0, 1e-5)))
+    *_, last = Gdmm().start(StructuredProblem(model, 0.7, StoppingRule(0.0, 1e-5)))
     assert last.dual <= total * (1 + 1e-7)
     assert last.primal == pytest.approx(total, rel=2e-5)
 
@@ -143,7 +143,7 @@ def test_without_pairs_every_label_is_a_support_vector_machine_of_its_own(rng):
 def test_a_part_of_the_labels_at_a_visit_reaches_the_same_optimum(rng):
     examples = label_sets(rng)
     model = LabelSets(examples, 1.0, True)
-    *_, last = Gdmm().steps(StructuredProblem(model, 0.5, StoppingRule(0.0, 1e-4)))
+    *_, last = Gdmm().start(StructuredProblem(model, 0.5, StoppingRule(0.0, 1e-4)))
     W, v = np.zeros((model.n_rows, 5)), np.zeros((5, 5))
     descent = multilabel.Gdmm(model.rows, model.sets, W, v, 1.0, 0.5, 0.5, 0)
     for _ in range(1500):
@@ -153,10 +153,10 @@ def test_a_part_of_the_labels_at_a_visit_reaches_the_same_optimum(rng):
 
 def test_soft_agreement_nears_the_optimum_as_rho_grows(rng):
     problem = StructuredProblem(LabelSets(label_sets(rng)), 0.5, StoppingRule(0.0, 1e-4))
-    *_, best = Gdmm().steps(problem)
+    *_, best = Gdmm().start(problem)
     primals = []
     for rho in (0.02, 20.0):
-        for progress in SoftBcfw(rho=rho).steps(problem):
+        for progress in SoftBcfw(rho=rho).start(problem):
             assert progress.dual <= best.primal * (1 + 1e-9)
             if progress.iteration > 5000:
                 break
@@ -181,7 +181,7 @@ def test_the_seed_decides_the_bytes_and_the_threads_do_not(rng):
     found = []
     for threads in (1, 3):
         model = LabelSets(examples, 1.0, True, threads)
-        *_, last = Gdmm(seed=5).steps(StructuredProblem(model, 1.0, StoppingRule(0.0, 1e-2)))
+        *_, last = Gdmm(seed=5).start(StructuredProblem(model, 1.0, StoppingRule(0.0, 1e-2)))
         found.append(last.solution().tobytes())
     assert found[0] == found[1]
 
@@ -200,13 +200,13 @@ def test_a_model_ignores_features_it_does_not_know(rng):
 def test_empty_sets_and_rows_are_no_trouble():
     X = Csr.from_dense(np.array([[1.0, 0], [0, 0], [0, 2.0]]))
     examples = MultilabelExamples(X, np.array([7]), np.array([0, 1, 1, 1]), np.array([0], np.int32), Source("m"))
-    *_, last = Gdmm().steps(StructuredProblem(LabelSets(examples), 10.0, StoppingRule(0.0, 1e-4)))
+    *_, last = Gdmm().start(StructuredProblem(LabelSets(examples), 10.0, StoppingRule(0.0, 1e-4)))
     assert last.gap <= 1e-4 * last.primal
     for solver in (LabelBcfw(), LabelSsg()):
-        *_, last = solver.steps(StructuredProblem(LabelSets(examples), 10.0, StoppingRule(0.0, 0.1)))
+        *_, last = solver.start(StructuredProblem(LabelSets(examples), 10.0, StoppingRule(0.0, 0.1)))
         assert last.gap <= 0.1 * last.primal
     none = MultilabelExamples(X, np.zeros(0, np.int64), np.zeros(4, np.int64), np.zeros(0, np.int32), Source("m"))
     for solver in (Gdmm(), LabelBcfw(), LabelSsg()):
-        *_, last = solver.steps(StructuredProblem(LabelSets(none), 10.0, StoppingRule(0.0, 1e-4)))
+        *_, last = solver.start(StructuredProblem(LabelSets(none), 10.0, StoppingRule(0.0, 1e-4)))
         assert last.primal == 0
     assert multilabel.scores(sparse.Rows(X), multilabel.Weights(np.zeros((2, 0)), None, 0.0), 1).shape == (3, 0)

@@ -53,7 +53,7 @@ def test_the_certificate_is_that_of_the_weights(rng, kept, bias):
     X, y = wide(rng)
     _, minimum = hinge.optimum(X, y, 5.0, bias)
     space = RowSpace(Csr.from_dense(X), bias)
-    last = list(CuttingPlane().steps(Problem(HingeRisk().bind(y), space, 5.0, StoppingRule(0, 1e-6))))[-1]
+    last = list(CuttingPlane().start(Problem(HingeRisk().bind(y), space, 5.0, StoppingRule(0, 1e-6))))[-1]
     w, constant = space.split(last.solution())
     if bias:
         w = np.append(w, constant / bias)

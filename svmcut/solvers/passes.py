@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What runs of passes over structures share: they end at their gap, or where rounding keeps them from it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from svmcut.solvers.protocol import Progress, Run, Stall, kept
+from svmcut.structured.protocol import StructuredProblem
+
+
+class PassRun(Run):
+    """A step after every look at the gap; a subclass makes the passes.
+
+    Parameters
+    ----------
+    problem : StructuredProblem
+    primal : float
+        P(0), inf where that is to be found out.
+    patience : int
+        Looks without a smaller gap that end the run.
+    resumed : bool
+        Whether the subclass restores a state.
+
+    Attributes
+    ----------
+    best : (dim,) float64
+    primal, lower : float
+        P of the best point, the best bound.
+    """
+
+    def __init__(self, problem: StructuredProblem, primal: float, patience: int, resumed: bool):
+        self.model, self.C, self.stop = problem.model, problem.C, problem.stop
+        self.best, self.primal, self.lower = np.zeros(self.model.dim), primal, 0.0
+        self.stall, self.ends, self._resumed = Stall(patience), False, resumed
+
+    def __iter__(self) -> Iterator[Progress]:
+        began = time.perf_counter()
+        if not self._resumed:
+            self._begin()
+        while True:
+            if not self._resumed:
+                self.ends = self.stop.met(self.primal, self.lower) or self.stall.update(self.primal - self.lower)
+            self._resumed = False
+            yield Progress(
+                primal=self.primal, dual=self.lower, gap=self.primal - self.lower,
+                seconds=time.perf_counter() - began, solution=kept(self.best), **self._counts(),
+            )  # fmt: skip
+            if self.ends:
+                return
+            self._advance()
+
+    def _begin(self) -> None:
+        """What comes before the first look."""
+
+    def _advance(self) -> None:
+        """Passes up to the next look, and the look."""
+        raise NotImplementedError
+
+    def _counts(self) -> dict[str, Any]:
+        """The other fields of a Progress."""
+        raise NotImplementedError
