@@ -61,7 +61,7 @@ class CutBundle:
     Notes
     -----
     (I1) index 0 is the flat plane and is never pruned. (I2) beta >= 0 and sum beta = 1; the multipliers of the model
-    near a point likewise. (I3) H is symmetric. A space with `keep` says what is kept of a normal; it may be less.
+    near a point likewise. (I3) H is symmetric. The space says what is kept of a normal; it may be less.
     """
 
     def __init__(self, space, qp: SimplexQp):
@@ -136,20 +136,12 @@ class CutBundle:
             H, b = np.zeros((size, size)), np.zeros(size)
             H[:k, :k], b[:k] = self._H, self._b
             self._H, self._b = H, b
-        keep = getattr(self.space, "keep", None)
-        self._elements.append(cut.a if keep is None else keep(cut.a, cut.coef))
+        self._elements.append(self.space.keep(cut.a, cut.coef))
         self._b[k] = cut.b
         self._H[k, 0] = self._H[0, k] = 0.0
-        self._H[k, 1 : k + 1] = self._H[1 : k + 1, k] = self._products(cut.a)
+        self._H[k, 1 : k + 1] = self._H[1 : k + 1, k] = self.space.dots(self.elements(), cut.a)
         self.beta, self._near = np.append(self.beta, 0.0), np.append(self._near, 0.0)
         self._idle = np.append(self._idle, 0)
-
-    def _products(self, element):
-        """Dot products of all cut normals with an element."""
-        cuts = self._elements[1:]
-        if hasattr(self.space, "dots"):
-            return self.space.dots(cuts, element)
-        return np.array([self.space.dot(a, element) for a in cuts])
 
     def solve(self, C: float, tol: float) -> BundleSolution:
         """Minimises the lower model to within tol, in units of D/C; the multipliers are kept as the next start."""
@@ -158,8 +150,6 @@ class CutBundle:
 
     def bound(self, C: float, tol: float) -> tuple[float, float]:
         """Bound and slack of `solve`, where its w is not asked for."""
-        if not hasattr(self.space, "combined_square"):
-            return self.solve(C, tol)[1:3]
         self._maximise(C, tol)
         squared = self.space.combined_square(*self._sum(C, self.beta))
         products = self._at_sum(C, self.beta)
@@ -178,7 +168,7 @@ class CutBundle:
         """
         k = len(self._elements)
         H, b = np.ascontiguousarray(self._H[:k, :k]), self._b[:k]
-        at_centre = np.concatenate([[0.0], self._products(centre)])
+        at_centre = np.concatenate([[0.0], self.space.dots(self.elements(), centre)])
         pull = mu / (1 + mu)
         self._near = self._qp.solve(H, b + pull * at_centre, C / (1 + mu), self._near, tol)
         self._idle[self._near > 0] = 0

@@ -19,6 +19,7 @@ from svmcut import states
 from svmcut.cutting.bundle import Cut
 from svmcut.cutting.line_search import ScoreLine, line_minimum
 from svmcut.risks.protocol import ExactLineRisk, Linearization, LineRisk
+from svmcut.spaces.protocol import Space
 
 #: Cuts and steps along lines after which normals and scores are formed afresh, so that rounding does not add up.
 REFRESH = 50
@@ -82,7 +83,7 @@ class Oracle(Protocol):
         Where w and the normals of cuts live.
     """
 
-    space: Any
+    space: Space
 
     def at(self, w) -> Point: ...
 
@@ -209,7 +210,9 @@ class RiskOracle:
 
 
 class _Line:
-    """What both lines share: products of u and d = w - u, and the scores' rates of change."""
+    """What both lines share: products of u and d = w - u, the scores' rates of change, and values of `_line`."""
+
+    _line: Any
 
     def __init__(self, oracle: RiskOracle, here: Point, w, squared: float):
         space = oracle.space
@@ -218,6 +221,11 @@ class _Line:
         self._wd, self._dd = cross - here.squared, squared - 2 * cross + here.squared
         self._target = space.scores(w)  # a space may know the scores of an element: they are not to be changed
         self._rates = self._target - here.known.scores
+        self._found: Any = None
+
+    def value(self, t: float) -> tuple[float, float]:
+        value, slope, _ = self._line.at(t)
+        return value, slope
 
     def _blended(self, t: float):
         return self._oracle.space.blend(1 - t, self._here.w, t, self._w)
@@ -236,12 +244,7 @@ class FormedLine(_Line):
     def __init__(self, oracle: RiskOracle, here: Point, w, squared: float):
         super().__init__(oracle, here, w, squared)
         self._line = ScoreLine(oracle.risk, here.known.scores, self._rates, here.known.cut)
-        self._found: Any = None
         self._base = here.known.scores
-
-    def value(self, t: float) -> tuple[float, float]:
-        value, slope, _ = self._line.at(t)
-        return value, slope
 
     def minimum(self, C: float, gap: float) -> float:
         risk, here = self._oracle.risk, self._here
@@ -275,11 +278,6 @@ class ValuedLine(_Line):
         super().__init__(oracle, here, w, squared)
         self._target = None
         self._line = oracle.risk.along(here.known.scores, self._rates, here.known.cut)
-        self._found: Any = None
-
-    def value(self, t: float) -> tuple[float, float]:
-        value, slope, _ = self._line.at(t)
-        return value, slope
 
     def minimum(self, C: float, gap: float) -> float:
         self._found = line_minimum(

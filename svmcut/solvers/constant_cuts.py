@@ -27,6 +27,7 @@ from svmcut import states
 from svmcut.cutting.bundle import BundleSolution, Cut, CutBundle
 from svmcut.qp import make_qp
 from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, kept
+from svmcut.spaces.protocol import Elements
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,7 +44,7 @@ class Points:
         self.points, self.coef = points, coef
 
 
-class SampleSpace:
+class SampleSpace(Elements):
     """Sparse expansions whose products are read from one block of kernel values, that of the last sample.
 
     Parameters

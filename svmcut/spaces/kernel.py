@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svmcut import states
+from svmcut.spaces.protocol import Space
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,7 +57,7 @@ class Expansion:
         return dense
 
 
-class KernelSpace:
+class KernelSpace(Space):
     """Functions over the rows of a kernel.
 
     Parameters

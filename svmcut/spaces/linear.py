@@ -12,6 +12,7 @@ import numpy as np
 
 from svmcut import states
 from svmcut._native import sparse
+from svmcut.spaces.protocol import Space
 
 LARGE_DIM = 1_000_000  # from here on a cut is kept as coefficients where rows are few
 SPARSE_DIM = 1000  # from here on a normal may be kept without its zeros, where it has 3 of 4 or more
@@ -31,7 +32,7 @@ class RowNormal:
         return self.coef.nbytes
 
 
-class LinearSpace:
+class LinearSpace(Space):
     """Rows X (n, d) extended by a constant feature.
 
     Parameters

@@ -15,6 +15,7 @@ import numpy as np
 from svmcut import states
 from svmcut._native import sparse
 from svmcut.spaces.linear import LinearSpace
+from svmcut.spaces.protocol import Space
 
 #: Rows up to which the Gram matrix is kept: it costs half as many passes as there are rows, and spares two a product.
 GRAM_ROWS = 512
@@ -31,7 +32,7 @@ def linear_space(X, bias: float, threads: int, cuts: bool) -> LinearSpace | RowS
     return (RowSpace if cuts and few_rows(X, bias) else LinearSpace)(X, bias, threads)
 
 
-class RowSpace:
+class RowSpace(Space):
     """Combinations of rows X (n, d), extended by a constant feature; an element is (2 n,): coefficients, then scores.
 
     Parameters

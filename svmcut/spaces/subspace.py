@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svmcut import states
+from svmcut.spaces.protocol import Space
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -193,7 +194,7 @@ class Traced:
         return self.coef
 
 
-class Subspace:
+class Subspace(Space):
     """Dense features of n rows as a space for the solvers of linear machines.
 
     Parameters

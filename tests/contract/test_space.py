@@ -3,9 +3,14 @@
 
 import numpy as np
 import pytest
+from svmcut._native.kernels import KernelRows
 
 from svmcut.data import Csr
+from svmcut.kernels import Kernel
+from svmcut.spaces.kernel import KernelSpace
 from svmcut.spaces.linear import LinearSpace
+from svmcut.spaces.rows import RowSpace
+from svmcut.spaces.subspace import Subspace
 
 
 def sparse_rows(rng, n, d, density):
@@ -69,3 +74,25 @@ def test_read_only_arrays_are_fine(rng):
     w = rng.normal(size=5)
     w.flags.writeable = False
     np.testing.assert_allclose(LinearSpace(X).scores(w), dense @ w, rtol=1e-12, atol=1e-12)
+
+
+SPACES = {
+    "linear": lambda X: LinearSpace(X, 1.0), "rows": lambda X: RowSpace(X, 1.0),
+    "kernel": lambda X: KernelSpace(KernelRows(X, Kernel("rbf"), 1)), "span": lambda X: Subspace(X.to_dense(), True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_what_a_bundle_asks_of_many_is_what_it_asks_of_one(rng, name):
+    X, _ = sparse_rows(rng, 30, 80, 0.3)
+    space = SPACES[name](X)
+    coefs = [np.where(rng.random(30) < 0.5, rng.normal(size=30), 0.0) for _ in range(4)]
+    normals = [space.adjoint(coef) for coef in coefs]
+    kept = [space.keep(normal, coef) for normal, coef in zip(normals, coefs)]
+    w = space.combine([0.3, -2.0, 1.5], normals[1:])
+    assert list(space.dots(kept, w)) == [space.dot(normal, w) for normal in normals]
+    assert len(space.dots([], w)) == 0
+    whole = space.combine([1.0, 0.2, -0.7, 3.0], kept)
+    assert space.combined_square([1.0, 0.2, -0.7, 3.0], kept) == space.dot(whole, whole) > 0
+    np.testing.assert_allclose(space.scores(space.blend(2.0, w, -1.0, whole)),
+                               2 * space.scores(w) - space.scores(whole), rtol=1e-9, atol=1e-9)  # fmt: skip
