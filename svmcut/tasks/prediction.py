@@ -10,13 +10,13 @@ import time
 from typing import Any, NamedTuple
 
 from svmcut.files.output import write_atomically
-from svmcut.tasks.protocol import Task
+from svmcut.tasks.protocol import Tally, Task
 
 
 class Predictions(NamedTuple):
     """The Tally of a file, wall time of ``read``, ``classify`` and ``write``, and CPU time of predicting alone."""
 
-    tally: Any
+    tally: Tally
     seconds: dict[str, float]
     cpu_seconds: float
 

@@ -74,7 +74,7 @@ class Task(Protocol):
     def write(self, output: Output, predicted: Any, model: Any, labels: bool = False) -> None:
         """Lines of a prediction file; with labels the label a score stands for."""
 
-    def tally(self, model: Any) -> Any:
+    def tally(self, model: Any) -> Tally:
         """A Tally without predictions yet."""
 
     def measured(self, tally: Any) -> Measured:

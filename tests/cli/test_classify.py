@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from svmcut.cli import originals
 from svmcut.cli.main import main, svmcut
 from svmcut.files.models import write_model
-from svmcut.models import LinearModel
+from svmcut.models import ChainModel, ChainShape, LinearModel, MultilabelModel
 
 ROWS = "1 1:1 2:2\n-1 1:-1\n1 3:-0.25\n# comment\n\n-1 2:0.5 9:7 # text\n"
 SCORES = "4.50000000\n-1.50000000\n0.00000000\n0.50000000\n"
@@ -243,3 +244,31 @@ def test_names_with_blanks_newlines_and_dashes(folder):
         assert (result.returncode, result.stderr) == (0, "")
         assert (folder / f"{name[:250]}.out").read_text() == SCORES
         os.replace(name, "test.dat")
+
+
+CHAIN = "a model of sequences; score with svm_hmm_classify or svmcut classify"
+FOREIGN = [
+    ("svm_perf_classify", "chain", [], 1, f"chain:1:1: {CHAIN}"),
+    ("svm_rank_classify", "chain", [], 1, f"chain:1:1: {CHAIN}"),
+    ("svm_perf_classify", "sets", [], 1, "sets:1:1: a model of label sets; score with svmcut classify"),
+    ("svm_hmm_classify", "sets", [], 1, "sets:1:1: a model of label sets; score with svmcut classify"),
+    ("svm_hmm_classify", "model", [], 1, "model:1:1: no model of sequences; expected one that starts"),
+    ("svmcut", "chain", ["--labels"], 2, "--labels has no meaning for sequences; their predictions are tags already"),
+    ("svmcut", "sets", ["--labels"], 2, "--labels has no meaning for label sets; their predictions are labels already"),
+]
+
+
+@pytest.mark.parametrize(("program", "model", "options", "status", "message"), FOREIGN)
+def test_models_of_other_tasks(folder, capsys, program, model, options, status, message):
+    shape = ChainShape(2, 3)
+    write_model("chain", ChainModel(1.0 * (np.arange(shape.dim) == 0), shape))
+    none = np.zeros(0, np.int32)
+    write_model("sets", MultilabelModel(np.ones((3, 2)), np.zeros(2), none, none, np.zeros(0), np.array([1, 4])))
+    before = sorted(os.listdir())
+    entry = main if program == "svmcut" else getattr(originals, program)
+    words = ["classify", *options] if program == "svmcut" else options
+    assert entry([*words, "test.dat", model, "scores"]) == status
+    captured = capsys.readouterr()
+    assert message in captured.err and captured.err.count("\n") == 1
+    assert captured.out == "Reading model...done.\nReading test examples...\n"
+    assert sorted(os.listdir()) == before

@@ -3,13 +3,15 @@
 
 import importlib
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import svmcut
 from svmcut import models
-from svmcut.catalog import MEASURES, TASKS, losses, measures, solvers
+from svmcut.catalog import LOSSES, MEASURES, TASKS, losses, measures, solvers
 from svmcut.data import Csr
 from svmcut.errors import DataError
 from svmcut.files.models import read_model, write_model
@@ -134,6 +136,19 @@ def test_rows_of_tasks_are_complete():
         assert row.loss in losses(name) and row.where.startswith("svmcut.tasks.")
         assert any(item.heading and not item.rises for item in MEASURES if item.task == name)
         assert any(item.line for item in MEASURES if item.task == name)
+
+
+def test_names_of_measures_stand_in_their_rows_and_where_they_are_computed():
+    names = {item.name for item in MEASURES} - {loss.name for loss in LOSSES}
+    root = Path(svmcut.__file__).parent
+    found = {
+        (str(path.relative_to(root)), name)
+        for path in root.rglob("*.py")
+        for name in names
+        if re.search(rf"""["'`]{name}["'`]""", path.read_text(encoding="utf-8"))
+    }
+    assert {path for path, _ in found} == {"catalog.py", "measures.py"}
+    assert {name for path, name in found if path == "catalog.py"} == names
 
 
 def test_queries_make_it_ranking(folder):
