@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
+from svmcut import states
 from svmcut.cutting.bundle import CutBundle
 from svmcut.errors import MemoryLimitError
 from svmcut.qp.checked import CheckedSimplexQp
@@ -52,6 +53,8 @@ class RelayRun(Run):
         self._problem, self._cuts, self._watch, self._then = problem, relay.cuts, Watch(PATIENCE), None
         self._handed = None
         if state is not None:
+            counted = states.row(states.COUNT, states.REAL, states.REAL, states.REAL)
+            states.checked(state, states.fields(handed=states.maybe(counted)))
             self._handed, self._then = state["handed"], state["then"]
         if self._handed is None:
             if state is not None:
