@@ -23,7 +23,7 @@ from svmcut.risks.hinge import HingeRisk
 from svmcut.solvers.auto import choose
 from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.spaces.linear import LinearSpace
-from svmcut.training import make_solver
+from svmcut.training.stage import make_solver
 
 SOLVERS = tuple(solvers("classification", False))
 COSTS = (0.01, 0.1, 1.0, 10.0, 100.0)

@@ -19,18 +19,17 @@ import time
 
 import numpy as np
 
-from svmcut.budget_train import BudgetTrainer
 from svmcut.catalog import SOLVERS as ROWS
 from svmcut.data import Csr, Examples
 from svmcut.files.examples import read_examples
-from svmcut.kernel_options import KernelOptions
 from svmcut.kernels import Kernel
 from svmcut.machine import usable_cpus
 from svmcut.models import KernelModel
+from svmcut.parameters import Settings
 from svmcut.solvers.bsca import Bsca
 from svmcut.solvers.bsgd import Bsgd
 from svmcut.solvers.smo import KernelProblem, Smo
-from svmcut.training import Config
+from svmcut.training.driver import make_driver
 
 SOLVERS = [name for name, row in ROWS.items() if row.plan == "budget"]
 
@@ -90,12 +89,12 @@ def curve(case: Case, solver: str, budget: int, epochs: int, seed: int = 0) -> l
 
 def polished(case: Case, solver: str, budget: int, epochs: float, seed: int, hold_out: float = 0.0):
     """(CPU seconds of training, wall seconds, test accuracy, primal, gap in the span) of the whole training."""
-    options = KernelOptions(budget=budget, epochs=epochs, hold_out=hold_out, certify=False)
-    config = Config(
-        bias=0.0, kernel=case.kernel, solver=solver, epsilon=None, threads=case.threads, seed=seed, reduced=options
-    )
+    settings = Settings(
+        example_cost=case.C, kernel=case.kernel.name, gamma=case.kernel.gamma, solver=solver, threads=case.threads,
+        seed=seed, budget=budget, epochs=epochs, hold_out=hold_out, certify=False,
+    )  # fmt: skip
     began, wall = time.process_time(), time.perf_counter()
-    outcome = BudgetTrainer(case.train, config, solver).fit(None, case.C)
+    outcome = make_driver(settings, case.train).fit(None, case.C)
     cpu, wall = time.process_time() - began, time.perf_counter() - wall
     return cpu, wall, case.accuracy(outcome.model), outcome.primal, outcome.details["basis"]["gap"]
 

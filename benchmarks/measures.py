@@ -20,7 +20,8 @@ import numpy as np
 from svmcut.data import Examples
 from svmcut.files.examples import read_examples
 from svmcut.measures import classification_measures
-from svmcut.training import Config, Trainer
+from svmcut.parameters import Settings
+from svmcut.training.driver import Driver, make_driver
 
 # loss, its own measure, options, grid of C (percent losses: svm_perf's unit; average precision has no 1/(P N))
 LOSSES = {
@@ -39,10 +40,15 @@ def subset(examples: Examples, rows) -> Examples:
     return Examples(examples.X.take(rows), examples.y[rows], None, None, examples.source)
 
 
+def driver(examples: Examples, **parameters) -> Driver:
+    """On one thread; C comes with every fit."""
+    return make_driver(Settings(cost=1.0, threads=1, **parameters), examples)
+
+
 def choose_c(loss: str, examples: Examples, measure: str, options: dict, grid) -> float:
     """The C whose model is best on every fifth row, trained on the others."""
     held_out = np.arange(len(examples)) % 5 == 4
-    trainer = Trainer(subset(examples, np.flatnonzero(~held_out)), Config(loss=loss, **options))
+    trainer = driver(subset(examples, np.flatnonzero(~held_out)), loss=loss, **options)
     rest = subset(examples, np.flatnonzero(held_out))
     values = []
     for c in grid:
@@ -56,7 +62,7 @@ def quality(train: Examples, test: Examples) -> list[list[str]]:
     rows = []
     for loss, (measure, options, grid) in LOSSES.items():
         c = choose_c(loss, train, measure, options, grid)
-        outcome = Trainer(train, Config(loss=loss, **options)).fit(c, None)
+        outcome = driver(train, loss=loss, **options).fit(c, None)
         measured = classification_measures(test.y, outcome.model.scores(test.X)).values
         cells = [f"**{measured[key]:.2f}**" if key == measure else f"{measured[key]:.2f}" for key in COLUMNS]
         rows.append([loss, f"{c:.3g}", str(outcome.progress.iteration), *cells])
@@ -70,7 +76,7 @@ def cost(train: Examples, c: float, rounds: int) -> list[list[str]]:
     for _ in range(rounds):
         for loss in LOSSES:
             scale = 1e-4 if loss == "average-precision" else 1.0
-            trainer = Trainer(train, Config(loss=loss, solver="cutting-plane"))
+            trainer = driver(train, loss=loss, solver="cutting-plane")
             began = time.perf_counter()
             outcome = trainer.fit(c * scale, None)
             seconds[loss].append(time.perf_counter() - began)

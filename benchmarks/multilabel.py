@@ -13,10 +13,10 @@ import argparse
 import time
 
 from svmcut.files.multilabel import read_multilabel
+from svmcut.parameters import Settings
 from svmcut.tasks.prediction import measure
 from svmcut.tasks.protocol import named
-from svmcut.train_multilabel import MultilabelTrainer
-from svmcut.training import Config
+from svmcut.training.driver import make_driver
 
 RUNS = (("gdmm", False), ("gdmm", True), ("bcfw", True), ("cutting-plane", True), ("ssg", True))
 HEAD = (
@@ -27,10 +27,13 @@ HEAD = (
 
 def row(solver: str, pairs: bool, train, test, given) -> str:
     """One line of the table."""
-    config = Config(task="multilabel", solver=solver, gap=given.gap, time_limit=given.time_limit, seed=given.seed)
-    trainer = MultilabelTrainer(train, config, pairs)
+    settings = Settings(
+        task="multilabel", example_cost=given.example_cost, solver=solver, gap=given.gap, time_limit=given.time_limit,
+        seed=given.seed, pairs="all" if pairs else "none", threads=1,
+    )  # fmt: skip
+    driver = make_driver(settings, train)
     began = time.process_time()
-    outcome = trainer.fit(None, given.example_cost)
+    outcome = driver.fit(None, given.example_cost)
     seconds = time.process_time() - began
     measures = measure(named("multilabel"), outcome.model, test)
     progress = outcome.progress

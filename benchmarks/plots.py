@@ -26,7 +26,8 @@ import numpy as np
 
 from svmcut.data import Examples
 from svmcut.files.examples import read_examples
-from svmcut.training import Config, Trainer
+from svmcut.parameters import Settings
+from svmcut.training.driver import make_driver
 
 GAPS = ("1e-2", "1e-3", "1e-4")
 LIBLINEAR_EPSILONS = ("1", "0.1", "0.01", "0.001")
@@ -39,8 +40,8 @@ PERCENT = 100.0
 def train(examples: Examples, cost: float, epsilon: float, solver: str) -> tuple[float, int]:
     """CPU seconds and iterations at the paper's C and epsilon."""
     began = time.process_time()
-    config = Config(cost=cost / PERCENT, epsilon=epsilon * PERCENT, solver=solver)
-    outcome = Trainer(examples, config).fit(config.cost, None)
+    settings = Settings(cost=cost / PERCENT, epsilon=epsilon * PERCENT, solver=solver, threads=1)
+    outcome = make_driver(settings, examples).fit(settings.cost, None)
     return time.process_time() - began, outcome.progress.iteration
 
 

@@ -23,7 +23,8 @@ import numpy as np
 from svmcut.data import Examples
 from svmcut.files.examples import read_examples
 from svmcut.measures import ranking_measures
-from svmcut.training import Config, Trainer
+from svmcut.parameters import Settings
+from svmcut.training.driver import make_driver
 
 GRID = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 
@@ -38,8 +39,8 @@ def letor(train: str, validation: str, test: str) -> None:
     print(f"{train}: {len(parts[0])} rows\n")
     print("| loss | C | validation NDCG@10 | test NDCG@1 | NDCG@5 | NDCG@10 | MAP | swapped % |\n" + "|---" * 8 + "|")
     for loss in ("swapped-pairs", "swapped-fraction"):
-        trainer = Trainer(parts[0], Config(task="rank", loss=loss, bias=0.0, gap=0.01))
-        models = [trainer.fit(c, None).model for c in GRID]
+        driver = make_driver(Settings(task="rank", cost=1.0, loss=loss, gap=0.01, threads=1), parts[0])
+        models = [driver.fit(c, None).model for c in GRID]
         values = [measure(model, parts[1])["ndcg@10"] for model in models]
         best = int(np.argmax(values))
         got = measure(models[best], parts[2])
@@ -68,14 +69,14 @@ def grades(examples: Examples, count: int) -> np.ndarray:
     return np.searchsorted(cuts, score).astype(float)
 
 
-def seconds_of(examples: Examples, y, n: int, config: Config, C: float, rounds: int) -> tuple[float, int]:
+def seconds_of(examples: Examples, y, n: int, settings: Settings, C: float, rounds: int) -> tuple[float, int]:
     """Median seconds of training on the first n rows, and iterations."""
     part = Examples(examples.X.rows(0, n), y[:n], None, None, examples.source)
     times = []
     for _ in range(rounds):
-        trainer = Trainer(part, config)
+        driver = make_driver(settings, part)
         began = time.perf_counter()
-        outcome = trainer.fit(C, None)
+        outcome = driver.fit(C, None)
         times.append(time.perf_counter() - began)
     return statistics.median(times), outcome.progress.iteration
 
@@ -84,18 +85,18 @@ def growth(path: str, C: float, epsilon: float, rounds: int) -> None:
     """Seconds over n and R; the paper's unit: the fraction of swapped pairs of all pairs, one m."""
     examples = read_examples(path, threads=2)
     sizes = [n for n in (10_000, 30_000, 100_000, 300_000, 1_000_000) if n < len(examples)] + [len(examples)]
-    config = Config(task="rank", loss="pairs", bias=0.0, epsilon=epsilon, solver="cutting-plane")
+    settings = Settings(task="rank", cost=C, loss="pairs", epsilon=epsilon, solver="cutting-plane", threads=1)
     print(f"{path}: loss pairs, C {C:g}, epsilon {epsilon:g}, one thread; seconds (iterations)\n")
     print("| R | " + " | ".join(f"n = {n:,}" for n in sizes) + " | exponent |\n" + "|---" * (len(sizes) + 2) + "|")
     for count in (2, 5, 100, 1000):
         y = grades(examples, count)
-        cells = [seconds_of(examples, y, n, config, C, rounds) for n in sizes]
+        cells = [seconds_of(examples, y, n, settings, C, rounds) for n in sizes]
         exponent = np.polyfit(np.log(sizes), np.log([seconds for seconds, _ in cells]), 1)[0]
         body = " | ".join(f"{seconds:.2f} ({iterations})" for seconds, iterations in cells)
         print(f"| {count} | {body} | {exponent:.2f} |", flush=True)
     y, n = grades(examples, 2), len(examples)
-    ordinal = seconds_of(examples, y, n, config, C, rounds)
-    flat = Config(loss="error-rate", bias=0.0, epsilon=100 * epsilon, solver="cutting-plane")
+    ordinal = seconds_of(examples, y, n, settings, C, rounds)
+    flat = Settings(cost=C, loss="error-rate", bias=0.0, epsilon=100 * epsilon, solver="cutting-plane", threads=1)
     error = seconds_of(examples, y, n, flat, C / 100, rounds)  # the same C and epsilon, its loss in percent
     print(f"\ntwo grades, n = {n:,}: ordinal {ordinal[0]:.2f} s ({ordinal[1]} iterations), error-rate {error[0]:.2f} s "
           f"({error[1]}), ratio {ordinal[0] / error[0]:.2f}")  # fmt: skip

@@ -26,8 +26,8 @@ from pathlib import Path
 import numpy as np
 
 from svmcut.files.sequences import read_sequences, stream_sequences
-from svmcut.train_sequences import ChainOrders, SequenceTrainer
-from svmcut.training import Config
+from svmcut.parameters import Settings
+from svmcut.training.driver import make_driver
 
 SOLVERS = ("bcfw", "cutting-plane", "ssg")
 PEERS = (
@@ -54,9 +54,9 @@ def ours(train: str, test: str, solver: str, C: float, epsilon: float, rounds: i
     """Trains with one solver and measures on the test file."""
     data, parts, seconds = read_sequences(train), list(stream_sequences(test)), []
     for _ in range(rounds):
-        config = Config(task="sequence", solver=solver, epsilon=epsilon)
+        settings = Settings(task="sequence", example_cost=C, solver=solver, epsilon=epsilon, threads=1)
         began = time.process_time()
-        outcome = SequenceTrainer(data.tokens(), data, config, ChainOrders()).fit(None, C)
+        outcome = make_driver(settings, data).fit(None, C)
         seconds.append(time.process_time() - began)
     wrong, lengths = [], []
     for part in parts:
@@ -126,8 +126,10 @@ def objective(train: str, C: float, gaps: tuple[float, ...] = (0.3, 0.1, 0.03, 0
                 if progress.gap <= gap * progress.primal:
                     reached.setdefault(gap, time.process_time() - began)
 
-        config = Config(task="sequence", solver=solver, gap=gaps[-1], time_limit=120)
-        outcome = SequenceTrainer(data.tokens(), data, config, ChainOrders()).fit(None, C, observe)
+        settings = Settings(
+            task="sequence", example_cost=C, solver=solver, gap=gaps[-1], time_limit=120, threads=1
+        )
+        outcome = make_driver(settings, data).fit(None, C, observe)
         cells = [f"{reached[gap]:.2f}" if gap in reached else "-" for gap in gaps]
         print(f"| {solver} | {' | '.join(cells)} | {outcome.progress.primal:.6g} |", flush=True)
 

@@ -24,7 +24,7 @@ from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.solvers.soft_bcfw import RHO
 from svmcut.structured.multilabel import LabelSets
 from svmcut.structured.protocol import StructuredProblem
-from svmcut.training import make_solver
+from svmcut.training.stage import make_solver
 
 FIELDS = ("trainer", "seconds", "primal", "dual", "error")
 

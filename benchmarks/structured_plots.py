@@ -28,13 +28,12 @@ from structured_curves import Point, Task, read, record, write
 from svmcut.files.multilabel import read_multilabel
 from svmcut.files.sequences import read_sequences, stream_sequences
 from svmcut.models import ChainModel, ChainShape
+from svmcut.parameters import Settings
 from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.structured.chain import ChainSequences
 from svmcut.tasks.prediction import measure
 from svmcut.tasks.protocol import named
-from svmcut.train_multilabel import MultilabelTrainer
-from svmcut.train_sequences import ChainOrders, ChainRisk, ChainSpace, SequenceTrainer
-from svmcut.training import Config
+from svmcut.training.driver import make_driver
 
 TRAINERS = {
     "chains": "gdmm-sublinear,gdmm-all-pairs,bcfw,ssg,soft-bcfw:1,soft-bcfw:10",
@@ -67,14 +66,13 @@ def chains(given) -> Task:
 
 def sequences(given) -> Task:
     """Files of svm_hmm."""
-    train = read_sequences(given.train)
-    trainer = SequenceTrainer(train.tokens(), train, Config(task="sequence"), ChainOrders())
-    model, parts = trainer.model, list(stream_sequences(given.test))
-    space = ChainSpace(model.sequences.X, model.chains)
-    exact = Problem(ChainRisk(model.chains), space, given.example_cost, RULE)
+    settings = Settings(task="sequence", example_cost=given.example_cost, threads=1)
+    family = make_driver(settings, read_sequences(given.train)).plan.family
+    model, parts = family.model, list(stream_sequences(given.test))
+    exact = Problem(*family.cuts(), given.example_cost, RULE)
 
     def error(w):
-        tagger = ChainModel(w, model.shape, trainer.config.kernel, trainer._columns, trainer.examples.X.n_features)
+        tagger = family.made(w)
         wrong = sum(int(np.sum(tagger.tags(part.X, part.indptr) != part.tags)) for part in parts)
         return 100 * wrong / sum(len(part.tags) for part in parts)
 
@@ -83,18 +81,14 @@ def sequences(given) -> Task:
 
 def labels(given) -> Task:
     """LIBSVM's multilabel files."""
-    from svmcut.risks.multilabel import LabelRisk
-    from svmcut.spaces.multilabel import LabelSpace
-
     train, test = read_multilabel(given.train), read_multilabel(given.test)
-    trainer = MultilabelTrainer(train, Config(task="multilabel"))
-    model = trainer.model
-    pairs = model.dim - model.n_rows * model.n_labels
-    space = LabelSpace(model.examples.X, model.n_labels, pairs, model.bias)
-    exact = Problem(LabelRisk(train.gold(), model.pairs), space, given.example_cost, RULE)
+    settings = Settings(task="multilabel", example_cost=given.example_cost, threads=1)
+    family = make_driver(settings, train).plan.family
+    model = family.model
+    exact = Problem(*family.cuts(), given.example_cost, RULE)
 
     def error(w):
-        return measure(named("multilabel"), trainer._model(w, 0), test)["hamming_loss"]
+        return measure(named("multilabel"), family.made(w), test)["hamming_loss"]
 
     return Task(model, given.example_cost, error, "multilabel", exact, given.time_limit, given.growth)
 

@@ -13,8 +13,8 @@ from svmcut.refusals import check, check_names
 from svmcut.tasks.protocol import named
 
 if TYPE_CHECKING:
-    from svmcut.outcomes import Outcome
     from svmcut.solvers.protocol import Progress
+    from svmcut.training.outcome import Outcome
 
 
 def train(
@@ -57,8 +57,8 @@ def train(
         examples = own.from_arrays(*arrays)
     else:
         examples = own.read(os.fspath(data), threads=settings.threads, max_memory=settings.max_memory)
-    trainer = own.plan(examples, settings)
+    driver = own.plan(examples, settings)
     observe = None if callback is None else lambda progress, objective: callback(progress)
-    outcome = trainer.fit(settings.cost, settings.example_cost, observe)
-    outcome.warnings = [*trainer.warnings, *outcome.warnings]
+    outcome = driver.fit(settings.cost, settings.example_cost, observe)
+    outcome.warnings = [*driver.warnings, *outcome.warnings]
     return outcome

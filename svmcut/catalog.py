@@ -105,7 +105,7 @@ class Solver(NamedTuple):
     plain : bool
         Whether it takes margin rescaling and slack norm 1 alone.
     plan : str
-        How it is run: a name of `TRAINERS` where it works on kernel values.
+        How it is run where it works on kernel values: a name of `PLANS`.
     polished : bool or None
         Whether exact training in the span of the points it chose follows unless told otherwise; None where none can.
     free_bias : bool or None
@@ -260,9 +260,9 @@ SOLVERS = {
         Solver("smo", "svmcut.solvers.smo:Smo", (), _CLASSES, _HINGE, plan="smo", free_bias=True),
         Solver("subspace", "svmcut.solvers.cutting_plane:CuttingPlane", (), _VECTORS, plain=False, takes=("basis",)),
         Solver("sampled-cuts", "svmcut.solvers.sampled_cuts:SampledCuts", (), (*_VECTORS, "sequence"), drawn=True,
-               polished=True, takes=("sample_size", "polish", "basis")),
+               plan="draws", polished=True, takes=("sample_size", "polish", "basis")),
         Solver("constant-cuts", "svmcut.solvers.constant_cuts:ConstantCuts", (), _CLASSES, _HINGE, drawn=True,
-               polished=True, takes=("sample_size", "patience", "polish", "basis")),
+               plan="draws", polished=True, takes=("sample_size", "patience", "polish", "basis")),
         Solver("bsca", "svmcut.solvers.bsca:Bsca", (), _CLASSES, _HINGE, plan="budget", polished=True, takes=_BUDGET,
                defaults={"epochs": 10.0}),
         Solver("bsgd", "svmcut.solvers.bsgd:Bsgd", (), _CLASSES, _HINGE, plan="budget", polished=True, takes=_BUDGET,
@@ -278,12 +278,18 @@ SOLVERS = {
     )
 }  # fmt: skip
 
-#: Plan -> trainer on kernel values.
-TRAINERS = {
-    "cuts": "svmcut.kernel_cuts:KernelCutTrainer",
-    "smo": "svmcut.kernel_train:KernelTrainer",
-    "budget": "svmcut.budget_train:BudgetTrainer",
-    "steps": "svmcut.stochastic_train:StochasticTrainer",
+#: What plans training on features, by task; on kernel values, by plan of the solver where the task has none of its own.
+PLANS = {
+    "classification": "svmcut.training.linear:Linear",
+    "rank": "svmcut.training.linear:Linear",
+    "sequence": "svmcut.training.chains:chains",
+    "sequence kernel": "svmcut.training.emissions:Emissions",
+    "multilabel": "svmcut.training.label_sets:label_sets",
+    "cuts": "svmcut.training.span:KernelCuts",
+    "draws": "svmcut.training.draws:draws",
+    "smo": "svmcut.training.smo:SmoPlan",
+    "budget": "svmcut.training.budget:budget",
+    "steps": "svmcut.training.steps:steps",
 }
 
 KERNELS = {
@@ -382,3 +388,10 @@ def solver_class(name: str, task: str = "classification") -> Any:
     """The class of a solver, imported now."""
     where = SOLVERS[name].where
     return load(where if isinstance(where, str) else where[task])
+
+
+def plan_of(task: str, kernel: bool, solver: str) -> str:
+    """``module:name`` of what plans the training, from `PLANS`."""
+    if not kernel:
+        return PLANS[task]
+    return PLANS.get(f"{task} kernel") or PLANS[SOLVERS[solver].plan]

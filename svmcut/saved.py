@@ -6,7 +6,7 @@ from __future__ import annotations
 from svmcut.catalog import load
 
 KEPT = (
-    "svmcut.outcomes:Outcome", "svmcut.outcomes:Objective", "svmcut.solvers.protocol:Progress",
+    "svmcut.training.outcome:Outcome", "svmcut.training.outcome:Objective", "svmcut.solvers.protocol:Progress",
     "svmcut.solvers.protocol:Unsaved", "svmcut.models:LinearModel", "svmcut.models:KernelModel",
     "svmcut.models:ChainModel", "svmcut.models:KernelChainModel", "svmcut.models:ChainShape",
     "svmcut.models:MultilabelModel", "svmcut.kernels:Kernel", "svmcut.data:Csr", "svmcut.cutting.bundle:Cut",

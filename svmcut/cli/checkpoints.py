@@ -19,7 +19,7 @@ from svmcut.cli.termination import Terminated, asked
 from svmcut.errors import CheckpointError, OutputError
 from svmcut.files.checkpoints import read_checkpoint, unfit, write_checkpoint
 from svmcut.files.generations import Generations, check_ours, hold, previous
-from svmcut.outcomes import Outcome
+from svmcut.training.outcome import Outcome
 
 if TYPE_CHECKING:
     from svmcut.cli.options import LearnOptions, Option
@@ -149,7 +149,7 @@ class Checkpoints:
             iterations=states.COUNT, seconds=number, training=states.instance(dict),
         )  # fmt: skip
         outcomes = states.many(states.instance(Outcome), 0, several)
-        return states.fields(outcomes=outcomes, rows=states.many(row, 0, several), trainer=states.instance(dict))
+        return states.fields(outcomes=outcomes, rows=states.many(row, 0, several), driver=states.instance(dict))
 
     def take(self, snapshot: Callable[[], Any]) -> None:
         """Keeps the state of a run at a place it can go on from; writes it when that is due."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from svmcut.cli.checkpoints import Checkpoints
-    from svmcut.outcomes import Outcome
+    from svmcut.training.outcome import Outcome
 
 
 def remedy(path: str | None, checkpoints: Checkpoints | None, larger: str = "") -> str:

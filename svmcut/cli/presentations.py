@@ -44,12 +44,12 @@ class Presentation:
         """What ends the line of reading, for training data or a tally."""
         return "done"
 
-    def properties(self, data: Any, trainer: Any) -> list[str]:
+    def properties(self, data: Any, driver: Any) -> list[str]:
         """The size of the training set."""
-        sizes = f"{data.X.n_features + (trainer.config.bias != 0)} features, {self.objects(data, trainer)}"
+        sizes = f"{data.X.n_features + (driver.settings.bias != 0)} features, {self.objects(data, driver)}"
         return [f"Training set properties: {sizes}"]
 
-    def objects(self, data: Any, trainer: Any) -> str:
+    def objects(self, data: Any, driver: Any) -> str:
         """What the training set has beside features."""
         raise NotImplementedError
 
@@ -95,7 +95,7 @@ NOTE: The loss reported above is the percentage of errors. The zero/one-error
       is the multivariate zero/one-error regarding the whole prediction vector!
 """
 
-    def objects(self, data: Any, trainer: Any) -> str:
+    def objects(self, data: Any, driver: Any) -> str:
         n, positive = len(data), int((data.y > 0).sum())
         return f"{n} examples ({positive} pos / {n - positive} neg)"
 
@@ -116,14 +116,14 @@ NOTE: The loss reported above is the fraction of swapped pairs averaged over
       rankings!
 """
 
-    def objects(self, data: Any, trainer: Any) -> str:
-        return f"{trainer.risk.n_queries} rankings, {len(data)} examples"
+    def objects(self, data: Any, driver: Any) -> str:
+        return f"{driver.objective(1.0, None).structures} rankings, {len(data)} examples"
 
-    def properties(self, data: Any, trainer: Any) -> list[str]:
+    def properties(self, data: Any, driver: Any) -> list[str]:
         """The size of the training set, and epsilon where it is in another unit."""
-        lines = super().properties(data, trainer)
-        if trainer.config.loss == "swapped-pairs":
-            epsilon = trainer.objective(1.0, None).epsilon
+        lines = super().properties(data, driver)
+        if driver.settings.loss == "swapped-pairs":
+            epsilon = driver.objective(1.0, None).epsilon
             lines.append(f"NOTE: Adjusted stopping criterion relative to maximum loss: eps={epsilon:.6f}")
         return lines
 
@@ -138,7 +138,7 @@ class Tagging(Presentation):
         examples, tokens, features, tags = data.sizes()
         return f" {examples} examples, {tokens} tokens, {features} features, {tags} classes... done"
 
-    def properties(self, data: Any, trainer: Any) -> list[str]:
+    def properties(self, data: Any, driver: Any) -> list[str]:
         return []  # the line of reading has them
 
     def timing(self, outcome: Any) -> list[str]:
@@ -155,7 +155,7 @@ class Labelling(Presentation):
     foreign = "a model of label sets; score with svmcut classify"
     no_labels = "--labels has no meaning for label sets; their predictions are labels already"
 
-    def objects(self, data: Any, trainer: Any) -> str:
+    def objects(self, data: Any, driver: Any) -> str:
         return f"{len(data)} examples, {len(data.names)} labels, {len(data.labels) / len(data):.2f} a row"
 
     def final_lines(self, outcome: Any, options: LearnOptions, cpu_seconds: float, original: bool) -> list[str]:

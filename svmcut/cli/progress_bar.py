@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from svmcut.outcomes import Objective
+    from svmcut.parameters import Settings
     from svmcut.solvers.protocol import Progress
-    from svmcut.training import Config
+    from svmcut.training.outcome import Objective
 
 _REDRAWN_SECONDS = 0.1
 _FRAME = len("training 100%|| ")
@@ -29,15 +29,15 @@ class ProgressBar:
     ----------
     wanted : bool or None
         None for on a terminal.
-    config : Config
+    settings : Settings
         For the limits; their time counts from now.
     target : callable
         The gap at which a fit ends, of its objective and the primal value.
     """
 
-    def __init__(self, wanted: bool | None, config: Config, target: Callable[[Objective, float], float]):
+    def __init__(self, wanted: bool | None, settings: Settings, target: Callable[[Objective, float], float]):
         self._wanted = sys.stderr is not None and (sys.stderr.isatty() if wanted is None else wanted)
-        self._config, self._target, self._began = config, target, time.perf_counter()
+        self._settings, self._target, self._began = settings, target, time.perf_counter()
         self._bar: Any = None
 
     def __enter__(self) -> ProgressBar:
@@ -94,15 +94,15 @@ class ProgressBar:
 
     def _parts(self, progress: Progress, target: float, now: float) -> list[str]:
         """What there is to say, the most important first."""
-        config, parts = self._config, []
+        settings, parts = self._settings, []
         if math.isfinite(progress.gap):
             parts.append(f"gap {progress.gap:.3g}" + (f", target {target:.3g}" if math.isfinite(target) else ""))
         left = []
-        if config.time_limit is not None:
-            left.append(config.time_limit - (now - self._began))
-        if config.max_iterations is not None and progress.iteration > 0:
+        if settings.time_limit is not None:
+            left.append(settings.time_limit - (now - self._began))
+        if settings.max_iterations is not None and progress.iteration > 0:
             each = (now - self._fit_began) / progress.iteration
-            left.append((config.max_iterations - progress.iteration) * each)
+            left.append((settings.max_iterations - progress.iteration) * each)
         parts.append(f"limit in {clock(min(left))}" if left else clock(now - self._fit_began))
         parts.append(f"iteration {progress.iteration}")
         return [*parts, f"primal {progress.primal:.6g}"]

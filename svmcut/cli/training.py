@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from svmcut.cli.checkpoints import Checkpoints
-    from svmcut.outcomes import Outcome
+    from svmcut.training.outcome import Outcome
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is found where it matters
@@ -113,9 +113,9 @@ class Training:
             self.examples = self._task.read(options.example_file, **given)
             close(self._shown.sizes(self.examples))
         self._seconds = {"read": time.perf_counter() - self._began, "train": 0.0, "write": 0.0}
-        self._trainer = self._task.plan(self.examples, options.settings(), bool(original), time_limit(options))
+        self._driver = self._task.plan(self.examples, options.settings(), bool(original), time_limit(options))
         look()
-        self._warnings = list(self._trainer.warnings)
+        self._warnings = list(self._driver.warnings)
         self._validation = None
         if options.validate:
             reading = time.perf_counter()
@@ -127,16 +127,16 @@ class Training:
             checkpoints.identify(self.examples)
             saved = checkpoints.resume() if options.resume else None
             if saved is not None:
-                self.outcomes, self.rows, self._state = list(saved["outcomes"]), list(saved["rows"]), saved["trainer"]
+                self.outcomes, self.rows, self._state = list(saved["outcomes"]), list(saved["rows"]), saved["driver"]
                 self.going_on = lambda: unfit(checkpoints.path)
 
     def open(self, stack: contextlib.ExitStack) -> None:
         """Opens the trace, and prints what is known of the examples."""
         options = self.options
         self._trace = stack.enter_context(write_atomically(options.trace)) if options.trace else None
-        self._bar = ProgressBar(options.progress, self._trainer.config, self._trainer.target)
+        self._bar = ProgressBar(options.progress, self._driver.settings, self._driver.target)
         say = report.out if self.original and self._shown.always else self._say
-        for line in self._shown.properties(self.examples, self._trainer):
+        for line in self._shown.properties(self.examples, self._driver):
             say(line)
 
     def fit(self, cost: Cost, target: str) -> None:
@@ -144,10 +144,10 @@ class Training:
         options, path = self.options, len(self.options.path) > 1
         if path:
             self._say(f"C = {cost.text}")
-        costs = (cost.value, None) if options.cost else (None, cost.value)
+        costs: tuple[float | None, float | None] = (cost.value, None) if options.cost else (None, cost.value)
         state, self._state = self._state, None
         with self.going_on(), self._bar:
-            outcome = self._trainer.fit(*costs, self._observe, state)
+            outcome = self._driver.fit(*costs, self._observe, state)
         self._seconds["train"] += outcome.seconds
         cpu_seconds = time.process_time() - self._cpu_began
         for line in self._shown.final_lines(outcome, options, cpu_seconds, bool(self.original)):
@@ -176,7 +176,7 @@ class Training:
 
     def over(self) -> bool:
         """Whether the run ends here, whatever values of C are left."""
-        return self.outcomes[-1].stopped_by == "interrupt" or self._trainer.late()
+        return self.outcomes[-1].stopped_by == "interrupt" or self._driver.late()
 
     def complete(self) -> bool:
         """Whether there is a model for every C, and all did what was asked."""
@@ -227,7 +227,7 @@ class Training:
 
     def _snapshot(self) -> dict[str, Any]:
         done = [outcome.portable() for outcome in self.outcomes]
-        return {"outcomes": done, "rows": list(self.rows), "trainer": self._trainer.state()}
+        return {"outcomes": done, "rows": list(self.rows), "driver": self._driver.state()}
 
     def _observe(self, progress, objective) -> None:
         look()

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from svmcut.data import MultilabelExamples
     from svmcut.files.output import Output
     from svmcut.models import MultilabelModel
-    from svmcut.parameters import Settings
 
 #: (n, K) sets, (n, K) scores that rank the labels of a row, (n,) labels the relaxation left at one half.
 Predicted: TypeAlias = "tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.int32]]"
@@ -83,14 +82,6 @@ class Labelling(Task):
     def from_arrays(self, X: Any, y: Any, qid: Any = None) -> MultilabelExamples:
         """As Task.from_arrays: y has one column a label."""
         return multilabel_examples(X, y, qid)
-
-    def plan(
-        self, data: MultilabelExamples, settings: Settings, one_class: bool = False, time_limit: float | None = None
-    ) -> Any:
-        from svmcut.config import configure
-        from svmcut.train_multilabel import MultilabelTrainer
-
-        return MultilabelTrainer(data, configure(settings, one_class, time_limit), settings.pairs == "all")
 
     def counts(self, data: MultilabelExamples) -> dict[str, int]:
         return {"examples": len(data), "labels": len(data.names)}

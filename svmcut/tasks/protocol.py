@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from svmcut.files.output import Output
     from svmcut.measures import Measured
     from svmcut.parameters import Settings
+    from svmcut.training.driver import Driver
 
 #: Scores of labels or tags in memory at a time.
 BLOCK_NUMBERS = 1 << 22
@@ -42,8 +43,8 @@ class Task(Protocol):
     def from_arrays(self, X: Any, y: Any, qid: Any = None) -> Any:
         """Data in memory, validated; see svmcut.arrays."""
 
-    def plan(self, data: Any, settings: Settings, one_class: bool = False, time_limit: float | None = None) -> Any:
-        """The trainer of checked settings on data.
+    def plan(self, data: Any, settings: Settings, one_class: bool = False, time_limit: float | None = None) -> Driver:
+        """The driver of checked settings on data.
 
         Parameters
         ----------
@@ -56,6 +57,9 @@ class Task(Protocol):
         ------
         UsageError, DataError, TrainingError, MemoryLimitError
         """
+        from svmcut.training.driver import make_driver
+
+        return make_driver(settings, data, one_class, time_limit)
 
     def counts(self, data: Any) -> dict[str, int]:
         """Keys of the report of learn: ``examples``, and what else the task counts."""

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from svmcut.data import Sequences
     from svmcut.files.output import Output
     from svmcut.models import ChainModel, KernelChainModel
-    from svmcut.parameters import Settings
 
 
 class Tags:
@@ -59,20 +58,6 @@ class Tagging(Task):
     def from_arrays(self, X: Any, y: Any, qid: Any = None) -> Sequences:
         """As Task.from_arrays: one row a token, tags from 1."""
         return as_sequences(vector_examples(X, y, qid))
-
-    def plan(
-        self, data: Sequences, settings: Settings, one_class: bool = False, time_limit: float | None = None
-    ) -> Any:
-        from svmcut.config import configure
-
-        config, tokens, beam = configure(settings, one_class, time_limit), data.tokens(), settings.beam
-        if settings.has_kernel:
-            from svmcut.train_emissions import EmissionTrainer
-
-            return EmissionTrainer(tokens, data, config, settings.transitions, beam)
-        from svmcut.train_sequences import ChainOrders, SequenceTrainer
-
-        return SequenceTrainer(tokens, data, config, ChainOrders(settings.transitions, settings.emissions, beam))
 
     def counts(self, data: Sequences) -> dict[str, int]:
         return {"examples": len(data), "tokens": data.X.n_rows}

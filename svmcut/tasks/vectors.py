@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from svmcut.data import Examples
     from svmcut.files.output import Output
     from svmcut.models import ScoringModel
-    from svmcut.parameters import Settings
 
 
 class Scores:
@@ -68,12 +67,6 @@ class VectorTask(Task):
 
     def from_arrays(self, X: Any, y: Any, qid: Any = None) -> Examples:
         return vector_examples(X, y, qid)
-
-    def plan(self, data: Examples, settings: Settings, one_class: bool = False, time_limit: float | None = None) -> Any:
-        from svmcut.config import configure
-        from svmcut.training import make_trainer
-
-        return make_trainer(data, configure(settings, one_class, time_limit))
 
     def stream(self, path: str, threads: int = 1) -> Iterator[Examples]:
         return stream_examples(path, threads=threads)

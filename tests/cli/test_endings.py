@@ -6,11 +6,10 @@ import resource
 
 import numpy as np
 import pytest
+from drivers import driver
 from programs import run
 
 from svmcut.data import Csr, Examples, Sequences, Source
-from svmcut.train_sequences import ChainOrders, SequenceTrainer
-from svmcut.training import Config
 
 SECONDS = 20  # of CPU
 
@@ -86,8 +85,8 @@ def test_tiny_features_leave_bounds_that_are_bounds(solver, indptr):
         csr = Csr.from_dense(rng.normal(size=(2, 3)) * 10 ** rng.uniform(-14, -8))
         tags, parts = rng.integers(0, 3, 2).astype(np.int32), np.array(indptr, np.int64)
         examples = Examples(csr, tags + 1.0, np.repeat(np.arange(len(parts) - 1), np.diff(parts)), None, Source("x"))
-        config = Config(solver=solver, gap=1e-3, bias=0.0, max_iterations=100)
-        trainer = SequenceTrainer(examples, Sequences(csr, parts, tags), config, ChainOrders())
+        known = {"task": "sequence", "solver": solver, "gap": 1e-3, "max_iterations": 100}
+        trainer = driver((examples, Sequences(csr, parts, tags)), **known)
         outcome = trainer.fit(None, 10 ** rng.uniform(-2, 6))
         assert outcome.dual <= outcome.primal * (1 + 1e-9), seed
 

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from svmcut.cli.main import svmcut
 from svmcut.cli.originals import svm_perf_learn, svm_rank_learn
 from svmcut.files.models import read_model
-from svmcut.kernel_options import choose_kernel_solver
+from svmcut.training.settings import choose_kernel_solver
 
 
 @pytest.fixture

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from programs import call
 
-from svmcut import checks, machine, span_train, train_emissions
+from svmcut import machine
 from svmcut.cli import originals
 from svmcut.errors import MemoryLimitError
 from svmcut.models import ChainShape, chain, check_lattice, label_sets
+from svmcut.training import checks, emissions, room
 
 LEARNERS = ("svm_perf_learn", "svm_rank_learn", "svm_hmm_learn")
 CLASSIFIERS = ("svm_perf_classify", "svm_rank_classify", "svm_hmm_classify")
@@ -127,7 +128,7 @@ def test_refusals_of_classifiers(program, capsys, monkeypatch):
 def test_what_does_not_fit_names_a_remedy_that_the_program_has(capsys, monkeypatch):
     for module in (checks, machine, chain, label_sets):
         monkeypatch.setattr(module, "available_memory", lambda: 0.0001)
-    for module in (span_train, train_emissions):
+    for module in (room, emissions):
         monkeypatch.setattr(module, "planned_memory", lambda limit: 1e-9)
     runs = (
         ("svm_perf_learn", "-c 1 plain", "are available"),
@@ -140,11 +141,11 @@ def test_what_does_not_fit_names_a_remedy_that_the_program_has(capsys, monkeypat
         assert says in error and foreign_options(error, grammar_of(program, monkeypatch)) == []
     monkeypatch.setattr(checks, "check_memory", lambda *sizes: None)
     with monkeypatch.context() as patch:
-        patch.setattr("svmcut.training.check_memory", lambda *sizes: None)
+        patch.setattr("svmcut.training.vectors.check_memory", lambda *sizes: None)
         assert call("svm_perf_learn", "-c", "1", "-t", "2", "--b", "0", "plain", "model") == 1
     assert "; lower --k\n" in capsys.readouterr().err
     with monkeypatch.context() as patch:
-        patch.setattr("svmcut.train_sequences.check_memory", lambda *sizes: None)
+        patch.setattr("svmcut.training.chains.check_memory", lambda *sizes: None)
         assert call("svm_hmm_learn", "-c", "1", "-w", "0", "-p", "2", "rows", "model") == 1
     assert "; lower --t, cut the sequences, or leave out -p 2\n" in capsys.readouterr().err
     with pytest.raises(MemoryLimitError) as refusal:

@@ -14,9 +14,9 @@ from svmcut._native.smo import Smo as NativeSmo
 from svmcut.data import Csr
 from svmcut.files.models import read_model
 from svmcut.kernels import Kernel
-from svmcut.outcomes import Outcome
 from svmcut.solvers.protocol import Progress, StoppingRule
 from svmcut.solvers.smo import KernelProblem, Smo, SmoRun
+from svmcut.training.outcome import Outcome
 
 SOLVERS = {
     "smo": ("--solver", "smo"), "smo, no bias": ("--solver", "smo", "--no-free-bias"),
@@ -147,7 +147,7 @@ def test_a_refresh_reads_the_rows_that_can_matter_alone(rng):
 
 def outcome(primal, dual, **more):
     progress = Progress(1, 1.0, primal, dual, primal - dual, 0.0, lambda: None)
-    return Outcome(None, None, progress, "smo", 0.0, 0.0, 0.0, np.zeros(0), **more)
+    return Outcome(None, None, progress, "smo", **more)
 
 
 def test_one_place_gives_the_verdict():

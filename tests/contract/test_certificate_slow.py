@@ -20,7 +20,7 @@ from svmcut.risks.hinge import HingeRisk
 from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.spaces import linear
 from svmcut.spaces.linear import LinearSpace
-from svmcut.training import make_solver
+from svmcut.training.stage import make_solver
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 GAPS = {"cutting-plane": 1e-2, "dual-cd": 1e-5, "newton": 1e-5}

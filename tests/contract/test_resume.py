@@ -3,40 +3,38 @@
 
 import numpy as np
 import pytest
+from drivers import driver
 
 from svmcut.data import Csr, Examples, Source
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
-from svmcut.kernel_options import KernelOptions
-from svmcut.kernels import Kernel
 from svmcut.saved import state_classes
 from svmcut.spaces.rows import RowSpace
-from svmcut.training import Config, make_trainer
 
-RBF = {"kernel": Kernel("rbf", gamma=0.3), "bias": 0.0, "epsilon": None}
+RBF = {"kernel": "rbf", "gamma": 0.3}
 RUNS = {
     "cutting-plane": {"solver": "cutting-plane", "gap": 1e-4},
     "f1": {"solver": "cutting-plane", "loss": "f1"},
     "squared slack": {"solver": "cutting-plane", "slack_norm": 2},
-    "ranking": {"solver": "cutting-plane", "task": "rank", "loss": "swapped-pairs", "bias": 0.0, "gap": 1e-3},
+    "ranking": {"solver": "cutting-plane", "task": "rank", "loss": "swapped-pairs", "gap": 1e-3},
     "few rows": {"solver": "cutting-plane", "gap": 1e-4},
-    "few rows, ranking": {"solver": "auto", "task": "rank", "loss": "swapped-pairs", "bias": 0.0, "gap": 1e-3},
+    "few rows, ranking": {"solver": "auto", "task": "rank", "loss": "swapped-pairs", "gap": 1e-3},
     "dual-cd": {"solver": "dual-cd", "gap": 1e-6},
     "newton": {"solver": "newton", "gap": 1e-13},
     "kernel cutting-plane": {"solver": "cutting-plane", **RBF},
     "subspace": {"solver": "subspace", **RBF},
     "sampled-cuts": {"solver": "sampled-cuts", **RBF},
-    "sampled-cuts, bare": {"solver": "sampled-cuts", "reduced": KernelOptions(sample_size=20, polish=False), **RBF},
-    "constant-cuts": {"solver": "constant-cuts", "reduced": KernelOptions(sample_size=40), **RBF},
-    "bsca": {"solver": "bsca", **RBF, "reduced": KernelOptions(budget=30, epochs=3)},
-    "bsca, bare": {"solver": "bsca", **RBF, "reduced": KernelOptions(budget=30, epochs=3, polish=False, hold_out=0.2)},
-    "bsca, adaptive": {"solver": "bsca", **RBF, "reduced": KernelOptions(budget=30, epochs=3, sampling="adaptive")},
-    "bsgd": {"solver": "bsgd", **RBF, "reduced": KernelOptions(budget=30, epochs=3, maintenance="project")},
-    "sbp": {"solver": "sbp", **RBF, "reduced": KernelOptions(polish=False)},
-    "sbp, held out": {"solver": "sbp", "free_bias": False, **RBF, "reduced": KernelOptions(hold_out=0.2)},
-    "pegasos": {"solver": "pegasos", **RBF, "reduced": KernelOptions(polish=False)},
-    "sdca": {"solver": "sdca", **RBF, "reduced": KernelOptions(polish=False, sampling="independent")},
-    "sdca to a gap": {"solver": "sdca", **RBF, "gap": 1e-2, "reduced": KernelOptions(polish=False, epochs=50)},
-    "perceptron": {"solver": "perceptron", **RBF, "reduced": KernelOptions(polish=False)},
+    "sampled-cuts, bare": {"solver": "sampled-cuts", "sample_size": 20, "polish": False, **RBF},
+    "constant-cuts": {"solver": "constant-cuts", "sample_size": 40, **RBF},
+    "bsca": {"solver": "bsca", **RBF, "budget": 30, "epochs": 3},
+    "bsca, bare": {"solver": "bsca", **RBF, "budget": 30, "epochs": 3, "polish": False, "hold_out": 0.2},
+    "bsca, adaptive": {"solver": "bsca", **RBF, "budget": 30, "epochs": 3, "sampling": "adaptive"},
+    "bsgd": {"solver": "bsgd", **RBF, "budget": 30, "epochs": 3, "maintenance": "project"},
+    "sbp": {"solver": "sbp", **RBF, "polish": False},
+    "sbp, held out": {"solver": "sbp", "free_bias": False, **RBF, "hold_out": 0.2},
+    "pegasos": {"solver": "pegasos", **RBF, "polish": False},
+    "sdca": {"solver": "sdca", **RBF, "polish": False, "sampling": "independent"},
+    "sdca to a gap": {"solver": "sdca", **RBF, "gap": 1e-2, "polish": False, "epochs": 50},
+    "perceptron": {"solver": "perceptron", **RBF, "polish": False},
     "smo": {"solver": "smo", **RBF},
     "smo to a gap": {"solver": "smo", **RBF, "gap": 1e-7},
     "smo without bias": {"solver": "smo", "free_bias": False, **RBF},
@@ -69,11 +67,11 @@ def essence(outcome):
 @pytest.mark.parametrize("costs", [(1.0,), (0.1, 30.0)], ids=["one C", "second of a path"])
 @pytest.mark.parametrize("name", RUNS)
 def test_going_on_from_a_state(rng, tmp_path, name, costs):
-    data, config = examples(rng, few=name.startswith("few")), Config(**RUNS[name])
-    is_sum = config.task != "rank" and config.loss == "error-rate" and config.slack_norm == 1
+    data, run = examples(rng, few=name.startswith("few")), RUNS[name]
+    is_sum = run.keys().isdisjoint(("task", "loss", "slack_norm"))
     costs = [(None, c) if is_sum else (c, None) for c in costs]
-    trainer, states = make_trainer(data, config), []
-    assert isinstance(getattr(trainer, "space", None), RowSpace) == name.startswith("few")
+    trainer, states = driver(data, **run), []
+    assert isinstance(getattr(trainer.plan, "space", None), RowSpace) == name.startswith("few")
     for cost in costs[:-1]:
         trainer.fit(*cost)
     whole = trainer.fit(*costs[-1], lambda progress, objective: states.append(trainer.state()))
@@ -83,7 +81,7 @@ def test_going_on_from_a_state(rng, tmp_path, name, costs):
             continue
         write_checkpoint(str(tmp_path / "ck"), {}, states[at], state_classes())
         _, state = read_checkpoint(str(tmp_path / "ck"), state_classes())
-        resumed = make_trainer(data, config).fit(*costs[-1], None, state)
+        resumed = driver(data, **run).fit(*costs[-1], None, state)
         assert essence(resumed) == essence(whole), f"from state {at} of {len(states)}"
 
 
@@ -91,10 +89,10 @@ def test_the_accelerated_trainers_hand_over_and_go_on(rng):
     """Both hand-overs happen among the states: to Newton's method and to cutting planes."""
     data = examples(rng)
     for solver, gap, C in (("dual-cd", 1e-10, 10.0), ("newton", 1e-15, 1.0)):
-        trainer, states = make_trainer(data, Config(solver=solver, gap=gap)), []
+        trainer, states = driver(data, solver=solver, gap=gap), []
         whole = trainer.fit(None, C, lambda progress, objective, t=trainer, s=states: s.append(t.state()))
         handed = [state for state in states if state["solver"]["stage"] == "handed"]
         assert handed
         for state in (handed[0], handed[len(handed) // 2]):
-            resumed = make_trainer(data, Config(solver=solver, gap=gap)).fit(None, C, None, state)
+            resumed = driver(data, solver=solver, gap=gap).fit(None, C, None, state)
             assert essence(resumed) == essence(whole)

@@ -3,26 +3,21 @@
 
 import numpy as np
 import pytest
+from drivers import driver
 
-from svmcut.data import Csr, Examples, MultilabelExamples, Sequences, Source
+from svmcut.data import Csr, MultilabelExamples, Sequences, Source
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
-from svmcut.kernel_options import KernelOptions
-from svmcut.kernels import Kernel
 from svmcut.saved import state_classes
-from svmcut.train_emissions import EmissionTrainer
-from svmcut.train_multilabel import MultilabelTrainer
-from svmcut.train_sequences import ChainOrders, SequenceTrainer
-from svmcut.training import Config
 
 CHAINS = {
-    "bcfw": ("bcfw", 1e-3, ChainOrders(), 5),
-    "bcfw of higher orders": ("bcfw", 1e-2, ChainOrders(2, 1), 4),
-    "ssg": ("ssg", 0.1, ChainOrders(), 5),
-    "gdmm": ("gdmm", 1e-2, ChainOrders(), 5),
-    "gdmm, many tags": ("gdmm", 1e-1, ChainOrders(), 70),
-    "soft-bcfw": ("soft-bcfw", 0.3, ChainOrders(), 5),
-    "cutting-plane": ("cutting-plane", 1e-2, ChainOrders(), 5),
-    "cutting-plane, beam": ("cutting-plane", 5e-2, ChainOrders(1, 0, 2), 5),
+    "bcfw": ("bcfw", 1e-3, {}, 5),
+    "bcfw of higher orders": ("bcfw", 1e-2, {"transitions": 2, "emissions": 1}, 4),
+    "ssg": ("ssg", 0.1, {}, 5),
+    "gdmm": ("gdmm", 1e-2, {}, 5),
+    "gdmm, many tags": ("gdmm", 1e-1, {}, 70),
+    "soft-bcfw": ("soft-bcfw", 0.3, {}, 5),
+    "cutting-plane": ("cutting-plane", 1e-2, {}, 5),
+    "cutting-plane, beam": ("cutting-plane", 5e-2, {"beam": 2}, 5),
 }
 SCALED = {
     "slack": {"rescaling": "slack"},
@@ -54,8 +49,7 @@ def sequences(rng, n_tags, n=40, d=6):
     own = (X @ rng.normal(size=(d, n_tags)) + rng.normal(size=(tokens, n_tags))).argmax(axis=1)
     tags = np.where(rng.random(tokens) < 0.3, np.roll(own, 1), own).astype(np.int32)
     tags[:n_tags] = np.arange(n_tags)
-    qid = np.repeat(np.arange(n), np.diff(indptr))
-    return Examples(csr, tags + 1.0, qid, None, Source("train")), Sequences(csr, indptr, tags)
+    return Sequences(csr, indptr, tags, Source("train"))
 
 
 def label_sets(rng, n=80, d=8, K=6):
@@ -95,22 +89,22 @@ def check_going_on(make, costs, tmp_path):
 def test_chains_go_on_from_a_state(rng, tmp_path, name, costs):
     solver, gap, orders, n_tags = CHAINS[name]
     data = sequences(rng, n_tags)
-    check_going_on(lambda: SequenceTrainer(*data, Config(solver=solver, gap=gap, bias=0.0), orders), costs, tmp_path)
+    check_going_on(lambda: driver(data, task="sequence", solver=solver, gap=gap, **orders), costs, tmp_path)
 
 
 @pytest.mark.parametrize("costs", [(0.3,), (0.02, 0.3)], ids=["one C", "second of a path"])
 @pytest.mark.parametrize("name", SCALED)
 def test_chains_of_other_risks_go_on_from_a_state(rng, tmp_path, name, costs):
-    data, config = sequences(rng, 5), Config(gap=5e-2, bias=0.0, **SCALED[name])
-    check_going_on(lambda: SequenceTrainer(*data, config, ChainOrders()), costs, tmp_path)
+    data = sequences(rng, 5)
+    check_going_on(lambda: driver(data, task="sequence", gap=5e-2, **SCALED[name]), costs, tmp_path)
 
 
 @pytest.mark.parametrize("costs", [(0.3,), (0.02, 0.3)], ids=["one C", "second of a path"])
 @pytest.mark.parametrize("solver", ["cutting-plane", "sampled-cuts"])
 def test_chains_with_a_kernel_go_on_from_a_state(rng, tmp_path, solver, costs):
-    data, reduced = sequences(rng, 5), KernelOptions(sample_size=10)
-    config = Config(solver=solver, gap=2e-2, kernel=Kernel("rbf", gamma=0.3), cache_mb=0.01, reduced=reduced)
-    check_going_on(lambda: EmissionTrainer(*data, config), costs, tmp_path)
+    data, own = sequences(rng, 5), {"sample_size": 10} if solver == "sampled-cuts" else {}
+    known = {"solver": solver, "gap": 2e-2, "kernel": "rbf", "gamma": 0.3, "cache_size": 0.01, **own}
+    check_going_on(lambda: driver(data, task="sequence", **known), costs, tmp_path)
 
 
 @pytest.mark.parametrize("costs", [(0.3,), (0.02, 0.3)], ids=["one C", "second of a path"])
@@ -118,7 +112,8 @@ def test_chains_with_a_kernel_go_on_from_a_state(rng, tmp_path, solver, costs):
 def test_label_sets_go_on_from_a_state(rng, tmp_path, name, costs):
     solver, gap, pairs = LABELS[name]
     data = label_sets(rng)
-    check_going_on(lambda: MultilabelTrainer(data, Config(solver=solver, gap=gap), pairs), costs, tmp_path)
+    known = {"solver": solver, "gap": gap, "pairs": "all" if pairs else "none"}
+    check_going_on(lambda: driver(data, task="multilabel", **known), costs, tmp_path)
 
 
 RUNS = {
@@ -133,13 +128,9 @@ RUNS = {
 def test_a_state_that_does_not_fit_is_refused(rng, name):
     make_data, solver, key = RUNS[name]
     samples = "sequences" if make_data is sequences else "examples"
-    config = Config(solver=solver, gap=1e-2, max_iterations=20, bias=0.0)
-    if make_data is sequences:
-        data = sequences(rng, 5)
-        make = lambda: SequenceTrainer(*data, config, ChainOrders())  # noqa: E731
-    else:
-        data = label_sets(rng)
-        make = lambda: MultilabelTrainer(data, config)  # noqa: E731
+    known = {"solver": solver, "gap": 1e-2, "max_iterations": 20}
+    known["task"], data = ("sequence", sequences(rng, 5)) if make_data is sequences else ("multilabel", label_sets(rng))
+    make = lambda: driver(data, **known)  # noqa: E731
     trainer = make()
     trainer.fit(None, 0.3)
     state = trainer.state()
@@ -159,13 +150,11 @@ def test_a_state_that_does_not_fit_is_refused(rng, name):
 @pytest.mark.parametrize("make_data", [sequences, label_sets])
 def test_long_cuts_are_kept_whole(rng, monkeypatch, make_data):
     """Where a vector machine keeps coefficients of rows, labels and their scores have none to keep."""
-    config = Config(solver="cutting-plane", gap=1e-2, bias=0.0)
     if make_data is sequences:
-        data = sequences(rng, 5, n=4, d=20)
-        make = lambda: SequenceTrainer(*data, config, ChainOrders())  # noqa: E731
+        data, known = sequences(rng, 5, n=4, d=20), {"task": "sequence"}
     else:
-        data = label_sets(rng, n=20, d=100)
-        make = lambda: MultilabelTrainer(data, config, False)  # noqa: E731
+        data, known = label_sets(rng, n=20, d=100), {"task": "multilabel", "bias": 0.0, "pairs": "none"}
+    make = lambda: driver(data, solver="cutting-plane", gap=1e-2, **known)  # noqa: E731
     whole = make().fit(None, 0.3)
     monkeypatch.setattr("svmcut.spaces.linear.LARGE_DIM", 10)
     assert essence(make().fit(None, 0.3)) == essence(whole)

@@ -3,16 +3,15 @@
 
 import numpy as np
 import pytest
+from drivers import driver, kernel_parameters
 from reference.kernel_rows import SlowKernelRows, gram
 from svmcut._native.kernels import KernelRows
 
 from svmcut.catalog import SOLVERS
 from svmcut.data import Csr, Examples, Source
-from svmcut.kernel_options import KernelOptions
 from svmcut.kernels import Kernel
 from svmcut.risks import RISKS, make_risk
 from svmcut.spaces.subspace import Basis, Subspace, even_rows, independent, pivoted_rows
-from svmcut.training import Config, train
 
 RBF = Kernel("rbf", gamma=0.3)
 
@@ -27,18 +26,15 @@ def examples(rng, n=80, d=4, task="classification"):
 
 def taken(solver, **reduced):
     """Those of the options that the solver takes."""
-    return KernelOptions(**{name: value for name, value in reduced.items() if name in SOLVERS[solver].takes})
+    return {name: value for name, value in reduced.items() if name in SOLVERS[solver].takes}
 
 
 def fit(data, solver, loss="error-rate", cost=None, gap=1e-4, kernel=RBF, options=None, **reduced):
     example = loss == "error-rate"
     task = RISKS[loss].task
-    config = Config(
-        task=task, loss=loss, bias=0.0, kernel=kernel, solver=solver, gap=gap, threads=2,
-        cost=None if example else cost or 1.0, example_cost=(cost or 2.0) if example else None,
-        reduced=options or KernelOptions(**reduced),
-    )  # fmt: skip
-    return train(data, config)
+    known = {"task": task, "loss": loss, "solver": solver, "gap": gap, "threads": 2, **kernel_parameters(kernel)}
+    costs = (None, cost or 2.0) if example else (cost or 1.0, None)
+    return driver(data, **known, **(reduced if options is None else options)).fit(*costs)
 
 
 def test_even_rows_are_svm_perfs():
@@ -144,21 +140,18 @@ def test_same_seed_same_bytes_for_any_number_of_threads(rng, solver):
     data = examples(rng)
     results = set()
     for threads in (1, 2, 3):
-        config = Config(example_cost=1.0, bias=0.0, kernel=RBF, solver=solver, threads=threads, seed=3,
-                        reduced=taken(solver, sample_size=20, basis=12))  # fmt: skip
-        outcome = train(data, config)
+        known = {"solver": solver, "threads": threads, "seed": 3, **taken(solver, sample_size=20, basis=12)}
+        outcome = driver(data, **kernel_parameters(RBF), **known).fit(None, 1.0)
         results.add(outcome.model.alpha.tobytes() + outcome.model.support.data.tobytes())
     assert len(results) == 1
 
 
 def test_a_path_of_costs_ends_where_single_runs_end(rng):
-    from svmcut.training import make_trainer
-
     data = examples(rng)
     for solver in ("cutting-plane", "subspace", "sampled-cuts"):
-        config = Config(bias=0.0, kernel=RBF, solver=solver, gap=1e-4, reduced=taken(solver, sample_size=20, basis=30))
-        trainer = make_trainer(data, config)
+        known = kernel_parameters(RBF) | {"solver": solver, "gap": 1e-4} | taken(solver, sample_size=20, basis=30)
+        trainer = driver(data, **known)
         for cost in (0.1, 1.0, 10.0):
-            along, alone = trainer.fit(None, cost), make_trainer(data, config).fit(None, cost)
+            along, alone = trainer.fit(None, cost), driver(data, **known).fit(None, cost)
             assert along.primal == pytest.approx(alone.primal, rel=1e-3)
             assert along.dual <= alone.primal * (1 + 1e-9)

@@ -6,7 +6,7 @@ import itertools
 import numpy as np
 from scipy.optimize import minimize
 
-from svmcut.data import Csr, Examples, Sequences, Source
+from svmcut.data import Csr, Sequences, Source
 
 
 def random_sequences(rng, K, lengths, D=4):
@@ -23,15 +23,13 @@ def dense_rows(sequences, n):
 
 
 def noisy_chains(rng, K, lengths, D=4, noise=0.5):
-    """Examples and Sequences of tags that tend to stay, and features that tell them but for noise."""
+    """Sequences of tags that tend to stay, and features that tell them but for noise."""
     tokens = sum(lengths)
     tags = rng.integers(0, K, tokens)
     tags[1:] = np.where(rng.random(tokens - 1) < 0.5, tags[:-1], tags[1:])
     X = np.eye(max(K, D))[tags][:, :D] + noise * rng.normal(size=(tokens, D))
-    qid = np.repeat(np.arange(len(lengths)), lengths)
-    examples = Examples(Csr.from_dense(X), tags + 1.0, qid, None, Source("made"))
     indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return examples, Sequences(examples.X, indptr, tags.astype(np.int32), examples.source)
+    return Sequences(Csr.from_dense(X), indptr, tags.astype(np.int32), Source("made"))
 
 
 def joint_feature(x, y, shape):

@@ -3,11 +3,10 @@
 
 import numpy as np
 import pytest
+from drivers import driver
 from reference import chain as truth
 
 from svmcut.errors import MemoryLimitError, UsageError
-from svmcut.train_sequences import ChainOrders, SequenceTrainer
-from svmcut.training import Config
 
 RISKS = {
     "margin, squared": {"slack_norm": 2},
@@ -18,17 +17,16 @@ RISKS = {
 }
 
 
-def fit(data, orders=None, C=0.7, observe=None, **options):
-    config = Config(**{"task": "sequence", "gap": 1e-4, **options})
-    return SequenceTrainer(*data, config, orders or ChainOrders()).fit(None, C, observe)
+def fit(data, C=0.7, observe=None, gap=1e-4, **options):
+    return driver(data, task="sequence", gap=gap, **options).fit(None, C, observe)
 
 
 @pytest.mark.parametrize("t, e", [(0, 0), (1, 0), (1, 1), (2, 0)])
 @pytest.mark.parametrize("name", RISKS)
 def test_the_optimum_is_that_of_the_quadratic_program(rng, name, t, e):
     data, options = truth.noisy_chains(rng, 2, [2, 3, 3, 4]), RISKS[name]
-    outcome = fit(data, ChainOrders(t, e), **options)
-    best = truth.optimum(data[1], outcome.model.shape, 0.7, name)
+    outcome = fit(data, transitions=t, emissions=e, **options)
+    best = truth.optimum(data, outcome.model.shape, 0.7, name)
     progress = outcome.progress
     assert outcome.solver == "cutting-plane" and outcome.converged
     assert progress.dual <= best * (1 + 1e-6)
@@ -42,7 +40,7 @@ def test_bounds_never_fall_and_the_primal_is_that_of_the_weights(rng, name):
     outcome = fit(data, C=0.5, observe=lambda progress, objective: seen.append(progress), **options)
     duals, primals = [p.dual for p in seen], [p.primal for p in seen]
     assert duals == sorted(duals) and primals == sorted(primals, reverse=True)
-    w, sequences, risk = outcome.model.w, data[1], 0.0
+    w, sequences, risk = outcome.model.w, data, 0.0
     for n in range(len(sequences)):
         gold = sequences.tags[sequences.indptr[n] : sequences.indptr[n + 1]]
         H = truth.slack(truth.dense_rows(sequences, n), w, outcome.model.shape, gold, name)[0]
@@ -59,7 +57,7 @@ def test_the_bytes_do_not_depend_on_threads(rng, name):
 
 def test_a_path_starts_from_the_last_cuts(rng):
     data = truth.noisy_chains(rng, 3, rng.integers(2, 9, 25).tolist())
-    trainer = SequenceTrainer(*data, Config(rescaling="slack", gap=1e-3), ChainOrders())
+    trainer = driver(data, task="sequence", rescaling="slack", gap=1e-3)
     path = [trainer.fit(None, C).progress for C in (0.1, 1.0, 0.1)]
     assert path[0].primal == pytest.approx(path[2].primal, rel=2e-3)
 
@@ -82,22 +80,22 @@ def test_a_beam_keeps_too_few_states(rng):
     names = {"slack": "rescaling='slack'", "zero-one": "loss='zero-one'", "margin, squared": "slack_norm=2"}
     for options, text in ((RISKS[name], text) for name, text in names.items()):
         with pytest.raises(UsageError, match=f"beam=2 keeps a part of the states, but {text} needs them all"):
-            fit(data, ChainOrders(beam=2), **options)
+            fit(data, beam=2, **options)
 
 
 def test_states_that_do_not_fit_are_refused_before_training(rng):
     data = truth.noisy_chains(rng, 3, [2000, 4, 1000])
     need = "rescaling='slack' counts the wrong tags of sequences of up to 2000 tokens, which needs about 80 MB for 2"
     with pytest.raises(MemoryLimitError, match=need):
-        SequenceTrainer(*data, Config(rescaling="slack", max_memory=50, threads=2), ChainOrders())
-    SequenceTrainer(*data, Config(loss="zero-one", max_memory=50, threads=2), ChainOrders())
+        driver(data, task="sequence", rescaling="slack", max_memory=50, threads=2)
+    driver(data, task="sequence", loss="zero-one", max_memory=50, threads=2)
     with pytest.raises(MemoryLimitError, match="slack_norm=2 counts"):
-        SequenceTrainer(*data, Config(slack_norm=2, max_memory=50, threads=2), ChainOrders())
+        driver(data, task="sequence", slack_norm=2, max_memory=50, threads=2)
 
 
 def test_epsilon_is_a_mean_over_sequences(rng):
     data = truth.noisy_chains(rng, 3, [4] * 10)
-    trainer = SequenceTrainer(*data, Config(slack_norm=2, epsilon=0.01), ChainOrders())
+    trainer = driver(data, task="sequence", slack_norm=2, epsilon=0.01)
     progress = trainer.fit(5.0, None).progress
     assert trainer.objective(5.0, None).C == 0.5
     assert 0.005 * 0.05 < progress.gap <= 5.0 * 0.01

@@ -3,27 +3,23 @@
 
 import numpy as np
 import pytest
+from drivers import driver
 from reference import chain as truth
 from reference.chain import noisy_chains as make
 
-from svmcut.train_sequences import ChainOrders, SequenceTrainer
-from svmcut.training import Config
-
 SOLVERS = ["bcfw", "ssg", "cutting-plane"]
-FIRST_ORDER = ChainOrders()
 
 
-def fit(data, solver, C, orders=FIRST_ORDER, observe=None, **options):
-    config = Config(task="sequence", solver=solver, gap=options.pop("gap", 1e-3), **options)
-    return SequenceTrainer(*data, config, orders).fit(None, C, observe)
+def fit(data, solver, C, observe=None, gap=1e-3, **options):
+    return driver(data, task="sequence", solver=solver, gap=gap, **options).fit(None, C, observe)
 
 
 @pytest.mark.parametrize("t, e", [(0, 0), (1, 0), (1, 1), (2, 1)])
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_the_optimum_is_that_of_the_quadratic_program(rng, solver, t, e):
     data = make(rng, 2, [2, 3, 3, 4])
-    outcome = fit(data, solver, 0.7, ChainOrders(t, e), gap=1e-4 if solver != "ssg" else 1e-3)
-    best = truth.optimum(data[1], outcome.model.shape, 0.7)
+    outcome = fit(data, solver, 0.7, gap=1e-4 if solver != "ssg" else 1e-3, transitions=t, emissions=e)
+    best = truth.optimum(data, outcome.model.shape, 0.7)
     progress = outcome.progress
     assert outcome.converged
     assert progress.dual <= best + 1e-6
@@ -50,7 +46,7 @@ def test_bounds_are_those_of_the_weights_and_never_fall(rng, solver):
     duals, primals = [p.dual for p in seen], [p.primal for p in seen]
     assert duals == sorted(duals) and primals == sorted(primals, reverse=True)
     assert all(p.gap >= -1e-9 * p.primal for p in seen)
-    w, sequences, shape = outcome.model.w, data[1], outcome.model.shape
+    w, sequences, shape = outcome.model.w, data, outcome.model.shape
     risk = 0.0
     for n in range(len(sequences)):
         rows = slice(sequences.indptr[n], sequences.indptr[n + 1])
@@ -75,7 +71,7 @@ def test_the_same_seed_gives_the_same_bytes_for_any_number_of_threads(rng, solve
 def test_costs_of_a_path_start_from_the_last_and_certify_their_own(rng):
     data = make(rng, 3, rng.integers(2, 9, 25).tolist())
     for solver in SOLVERS:
-        trainer = SequenceTrainer(*data, Config(task="sequence", solver=solver, gap=1e-3), ChainOrders())
+        trainer = driver(data, task="sequence", solver=solver, gap=1e-3)
         path = [trainer.fit(None, C).progress for C in (0.1, 1.0, 0.1)]
         assert path[0].primal == pytest.approx(path[2].primal, rel=2e-3)
         assert path[1].gap <= 1e-3 * path[1].primal
@@ -83,7 +79,7 @@ def test_costs_of_a_path_start_from_the_last_and_certify_their_own(rng):
 
 def test_costs_in_the_unit_of_svm_hmm_are_means_over_sequences(rng):
     data = make(rng, 3, [4] * 10)
-    trainer = SequenceTrainer(*data, Config(task="sequence", gap=1e-4), ChainOrders())
+    trainer = driver(data, task="sequence", gap=1e-4)
     assert trainer.objective(5.0, None).C == 0.5
     assert trainer.objective(None, 0.5).C == 0.5
     assert trainer.objective(None, 0.5).c == pytest.approx(5.0)

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from drivers import driver
 
 from svmcut._native import sparse
 from svmcut.data import Csr, Examples, MultilabelExamples, Sequences, Source
@@ -12,9 +13,6 @@ from svmcut.errors import DataError
 from svmcut.files.examples import read_examples
 from svmcut.kernels import Kernel
 from svmcut.models import ChainModel, ChainShape, KernelModel, LabelDecoder, LinearModel, MultilabelModel
-from svmcut.train_multilabel import MultilabelTrainer
-from svmcut.train_sequences import ChainOrders, SequenceTrainer
-from svmcut.training import Config, train
 
 
 def rows(columns=(0, 2, 1), values=(1.0, 2.0, 3.0), indptr=(0, 2, 3), d=3):
@@ -50,9 +48,9 @@ def test_wrong_rows_are_refused_wherever_they_come_in(name):
             use()
     n = max(0, len(X.indptr) - 1)
     examples = Examples(X, np.array([1.0, -1.0])[:n], None, None, Source("mine"))
-    for config in (Config(cost=1.0), Config(cost=1.0, kernel=Kernel("rbf"), bias=0.0, solver="smo")):
+    for parameters in ({}, {"kernel": "rbf", "solver": "smo"}):
         with pytest.raises(DataError, match="^mine: " + message):
-            train(examples, config)
+            driver(examples, **parameters)
 
 
 @pytest.mark.parametrize("name", ["column beyond", "nan"])
@@ -76,8 +74,8 @@ def test_wrong_rows_are_refused_by_every_model_and_trainer(name):
     examples = Examples(X, tags + 1.0, np.zeros(2, np.int64), None, source)
     sets = MultilabelExamples(X, np.arange(2), np.arange(3), tags, source)
     for use in (
-        lambda: SequenceTrainer(examples, Sequences(X, tokens, tags), Config(), ChainOrders()),
-        lambda: MultilabelTrainer(sets, Config()),
+        lambda: driver(Sequences(X, tokens, tags), task="sequence"),
+        lambda: driver(sets, task="multilabel"),
     ):
         with pytest.raises(DataError, match="^mine: " + message):
             use()
@@ -95,14 +93,14 @@ def test_wrong_rows_are_refused_by_every_model_and_trainer(name):
 def test_labels_that_do_not_fit_the_rows_are_refused(wrong, message):
     examples = replace(Examples(rows(), np.array([1.0, -1.0]), None, None, Source("mine")), **wrong)
     with pytest.raises(DataError, match="^mine: " + message):
-        train(examples, Config(cost=1.0))
+        driver(examples)
 
 
 @pytest.mark.parametrize("labels", [(0, 2), (0, -1)])
 def test_labels_beyond_the_names_are_refused(labels):
     sets = MultilabelExamples(rows(), np.arange(2), np.arange(3), np.array(labels, np.int32), Source("mine"))
     with pytest.raises(DataError, match=f"^mine: labels as columns: row 1: column {labels[1]} is none of the 2"):
-        MultilabelTrainer(sets, Config())
+        driver(sets, task="multilabel")
 
 
 def test_rows_of_a_file_and_what_is_made_of_proven_rows_are_proven(tmp_path):

@@ -5,23 +5,31 @@ import math
 
 import numpy as np
 import pytest
+from drivers import driver, kernel_parameters
 from reference import kernel_chain as truth
 from reference.chain import noisy_chains
 from reference.kernel_rows import gram
 
 from svmcut.errors import MemoryLimitError, UsageError
-from svmcut.kernel_options import KernelOptions
 from svmcut.kernels import Kernel
-from svmcut.train_emissions import EmissionTrainer
-from svmcut.train_sequences import ChainOrders, SequenceTrainer
-from svmcut.training import Config
+from svmcut.parameters import Settings
+from svmcut.training.driver import Driver
+from svmcut.training.emissions import Emissions
+from svmcut.training.settings import resolved
 
 RBF = Kernel("rbf", gamma=0.5)
 
 
-def trainer(data, order=1, r=10, certify=None, **options):
-    config = Config(task="sequence", reduced=KernelOptions(sample_size=r, certify=certify), **options)
-    return EmissionTrainer(*data, config, order)
+LINEAR = Kernel("linear")
+
+
+def trainer(data, order=1, r=10, kernel=LINEAR, **options):
+    options |= {"task": "sequence", "transitions": order, **kernel_parameters(kernel)}
+    if options.get("solver") != "cutting-plane":
+        options["sample_size"] = r
+    if kernel is not LINEAR:
+        return driver(data, **options)
+    return Driver(Emissions(data, resolved(Settings(threads=1, **options), data.X.n_rows)))  # else features would do
 
 
 def fit(data, C, order=1, observe=None, **options):
@@ -31,14 +39,13 @@ def fit(data, C, order=1, observe=None, **options):
 @pytest.mark.parametrize("order", [0, 1, 2])
 def test_the_linear_kernel_finds_the_optimum_and_the_tags_of_the_linear_chain(rng, order):
     data = noisy_chains(rng, 4, rng.integers(1, 9, 30).tolist())
-    config = Config(task="sequence", solver="cutting-plane", gap=1e-6)
-    linear = SequenceTrainer(*data, config, ChainOrders(order)).fit(None, 0.5)
+    linear = driver(data, task="sequence", solver="cutting-plane", gap=1e-6, transitions=order).fit(None, 0.5)
     outcome = fit(data, 0.5, order, solver="cutting-plane", gap=1e-6)
     assert outcome.primal == pytest.approx(linear.primal, rel=2e-6)
     assert outcome.dual <= linear.primal * (1 + 1e-6)
     apart = 2 * np.sqrt(2e-6 * linear.primal)  # at most, for two points of these gaps: P is strongly convex
     assert outcome.norm == pytest.approx(linear.norm, abs=apart)
-    X, indptr = data[1].X, data[1].indptr
+    X, indptr = data.X, data.indptr
     w = linear.model.w[: 4 * linear.model.shape.stride].reshape(4, -1)
     assert outcome.model.node_scores(X) == pytest.approx(X.to_dense() @ w, abs=5e-3)
     same = outcome.model.tags(X, indptr) == linear.model.tags(X, indptr)
@@ -50,8 +57,8 @@ def test_the_linear_kernel_finds_the_optimum_and_the_tags_of_the_linear_chain(rn
 def test_the_optimum_is_that_of_the_quadratic_program_over_all_labellings(rng, kernel, order):
     data = noisy_chains(rng, 2, [2, 3, 3, 4])
     outcome = fit(data, 0.7, order, solver="cutting-plane", gap=1e-4, kernel=kernel)
-    x = data[1].X.to_dense()
-    best = truth.minimum(gram(kernel, x, x), data[1], outcome.model.shape, 0.7)
+    x = data.X.to_dense()
+    best = truth.minimum(gram(kernel, x, x), data, outcome.model.shape, 0.7)
     assert outcome.converged
     assert outcome.dual <= best * (1 + 1e-6) and outcome.primal >= best * (1 - 1e-6)
     assert outcome.gap <= 1e-4 * outcome.primal
@@ -59,7 +66,7 @@ def test_the_optimum_is_that_of_the_quadratic_program_over_all_labellings(rng, k
 
 def primal_of(model, data, C, kernel):
     """1/2 |f|^2 + C sum H_n of a model by its definition, at transition order 1."""
-    z, sequences, K = model.support.to_dense(), data[1], model.shape.n_tags
+    z, sequences, K = model.support.to_dense(), data, model.shape.n_tags
     nodes = gram(kernel, sequences.X.to_dense(), z) @ model.alpha
     V = model.transitions.reshape(K, -1)[:, :K]
     risk = 0.0
@@ -108,16 +115,16 @@ def test_the_same_seed_gives_the_same_bytes_for_any_number_of_threads(rng, solve
     models = [fit(data, 0.3, solver=solver, gap=0.05, kernel=RBF, threads=t, seed=7).model for t in (1, 3)]
     assert models[0].alpha.tobytes() == models[1].alpha.tobytes()
     assert models[0].transitions.tobytes() == models[1].transitions.tobytes()
-    tags = [models[0].tags(data[1].X, data[1].indptr, threads) for threads in (1, 3)]
+    tags = [models[0].tags(data.X, data.indptr, threads) for threads in (1, 3)]
     assert tags[0].tobytes() == tags[1].tobytes()
 
 
 def test_the_rows_kept_do_not_change_the_model(rng):
     data = noisy_chains(rng, 3, rng.integers(1, 9, 40).tolist())
     options = {"solver": "sampled-cuts", "gap": 0.05, "kernel": RBF}
-    few, many = (fit(data, 0.3, cache_mb=megabytes, **options) for megabytes in (1e-3, 10.0))
+    few, many = (fit(data, 0.3, cache_size=megabytes, **options) for megabytes in (1e-3, 10.0))
     assert few.model.alpha.tobytes() == many.model.alpha.tobytes()
-    assert many.kernel_evaluations <= len(data[0]) ** 2 < few.kernel_evaluations
+    assert many.kernel_evaluations <= data.X.n_rows ** 2 < few.kernel_evaluations
 
 
 def test_costs_of_a_path_start_from_the_last_and_certify_their_own(rng):
@@ -129,34 +136,34 @@ def test_costs_of_a_path_start_from_the_last_and_certify_their_own(rng):
 
 def test_auto_takes_exact_cuts_while_they_fit_and_says_when_nothing_does(rng, monkeypatch):
     data = noisy_chains(rng, 3, [5] * 200)
-    assert trainer(data, kernel=RBF).solver == "cutting-plane"
-    assert trainer(data, kernel=RBF, max_memory=3.0, cache_mb=1.0).solver == "sampled-cuts"
+    assert trainer(data, kernel=RBF).plan.solver == "cutting-plane"
+    assert trainer(data, kernel=RBF, max_memory=3.0, cache_size=1.0).plan.solver == "sampled-cuts"
     with pytest.raises(MemoryLimitError, match="use solver='sampled-cuts' or fewer tokens"):
-        trainer(data, kernel=RBF, solver="cutting-plane", max_memory=3.0, cache_mb=1.0)
+        trainer(data, kernel=RBF, solver="cutting-plane", max_memory=3.0, cache_size=1.0)
     with pytest.raises(MemoryLimitError, match="lower parameter 'cache_size', or use fewer tokens"):
         trainer(data, kernel=RBF, max_memory=0.1)
-    monkeypatch.setattr("svmcut.train_emissions.BUDGET", 1.0)
-    assert trainer(data, kernel=RBF).solver == "sampled-cuts"
+    monkeypatch.setattr("svmcut.training.emissions.BUDGET", 1.0)
+    assert trainer(data, kernel=RBF).plan.solver == "sampled-cuts"
 
 
 def test_cuts_that_fill_their_memory_end_the_run_with_a_warning(rng):
     data = noisy_chains(rng, 3, [5] * 40)
-    outcome = fit(data, 100.0, solver="sampled-cuts", gap=1e-6, kernel=RBF, max_memory=0.3, cache_mb=0.01, r=3)
+    outcome = fit(data, 100.0, solver="sampled-cuts", gap=1e-6, kernel=RBF, max_memory=0.3, cache_size=0.01, r=3)
     assert not outcome.converged and outcome.stopped_by == "limit"
     assert "'max_memory'" in outcome.warnings[0]
     assert outcome.primal == pytest.approx(primal_of(outcome.model, data, 100.0, RBF), rel=1e-5)
 
 
 def test_weights_that_no_file_could_number_are_refused(rng):
-    examples, sequences = noisy_chains(rng, 3, [4, 4])
+    sequences = noisy_chains(rng, 3, [4, 4])
     sequences.tags[0] = 60_000
     with pytest.raises(UsageError, match="lower parameter 'transitions'"):
-        trainer((examples, sequences), kernel=RBF)
+        trainer(sequences, kernel=RBF)
 
 
 def test_other_risks_than_the_number_of_wrong_tags_are_refused(rng):
     for option in ({"loss": "zero-one"}, {"rescaling": "slack"}, {"slack_norm": 2}):
-        with pytest.raises(UsageError, match="does not go with a kernel"):
+        with pytest.raises(UsageError, match="does not go with the rbf kernel"):
             trainer(noisy_chains(rng, 3, [4, 4]), kernel=RBF, **option)
 
 
@@ -166,4 +173,4 @@ def test_a_sigmoid_draws_a_warning_and_one_tag_trains(rng):
     assert "semidefinite" in one.warnings[0]
     outcome = one.fit(None, 1.0)
     assert outcome.converged and outcome.model.support.n_rows == 0
-    assert (outcome.model.tags(data[1].X, data[1].indptr) == 0).all()
+    assert (outcome.model.tags(data.X, data.indptr) == 0).all()

@@ -3,11 +3,12 @@
 
 import numpy as np
 import pytest
+from drivers import driver
 from reference import hinge
 
 from svmcut._native import sparse
 from svmcut.cutting.bundle import Cut, CutBundle
-from svmcut.data import Csr, Examples, Sequences, Source
+from svmcut.data import Csr, Sequences
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
 from svmcut.qp.checked import CheckedSimplexQp
 from svmcut.risks.hinge import HingeRisk
@@ -19,8 +20,6 @@ from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.spaces import linear
 from svmcut.spaces.linear import LinearSpace, RowNormal
 from svmcut.states import StateError
-from svmcut.train_sequences import ChainOrders, SequenceTrainer
-from svmcut.training import Config
 
 
 def wide(rng, n=40, d=300):
@@ -110,17 +109,14 @@ def test_cuts_of_chains_are_kept_without_their_zeros(rng, tmp_path, monkeypatch)
     n, d, K = 60, 400, 5
     X = np.where(rng.random((n, d)) < 0.02, 1.0, 0.0)
     rows, ends = Csr.from_dense(X), np.arange(0, n + 1, 6)
-    data = (
-        Examples(rows, np.ones(n), None, None, Source("tokens")),
-        Sequences(rows, ends, rng.integers(0, K, n).astype(np.int32)),
-    )
-    config = Config(solver="cutting-plane", max_iterations=12)
+    data = Sequences(rows, ends, rng.integers(0, K, n).astype(np.int32))
+    known = {"task": "sequence", "solver": "cutting-plane", "max_iterations": 12, "transitions": 1, "emissions": 1}
     saved = []
 
     def trained(state=None):
-        trainer = SequenceTrainer(*data, config, ChainOrders(1, 1))
+        trainer = driver(data, **known)
         outcome = trainer.fit(3.0, None, lambda *_: saved.append(trainer.state()), state)
-        return outcome, trainer._start.bundle
+        return outcome, trainer._warm[1].bundle
 
     outcome, bundle = trained()
     assert len(bundle) == 11

@@ -3,6 +3,7 @@
 
 import numpy as np
 import pytest
+from drivers import driver
 from reference import hinge as single
 from reference import multilabel as truth
 
@@ -15,8 +16,6 @@ from svmcut.solvers.protocol import StoppingRule
 from svmcut.solvers.soft_bcfw import SoftBcfw
 from svmcut.structured.multilabel import LabelSets
 from svmcut.structured.protocol import StructuredProblem
-from svmcut.train_multilabel import MultilabelTrainer
-from svmcut.training import Config
 
 
 def symmetric(rng, K, low=None):
@@ -170,7 +169,8 @@ def test_all_trainers_reach_one_certified_optimum(rng, pairs):
     examples, C, found = label_sets(rng, n=40), 0.3, {}
     for solver in ("gdmm", "cutting-plane", "bcfw", "ssg"):
         gap = 2e-2 if solver == "ssg" else 1e-3
-        outcome = MultilabelTrainer(examples, Config(task="multilabel", solver=solver, gap=gap), pairs).fit(None, C)
+        known = {"solver": solver, "gap": gap, "pairs": "all" if pairs else "none"}
+        outcome = driver(examples, task="multilabel", **known).fit(None, C)
         assert outcome.converged, solver
         found[solver] = outcome.progress
     assert max(p.dual for p in found.values()) <= min(p.primal for p in found.values()) * (1 + 1e-9)

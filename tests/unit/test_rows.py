@@ -3,6 +3,7 @@
 
 import numpy as np
 import pytest
+from drivers import driver
 from reference import hinge
 
 from svmcut.data import Csr, Examples, Source
@@ -12,7 +13,6 @@ from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.spaces import rows
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spaces.rows import RowSpace, few_rows
-from svmcut.training import Config, make_trainer
 
 
 def wide(rng, n=24, d=600, each=40):
@@ -69,7 +69,7 @@ def test_the_shape_alone_decides(rng):
     assert not few_rows(Csr.from_dense(X[:, :300]), 0.0)  # features are no longer many
     assert not few_rows(Csr.from_dense(dense), 0.0)  # passes over the features are the work, not vectors of them
     data = Examples(Csr.from_dense(X), y, None, None, Source("train"))
-    found = {name: type(make_trainer(data, Config(**words)).space) for name, words in {
+    found = {name: type(driver(data, **words).plan.space) for name, words in {
         "cuts": {"solver": "cutting-plane"}, "auto for f1": {"loss": "f1"}, "auto for the hinge": {},
         "newton": {"solver": "newton"}, "dual-cd": {"solver": "dual-cd"},
     }.items()}  # fmt: skip
@@ -82,13 +82,13 @@ def test_every_measure_and_a_path_of_C(rng, monkeypatch):
     X, y = wide(rng)
     data = Examples(Csr.from_dense(X), y, None, None, Source("train"))
     for loss in ("f1", "roc-area", "average-precision", "error-rate"):
-        config = Config(loss=loss, solver="cutting-plane", gap=1e-5)
-        trainer = make_trainer(data, config)
+        known = {"loss": loss, "solver": "cutting-plane", "gap": 1e-5}
+        trainer = driver(data, **known)
         found = [trainer.fit(C, None) for C in (0.1, 3.0)]
         with monkeypatch.context() as patch:
             patch.setattr("svmcut.spaces.rows.few_rows", lambda X, bias: False)
-            trainer = make_trainer(data, config)
-        assert isinstance(trainer.space, LinearSpace)
+            trainer = driver(data, **known)
+        assert isinstance(trainer.plan.space, LinearSpace)
         for here, there in zip(found, [trainer.fit(C, None) for C in (0.1, 3.0)]):
             assert (here.stopped_by, here.gap <= 1e-5 * here.primal) == (there.stopped_by, True)
             assert here.primal == pytest.approx(there.primal, rel=2e-5)

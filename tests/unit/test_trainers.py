@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Trainers asked for without the command line: tolerances, losses they cannot honour, what a checkpoint keeps."""
 
+import pickle
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from drivers import driver
 from reference.chain import noisy_chains
 
 from svmcut.data import Csr, Examples, MultilabelExamples, Source
 from svmcut.errors import UsageError
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
-from svmcut.kernels import Kernel
 from svmcut.saved import state_classes
-from svmcut.train_multilabel import MultilabelTrainer
-from svmcut.train_sequences import ChainOrders, SequenceTrainer
-from svmcut.training import Config, make_trainer, train
+from svmcut.states import StateError
 
 
 def examples(rng, n=12, queries=False):
@@ -22,7 +23,7 @@ def examples(rng, n=12, queries=False):
 
 
 def test_no_epsilon_stands_for_the_custom_of_sequences(rng):
-    trainer = SequenceTrainer(*noisy_chains(rng, 3, [2, 3, 4]), Config(task="sequence", epsilon=None), ChainOrders())
+    trainer = driver(noisy_chains(rng, 3, [2, 3, 4]), task="sequence", epsilon=None)
     assert trainer.objective(1.0, None).epsilon == 0.1
 
 
@@ -30,23 +31,22 @@ def test_no_epsilon_stands_for_the_custom_of_label_sets(rng):
     X = Csr.from_dense(rng.standard_normal((4, 3)))
     names, indptr = np.array([3, 7]), np.array([0, 1, 2, 3, 4])
     sets = MultilabelExamples(X, names, indptr, np.array([0, 1, 0, 1], np.int32), Source("train.ml"))
-    assert MultilabelTrainer(sets, Config(task="multilabel", epsilon=None)).objective(1.0, None).epsilon == 0.1
+    assert driver(sets, task="multilabel", epsilon=None).objective(1.0, None).epsilon == 0.1
 
 
 def test_a_loss_that_does_not_rank_is_refused(rng):
     with pytest.raises(UsageError, match=r"'f1' is not for rankings; expected one of swapped-pairs"):
-        make_trainer(examples(rng, queries=True), Config(task="rank", loss="f1"))
+        driver(examples(rng, queries=True), task="rank", loss="f1")
 
 
 @pytest.mark.parametrize("solver", ["bsca", "sampled-cuts", "constant-cuts"])
 def test_kernel_solvers_of_sums_refuse_other_losses(rng, solver):
-    config = Config(loss="f1", bias=0.0, kernel=Kernel("rbf"), solver=solver, cost=1.0)
     with pytest.raises(UsageError, match=rf"'{solver}'.*use solver='cutting-plane' or 'subspace'"):
-        train(examples(rng), config)
+        driver(examples(rng), loss="f1", kernel="rbf", solver=solver)
 
 
 def test_a_checkpoint_keeps_an_outcome_without_its_solution(rng, tmp_path):
-    outcome = train(examples(rng), Config(cost=1.0))
+    outcome = driver(examples(rng)).fit(1.0, None)
     path = str(tmp_path / "state")
     write_checkpoint(path, {}, outcome.portable(), state_classes())
     _, found = read_checkpoint(path, state_classes())
@@ -54,3 +54,58 @@ def test_a_checkpoint_keeps_an_outcome_without_its_solution(rng, tmp_path):
     assert found.model.w.tobytes() == outcome.model.w.tobytes()
     with pytest.raises(RuntimeError, match="keeps no solutions"):
         found.progress.solution()
+
+
+def test_an_outcome_is_pickled_whole(rng):
+    for parameters in ({}, {"kernel": "rbf", "solver": "smo"}, {"loss": "f1"}):
+        outcome = driver(examples(rng), **parameters).fit(1.0, None)
+        found = pickle.loads(pickle.dumps(outcome))
+        assert (found.primal, found.dual, found.converged) == (outcome.primal, outcome.dual, outcome.converged)
+        assert (found.objective, found.solver) == (outcome.objective, outcome.solver)
+        assert found.model.scores(examples(rng).X).shape == (12,)
+
+
+def states_of(trainer):
+    """Where the fit stood at every look."""
+    states = []
+    trainer.fit(1.0, None, lambda progress, objective: states.append(trainer.state()))
+    return states
+
+
+def test_a_state_of_another_stage_is_refused(rng):
+    data = examples(rng, 40)
+    state = states_of(driver(data, solver="newton"))[0]
+    for wrong, message in (({"stage": "dual-cd"}, r"state\.stage is dual-cd"), ({"found": {}}, "found do not fit")):
+        with pytest.raises(StateError, match=message):
+            driver(data, solver="newton").fit(1.0, None, None, state | wrong)
+    del state["found"]
+    with pytest.raises(StateError, match="state has no found"):
+        driver(data, solver="newton").fit(1.0, None, None, state)
+
+
+@pytest.mark.parametrize("solver", ["sampled-cuts", "constant-cuts", "sbp", "pegasos", "bsca", "bsgd"])
+def test_what_a_first_stage_found_is_checked(rng, solver):
+    """The polish goes on from plain values, and takes none that no first stage leaves."""
+    known = {"kernel": "rbf", "solver": solver, "epsilon": 1e-3} | ({"free_bias": False} if solver == "sbp" else {})
+    if solver in ("sbp", "pegasos"):
+        del known["epsilon"]
+        known["polish"] = True
+    data = examples(rng, 60)
+    make = lambda: driver(data, **known)  # noqa: E731
+    first, *_, last = states_of(make())
+    assert (first["stage"], first["found"], last["stage"]) == (solver, None, "polish")
+    make().fit(1.0, None, None, last)
+    found = last["found"]
+    wrong = [{"evaluations": -1}, {"evaluations": None}]
+    if "model" in found:
+        model = found["model"]
+        wider = replace(model, support=replace(model.support, n_features=4))
+        wrong += [{"model": wider}, {"model": replace(model, alpha=model.alpha[1:])}, {"model": None}]
+    else:
+        points = found["points"]
+        wrong += [{"points": points[::-1].copy()}, {"points": points[1:]}, {"points": points + 60}, {"coef": None}]
+    for values in wrong:
+        with pytest.raises(StateError, match=r"found|model"):
+            make().fit(1.0, None, None, last | {"found": found | values})
+    with pytest.raises(StateError, match=r"state\.stage"):
+        make().fit(1.0, None, None, last | {"found": None})

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svmcut.data import Examples
+from svmcut.data import Examples, MultilabelExamples
 from svmcut.errors import DataError, MemoryLimitError
 from svmcut.machine import available_memory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+#: Of a weight in a model file of svm_hmm.
+LARGEST_INDEX = 2**31 - 2
 
 
 def label_warnings(examples: Examples) -> list[str]:
@@ -35,45 +38,34 @@ def rank_warnings(bound) -> list[str]:
 
 
 def check_memory(path: str, n_features: int, limit_mb: float | None) -> None:
-    """Refuses a set whose weight vectors would not fit.
+    """Refuses a set for which a dozen vectors of one float64 a feature would not fit.
 
     Raises
     ------
     MemoryLimitError
-        When a dozen vectors of one float64 a feature need more than the limit, or than the machine has.
     """
     need = 12 * 8 * n_features / 1e6
-    available = limit_mb if limit_mb is not None else available_memory()
-    if available is not None and need > available:
+    if there := _shortage(need, limit_mb):
         raise MemoryLimitError(
-            f"{path}: training on {n_features} features needs about {need:,.0f} MB for weight vectors and "
-            f"{available:,.0f} MB are available"
+            f"{path}: training on {n_features} features needs about {need:,.0f} MB for weight vectors and {there}"
         )
 
 
 def check_counting(path: str, numbers: NDArray, lengths: NDArray, option: str, limit_mb: float | None) -> None:
     """Refuses sequences whose states would not fit when their wrong tags are counted.
 
-    Parameters
-    ----------
-    numbers : (threads,) float64
-        How many numbers the states of the sequences are that may be in work at once.
-    lengths : (threads,) int64
-        Tokens of these, the longest first.
-    option : str
-        What asks for counting.
+    numbers : (threads,) float64, how many the states of the sequences are that may be in work at once; lengths :
+    (threads,) int64 tokens of these, the longest first; option: what asks for counting.
 
     Raises
     ------
     MemoryLimitError
-        When they need more than the limit, or than the machine has.
     """
     need = 8e-6 * float(numbers.sum())
-    available = limit_mb if limit_mb is not None else available_memory()
-    if available is not None and need > available:
+    if there := _shortage(need, limit_mb):
         refusal = (
             f"{path}: {option} counts the wrong tags of sequences of up to {lengths[0]} tokens, which needs about "
-            f"{need:,.0f} MB for {len(numbers)} at a time, and {available:,.0f} MB are available"
+            f"{need:,.0f} MB for {len(numbers)} at a time, and {there}"
         )
         others = f"parameter 'transitions', cut the sequences, or leave out {option}"
         raise MemoryLimitError(
@@ -98,3 +90,25 @@ def check_queries(examples: Examples) -> None:
         raise DataError(path, f"qid {qid[row]} follows {qid[row - 1]}; qids must not decrease", line_of(row))
     if qid[0] < 0:
         raise DataError(path, f"qid {qid[0]} is negative; expected 0 or more", line_of(0))
+
+
+def check_label_memory(examples: MultilabelExamples, n_features: int, pairs: bool, limit_mb: float | None) -> None:
+    """Refuses label sets for which a few copies of the weights and one number a label and example would not fit.
+
+    Raises
+    ------
+    MemoryLimitError
+    """
+    K = len(examples.names)
+    need = 8e-6 * K * (4 * n_features + len(examples) + pairs * 4 * K)
+    if there := _shortage(need, limit_mb):
+        raise MemoryLimitError(
+            f"{examples.source.path}: training {K} labels on {n_features} features and {len(examples)} examples needs "
+            f"about {need:,.0f} MB and {there}"
+        )
+
+
+def _shortage(need: float, limit_mb: float | None) -> str:
+    """The megabytes there are or may be used, in words, where they are fewer than the need; else nothing."""
+    available = limit_mb if limit_mb is not None else available_memory()
+    return f"{available:,.0f} MB are available" if available is not None and need > available else ""

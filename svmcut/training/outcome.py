@@ -1,20 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What was minimised, and what came of it."""
+"""What is minimised, in whose units, and what came of it: a model, its certificate, and the verdict on it.
+
+One factor multiplies a risk's value, coefficients and offset, and C is divided by it; nothing else in svmcut rescales.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from svmcut import states, units
+from svmcut import states
 from svmcut.errors import UsageError
 from svmcut.models import ChainModel, Model
 from svmcut.models.checked import check_model
-from svmcut.parameters import EPSILON
+from svmcut.refusals import refuse_example_cost
 from svmcut.solvers.protocol import Progress, StoppingRule, Unsaved
 
+PERCENT = 100.0
 #: A dual value above the primal by more than this part of it is a mistake in the program, not rounding.
 SLIP = 1e-9
 #: Ends of training that are its aim and claim no certificate.
@@ -31,7 +35,6 @@ class Objective:
 
     Attributes
     ----------
-    risk : BoundRisk
     C : float
         In the unit of the risk.
     c : float
@@ -41,10 +44,9 @@ class Objective:
     epsilon : float
         In the unit of the original's loss; gap <= c epsilon ends training.
     structures : int
-        What the original averages over: 1 sample, or the number of queries.
+        What the original averages over: 1 sample, or the number of queries, sequences or label sets.
     """
 
-    risk: Any
     C: float
     c: float
     unit: float
@@ -52,27 +54,55 @@ class Objective:
     structures: int = 1
 
 
-def objective_of_sum(cost: float | None, example_cost: float | None, n: int, epsilon: float | None) -> Objective:
-    """C per sample of cost, (c/n) times the sum of the samples' losses, or of example_cost; exactly one is given.
+class Units(NamedTuple):
+    """How the originals weigh a risk: c times the mean over samples.
 
-    epsilon None stands for EPSILON.
+    svm_perf minimises 1/2 w'w + c * (100/n) sum_i max(0, 1 - y_i w.x_i): its loss is the error rate in percent
+    (observed: svm_perf -c 0.6 on 60 examples is svm_light -c 1). svm_rank and svm_hmm average over queries and
+    sequences. The C of LIBLINEAR, LIBSVM and svm_light weighs one example's hinge loss.
 
-    Raises
-    ------
-    UsageError
-        For both or none.
+    Attributes
+    ----------
+    loss : str
+    epsilon : float
+        In the unit of the original's loss.
+    samples : int
+        Examples, queries, sequences or label sets whose losses add up; 0 where the loss is of all examples together.
+    scale : float
+        The original's loss is the mean loss of a sample times this.
+    summed : bool
+        Whether the risk is the sum over the samples; otherwise it is the original's loss itself.
+    structures : int
+        As in Objective.
     """
-    epsilon = EPSILON if epsilon is None else epsilon
-    if cost is not None and example_cost is None:
-        return Objective(None, units.sum_cost_from_mean(cost, n), cost, 1.0 / n, epsilon, n)
-    if example_cost is not None and cost is None:
-        return Objective(None, example_cost, units.mean_cost_from_sum(example_cost, n), 1.0 / n, epsilon, n)
-    raise one_cost_is_required()
 
+    loss: str
+    epsilon: float
+    samples: int = 0
+    scale: float = 1.0
+    summed: bool = False
+    structures: int = 1
 
-def one_cost_is_required() -> UsageError:
-    """The refusal of both costs, or of none."""
-    return UsageError("exactly one of parameter 'cost' (the original's C) and parameter 'example_cost' is required")
+    def objective(self, cost: float | None, example_cost: float | None) -> Objective:
+        """The objective of c, or of the weight of one sample's loss; exactly one of the two is given.
+
+        Raises
+        ------
+        UsageError
+            For both or none, or for a sample's weight where the loss is no sum over samples.
+        """
+        if (cost is None) == (example_cost is None):
+            raise UsageError(
+                "exactly one of parameter 'cost' (the original's C) and parameter 'example_cost' is required"
+            )
+        if example_cost is not None and not self.samples:
+            raise refuse_example_cost(self.loss)
+        c = cost if example_cost is None else example_cost * self.samples / self.scale
+        assert c is not None
+        if not self.summed:
+            return Objective(c, c, 1.0, self.epsilon, self.structures)
+        C = c * self.scale / self.samples if example_cost is None else example_cost
+        return Objective(C, c, self.scale / self.samples, self.epsilon, self.structures)
 
 
 @dataclass(slots=True)
@@ -93,14 +123,14 @@ class Outcome:
         Where it does not: "limit", "interrupt", "rounding"; "basis" where the span of the basis leaves no smaller gap,
         "file" where the digits of the model file do not; "mistake" where the certificate cannot be. "epochs", "span"
         and "samples" where training did what it was asked for, which was no gap of the full problem.
-    seconds : float
-        Of training.
-    longest_cut, norm : float
-        Length of the longest cut normal, in the unit of the risk, and of w with the weight of the constant feature.
+    norm, longest_cut : float
+        Length of w with the weight of the constant feature, and of the longest cut normal, in the unit of the risk.
     multipliers : (cuts,) float64
         Of the final cuts, for C in the unit of the original.
+    seconds : float
+        Of training.
     warnings : list of str
-        What a user should know of this run; the trainer's own `warnings` are those of the data.
+        What a user should know of this run; the driver's own `warnings` are those of the data.
     certificate : (float, float) or None
         Primal of the model and a dual bound (nan for none) of the full problem, where the solver's own are those of
         another: the span of a basis, sampled cuts, kernel values in float32.
@@ -115,10 +145,10 @@ class Outcome:
     objective: Objective
     progress: Progress
     solver: str
-    seconds: float
-    longest_cut: float
-    norm: float
-    multipliers: Any
+    norm: float = 0.0
+    longest_cut: float = 0.0
+    multipliers: Any = field(default_factory=lambda: np.zeros(0))
+    seconds: float = 0.0
     converged: bool = False
     stopped_by: str | None = None
     warnings: list[str] = field(default_factory=list)
@@ -132,10 +162,8 @@ class Outcome:
         return Outcome, tuple(getattr(own, item.name) for item in fields(own))
 
     def portable(self) -> Outcome:
-        """This without the risk and the solver's callables, as a checkpoint keeps it."""
-        return replace(
-            self, objective=replace(self.objective, risk=None), progress=self.progress._replace(solution=Unsaved())
-        )
+        """This without the solver's callables, as a checkpoint keeps it."""
+        return replace(self, progress=self.progress._replace(solution=Unsaved()))
 
     def checked(self) -> Outcome:
         """This, where a checkpoint may hold it.
@@ -194,30 +222,3 @@ class Outcome:
     @property
     def gap(self) -> float:
         return self.primal - self.dual
-
-
-def primal_of_file(w, problem: Any, outcome: Outcome, reach: float, restore: Any = None) -> float | None:
-    """1/2 |w|^2 + C R(A w) of weights as a reader of the model file gets them; None where no digit can matter.
-
-    Parameters
-    ----------
-    w : (d,) float64
-    problem : Problem
-    outcome : Outcome
-        Its norm and primal count.
-    reach : float
-        No change d of w changes R by more than |d| times this; inf where that is not known.
-    restore : callable or None
-        Called with the weights read back, to set those again that the file holds in another way.
-    """
-    from svmcut.files.rounding import KEPT, read_back
-
-    most = KEPT * outcome.norm * (problem.C * reach + outcome.norm)
-    if most <= 0.01 * problem.stop.target(outcome.primal):
-        return None
-    kept = read_back(w).astype(np.float64)
-    if restore is not None:
-        restore(kept)
-    with np.errstate(over="ignore", invalid="ignore"):
-        value = problem.risk.linearize(problem.space.scores(kept)).value
-    return float(0.5 * problem.space.dot(kept, kept) + problem.C * value)

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Training on a budget of centres that need not be training points, then in the span of the centres."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from svmcut import states
+from svmcut.catalog import solver_class
+from svmcut.data import Csr, Examples
+from svmcut.errors import MemoryLimitError, TrainingError
+from svmcut.models import KernelModel
+from svmcut.models.checked import check_model
+from svmcut.parameters import Settings
+from svmcut.solvers.protocol import StoppingRule
+from svmcut.solvers.smo import KernelProblem
+from svmcut.training.certificate import scaled_bound
+from svmcut.training.chosen import Chooser, Chosen
+from svmcut.training.outcome import Objective, Outcome
+from svmcut.training.room import KernelRoom
+from svmcut.training.span import Span, judged
+from svmcut.training.stage import Ended
+from svmcut.training.vectors import Vectors
+
+#: Megabytes of features in the polish; more rows than that allows are represented by a sample.
+POLISH_MB = 200.0
+#: As KernelRoom's exact_work: the steps knew float32 values only.
+EXACT_WORK = 2e7
+
+
+def budget(examples: Examples, settings: Settings, one_class: bool = False) -> Chosen:
+    """The plan of solvers with a budget; one_class as in Vectors."""
+    return Chosen(CentreChooser(KernelRoom(Vectors(examples, settings, one_class), settings, EXACT_WORK)))
+
+
+class CentreChooser(Chooser):
+    """Steps on a budget.
+
+    Training ends after its epochs, and the polish by the stopping rule.
+
+    Raises
+    ------
+    MemoryLimitError
+        When the centres do not fit.
+    """
+
+    key = "budget"
+
+    def __init__(self, room: KernelRoom):
+        super().__init__(room)
+        most, d = self.settings.budget, room.X.n_features
+        need = 5e-6 * (min(most, room.X.n_rows) + 1) * d
+        if need > room.memory:
+            raise MemoryLimitError(
+                f"{self.path}: {most} centres of {d} features need about {need:,.0f} MB and {room.memory:,.0f} MB are "
+                "available; lower parameter 'budget'"
+            )
+
+    def check(self, found: Any) -> None:
+        states.checked(found, states.fields(
+            model=states.instance(KernelModel), details=states.anything, evaluations=states.COUNT
+        ), "found")  # fmt: skip
+        check_model(found["model"], self.room.vectors.examples.X.n_features)
+        same = found["model"].support.n_features == self.room.X.n_features
+        states.require(same, "found.model and the examples", "their width")
+
+    def first(self, objective: Objective, stop: StoppingRule) -> tuple[Any, KernelProblem]:
+        s, room = self.settings, self.room
+        solver = solver_class(s.solver)(
+            s.budget, s.epochs, s.maintenance, s.sampling, s.seed, s.threads, s.hold_out, max_steps=s.max_iterations
+        )
+        signs = np.ascontiguousarray(room.vectors.risk.signs, np.float64)
+        return solver, KernelProblem(room.X, signs, room.kernel, objective.C)
+
+    def found(self, objective: Objective, ended: Ended) -> dict[str, Any]:
+        """The centres as a model, and counts."""
+        progress, vectors, centres = ended.progress, self.room.vectors, ended.progress.solution()
+        used = centres.beta != 0
+        Z, beta = Csr.from_dense(centres.Z[used]), centres.beta[used]
+        if not (np.isfinite(beta).all() and np.isfinite(Z.data).all()):
+            raise TrainingError(f"{self.path}: kernel values are not finite; scale the features")
+        d, n, counts = vectors.examples.X.n_features, self.room.X.n_rows, ended.run.counts()
+        details = {
+            "centres": len(beta), "epochs": progress.passes, "steps": progress.iteration, "moves": counts["moves"],
+            "maintained": counts["maintained"], "dropped": counts["removed"], **ended.run.judged(),
+        }  # fmt: skip
+        model = KernelModel(self.room.kernel, Z, beta, 0.0, vectors.columns, d, n)
+        return {"model": model, "details": details, "evaluations": counts["evaluations"]}
+
+    def size(self, found: dict[str, Any]) -> int:
+        return len(found["model"].alpha)
+
+    def bare(self, objective: Objective, stop: StoppingRule, found: dict[str, Any], ended: Ended) -> Outcome:
+        """The best f as it is, its exact primal, and the bound that alpha gives where one may be computed."""
+        room, C, alpha = self.room, objective.C, ended.run.alpha()
+        squared, risk = room.parts(found["model"])
+        primal, dual = 0.5 * squared + C * risk, ended.progress.dual
+        if alpha is not None and self.settings.certify:
+            most, coef = C / max(float(alpha.max()), 1e-300), alpha * room.vectors.risk.signs
+            dual = room.bracket(primal, scaled_bound(float(alpha.sum()), room.squared(coef), most))[1]
+        ended = ended._replace(progress=ended.progress._replace(primal=primal, dual=dual, gap=primal - dual, risk=risk))
+        outcome = ended.outcome(self.settings.solver, found["model"], squared, longest_cut=0.0)
+        outcome.primal_of_file = room.primal_of_file(outcome, stop)
+        return outcome.judge(stop, ended.stopped_by, "epochs")
+
+    def span(self, objective: Objective, found: dict[str, Any]) -> tuple[Span, Objective]:
+        """The span of the centres, over all rows or over as many as POLISH_MB allows."""
+        room, Z, n = self.room, found["model"].support, self.room.X.n_rows
+        m = max(10 * Z.n_rows, int(POLISH_MB / (4e-6 * Z.n_rows)))
+        if n <= m:
+            return Span(room, Z), objective
+        rows, whole = np.sort(np.random.default_rng(self.settings.seed).choice(n, m, replace=False)), room.vectors
+        examples = Examples(room.X.take(rows), whole.examples.y[rows], None, None, whole.examples.source)
+        part = Vectors(examples, self.settings)
+        part.X = examples.X  # on the columns of the centres, whichever of them occur
+        aim = part.units.objective(None, objective.C * n / m)
+        return Span(KernelRoom(part, replace(self.settings, certify=False)), Z), aim
+
+    def polished(self, span: Span, objective: Objective, found: dict[str, Any], ended: Ended) -> Outcome:
+        if span.room is self.room:
+            return span.judged(ended)
+        room, outcome, model = self.room, span.outcome(ended), found["model"]
+        spanned = outcome.model
+        assert isinstance(spanned, KernelModel)
+        polished = replace(
+            spanned, columns=room.vectors.columns, highest_index=model.highest_index, n_documents=room.X.n_rows
+        )
+        primals = [room.primal(choice, objective.C) for choice in (polished, model)]
+        outcome.model = polished if primals[0] <= primals[1] else model
+        outcome.objective, outcome.certificate = objective, (min(primals), math.nan)
+        outcome.details["basis"]["rows"] = span.room.X.n_rows
+        room.extra += span.room.evaluations
+        stopped_by = ended.stopped_by if ended.stopped_by in ("limit", "interrupt") else None
+        rule = StoppingRule(objective.c * objective.epsilon, self.settings.gap)
+        return judged(room, outcome, rule, stopped_by, True)

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Bounds of the full problem: of models that another problem gave, and of weights as their file has them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from svmcut.solvers.cutting_plane import CuttingPlane
+from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, StoppingRule
+from svmcut.training.outcome import Outcome
+
+if TYPE_CHECKING:
+    Certify = Callable[[Any, Progress], tuple[float, float]]
+
+
+def scaled_bound(offset: float, squared: float, most: float = 1.0) -> float:
+    """A lower bound of the full problem from a combination (offset, coef) of its cuts, squared being coef'K coef.
+
+    C R(s) >= offset - coef.s for every s, whatever point the cuts were made at; times theta it holds too, for theta up
+    to 1 (the rest of beta goes to the flat plane) or `most`. theta maximises the bound
+    theta offset - theta^2 coef'K coef / 2.
+    """
+    if offset <= 0:
+        return 0.0
+    theta = min(most, offset / squared) if squared > 0 else most
+    return theta * offset - 0.5 * theta * theta * squared
+
+
+def primal_of_file(
+    w, problem: Problem, outcome: Outcome, reach: float = math.inf, restore: Callable[[Any], None] | None = None
+) -> float | None:
+    """1/2 |w|^2 + C R(A w) of weights as a reader of the model file gets them; None where no digit can matter.
+
+    Parameters
+    ----------
+    w : (d,) float64
+    problem : Problem
+    outcome : Outcome
+        Its norm and primal count.
+    reach : float
+        No change d of w changes R by more than |d| times this; inf where that is not known.
+    restore : callable or None
+        Called with the weights read back, to set those again that the file holds in another way.
+    """
+    from svmcut.files.rounding import KEPT, read_back
+
+    most = KEPT * outcome.norm * (problem.C * reach + outcome.norm)
+    if most <= 0.01 * problem.stop.target(outcome.primal):
+        return None
+    kept = read_back(w).astype(np.float64)
+    if restore is not None:
+        restore(kept)
+    with np.errstate(over="ignore", invalid="ignore"):
+        value = problem.risk.linearize(problem.space.scores(kept)).value
+    return float(0.5 * problem.space.dot(kept, kept) + problem.C * value)
+
+
+class Certified(Solver):
+    """Cutting planes that end where the certificate of the full problem meets the rule, or all they can do is done.
+
+    Where the solver's own numbers meet the rule and the certificate does not, it goes on to a closer target, as long as
+    what else makes up the certified gap (the part outside a span, kernel values in float32) leaves room for one.
+
+    Parameters
+    ----------
+    certify : callable or None
+        Primal and dual of the full problem at a Progress of a run; None leaves the solver alone.
+    """
+
+    patience: ClassVar[int | None] = CuttingPlane.patience
+
+    def __init__(self, certify: Certify | None):
+        self._certify = certify
+
+    def start(self, problem: Problem, start: Start | None = None, state: dict[str, Any] | None = None) -> CertifiedRun:
+        """As of any solver."""
+        return CertifiedRun(self._certify, problem, start, state)
+
+
+class CertifiedRun(Run):
+    """A run of Certified; it has the attributes of the cutting planes' run."""
+
+    def __init__(self, certify: Certify | None, problem: Problem, start: Start | None, state: dict[str, Any] | None):
+        self._certify, self._problem = certify, problem
+        self._found: tuple[Progress | None, tuple[float, float]] = None, (math.nan, math.nan)
+        self._within = problem.stop if state is None else StoppingRule(*state["within"])
+        self._begin(start, state and state["solver"])
+
+    def _begin(self, start: Start | None, state: dict[str, Any] | None) -> None:
+        self._run = CuttingPlane().start(replace(self._problem, stop=self._within), start, state)
+        self.bundle = self._run.bundle
+
+    def __iter__(self) -> Iterator[Progress]:
+        while True:
+            for progress in self._run:
+                yield progress
+            if self._certify is None or not self._within.met(progress.primal, progress.dual):
+                return
+            primal, dual = self.certificate(progress)
+            target = self._problem.stop.target(primal)
+            closer = 0.5 * (target - (primal - dual - progress.gap))
+            if self._problem.stop.met(primal, dual) or not 1e-3 * target < closer < 0.9 * progress.gap:
+                return
+            self._within = StoppingRule(closer)
+            self._begin(None, {**self._run.state(), "ends": False})
+
+    def certificate(self, progress: Progress) -> tuple[float, float]:
+        """Primal and dual of the full problem, computed once."""
+        if self._found[0] is not progress:
+            assert self._certify is not None
+            self._found = progress, self._certify(self, progress)
+        return self._found[1]
+
+    def state(self) -> dict[str, Any]:
+        """As of any run."""
+        return {"within": (self._within.absolute, self._within.relative), "solver": self._run.state()}

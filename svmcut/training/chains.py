@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Training of chains on features."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from svmcut.data import Sequences
+from svmcut.errors import UsageError
+from svmcut.models import ChainModel, ChainShape
+from svmcut.parameters import Settings
+from svmcut.refusals import variant
+from svmcut.risks.chain import ChainRisk, SequenceSum
+from svmcut.risks.chain_scaled import SquaredSequences, slack_rescaled, squared, zero_one
+from svmcut.solvers.auto import choose_chain
+from svmcut.spaces.chain import ChainSpace
+from svmcut.structured.chain import ChainSequences
+from svmcut.training.checks import LARGEST_INDEX, check_counting, check_memory
+from svmcut.training.settings import CUTTING_PLANE, kernel_of
+from svmcut.training.structured import Structured
+
+
+def chains(sequences: Sequences, settings: Settings, one_class: bool = False) -> Structured:
+    """The plan of chains."""
+    return Structured(settings, Chains(sequences, settings))
+
+
+class Chains:
+    """The family of chains over the tokens of sequences.
+
+    Raises
+    ------
+    UsageError
+        When a model file could not number its weights.
+    MemoryLimitError
+    """
+
+    warm = True
+
+    def __init__(self, sequences: Sequences, settings: Settings):
+        examples = sequences.tokens()
+        self._examples, self._settings, s = examples.checked(), settings, settings
+        self.path, n_tags = examples.source.path, int(sequences.tags.max()) + 1
+        features = examples.X.n_features
+        if index_limit(ChainShape(n_tags, features, s.transitions, s.emissions)) > LARGEST_INDEX:
+            raise UsageError(
+                f"{self.path}: {n_tags} tags, {features} features and these orders give weights above number "
+                f"{LARGEST_INDEX} of a model file; lower parameter 'transitions' or parameter 'emissions', or number "
+                "features and tags without gaps"
+            )
+        X, self._columns = self._examples.X.compact()
+        sequences = Sequences(X, sequences.indptr, sequences.tags, sequences.source)
+        shape = ChainShape(n_tags, X.n_features, s.transitions, s.emissions)
+        check_memory(self.path, shape.dim, s.max_memory)
+        self.model = ChainSequences(sequences, shape, s.threads, s.beam)
+        self._check_counting()
+        self.warnings: list[str] = []
+
+    def choose(self) -> str:
+        shape = self.model.shape
+        if variant(self._settings):
+            return CUTTING_PLANE
+        return choose_chain(shape.n_tags, (shape.transition_order, shape.emission_order) == (1, 0))
+
+    def cuts(self) -> tuple[SequenceSum, ChainSpace]:
+        model, s = self.model, self._settings
+        check_memory(self.path, model.chains.n_tokens * model.shape.node_size, s.max_memory)
+        return self._risk(), ChainSpace(model.sequences.X, model.chains, s.threads)
+
+    def made(self, w) -> ChainModel:
+        loss = 0 if self._settings.loss == "zero-one" else 1
+        kernel, highest = kernel_of(self._settings), self._examples.X.n_features
+        return ChainModel(w, self.model.shape, kernel, self._columns, highest, loss)
+
+    def restore(self, kept, w) -> None:
+        """A file of chains keeps every weight alike."""
+
+    def _risk(self) -> SequenceSum:
+        s, chains, threads = self._settings, self.model.chains, self._settings.threads
+        longest = int(np.diff(self.model.parts).max())
+        if s.loss == "zero-one":
+            risk = zero_one(chains, threads)
+            return SquaredSequences(risk) if s.slack_norm == 2 else risk
+        if s.slack_norm == 2:
+            return squared(chains, longest, s.rescaling, threads)
+        if s.rescaling == "slack":
+            return slack_rescaled(chains, longest, threads)
+        return ChainRisk(chains, self.model.beam, threads)
+
+    def _check_counting(self) -> None:
+        """Refuses states of the longest sequences, one a thread, that do not fit."""
+        s, shape, option = self._settings, self.model.shape, variant(self._settings)
+        if option is None:
+            return
+        lengths = np.sort(np.diff(self.model.parts))[::-1][: s.threads]
+        states = shape.n_tags ** max(0, shape.transition_order - 1) * shape.stride
+        counts = 2.0 * lengths if s.loss == "zero-one" else 0.5 * lengths * (lengths + 3.0)
+        check_counting(self.path, counts * states, lengths, option, s.max_memory)
+
+
+def index_limit(shape: ChainShape) -> int:
+    """One more than the largest index of a weight in a model file of svm_hmm."""
+    K, D = shape.n_tags, shape.n_features
+    transitions = sum(K ** (order + 1) for order in range(shape.transition_order + 1))
+    return transitions + 1 + D * (K * (K + 1 if shape.emission_order else 1) + 1) + 1

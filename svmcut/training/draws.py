@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sampled cuts: they choose points, and their function is a model of its own."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from svmcut import states
+from svmcut.catalog import SOLVERS, solver_class
+from svmcut.data import Examples
+from svmcut.errors import TrainingError
+from svmcut.parameters import Settings
+from svmcut.solvers.protocol import Problem, StoppingRule
+from svmcut.spaces.kernel import KernelSpace
+from svmcut.training.certificate import scaled_bound
+from svmcut.training.chosen import Chooser, Chosen
+from svmcut.training.outcome import FULL, Objective, Outcome
+from svmcut.training.room import KernelRoom
+from svmcut.training.span import Span
+from svmcut.training.stage import Ended
+from svmcut.training.vectors import Vectors
+
+
+def draws(examples: Examples, settings: Settings, one_class: bool = False) -> Chosen:
+    """The plan of solvers that draw terms of the loss; one_class as in Vectors."""
+    return Chosen(DrawChooser(KernelRoom(Vectors(examples, settings, one_class), settings)))
+
+
+class DrawChooser(Chooser):
+    """Cuts of some terms of the loss, by linear or by constant time a cut."""
+
+    key = "sampled"
+    counts = "cuts"
+
+    def __init__(self, room: KernelRoom):
+        super().__init__(room)
+        self._constant = "patience" in SOLVERS[self.settings.solver].takes
+
+    def check(self, found: Any) -> None:
+        count = states.COUNT
+        counts = states.fields(cuts=count, rounds=count, points=count, primal=states.REAL, kernel_evaluations=count)
+        known = {"full": states.flag, "cuts": counts, "evaluations": count}
+        states.checked(found, states.expansion(dict, self.room.X.n_rows, **known), "found")
+
+    def first(self, objective: Objective, stop: StoppingRule) -> tuple[Any, Problem]:
+        room, s, kind = self.room, self.settings, solver_class(self.settings.solver)
+        try:
+            sampler = room.vectors.risk.sampler()
+        except ValueError as error:
+            raise TrainingError(f"{self.path}: {error}; use solver='subspace'") from None
+        self._before = room.rows.evaluations
+        space: Any
+        if self._constant:
+            from svmcut.solvers.constant_cuts import SampleSpace
+
+            space, solver = SampleSpace(room.rows), kind(sampler, s.sample_size, s.patience, s.seed)
+        else:
+            space = KernelSpace(room.rows, 0.0, np.float32)
+            solver = kind(sampler, s.sample_size, s.seed, memory=room.memory / 2, trace=s.certify)
+        return solver, Problem(room.vectors.risk, space, objective.C, stop, s.qp)
+
+    def found(self, objective: Objective, ended: Ended) -> dict[str, Any]:
+        w, progress, room = ended.progress.solution(), ended.progress, self.room
+        cuts = {"cuts": progress.cuts, "rounds": progress.iteration, "points": len(w.points), "primal": progress.primal,
+                "kernel_evaluations": room.rows.evaluations - self._before}  # fmt: skip
+        if self._constant:
+            s = room.rows.accumulate(w.points, w.coef)
+            value = room.vectors.risk.linearize(s).value
+            cuts["primal"] = 0.5 * float(w.coef @ s[w.points]) + objective.C * value
+        full = not self._constant and ended.run.full
+        return {"points": w.points, "coef": w.coef, "cuts": cuts, "full": full, "evaluations": 0}
+
+    def bare(self, objective: Objective, stop: StoppingRule, found: dict[str, Any], ended: Ended) -> Outcome:
+        """The function of the cuts, with a bound from the exact cuts or, for the hinge, its clipped self."""
+        room, w, C, n = self.room, ended.progress.solution(), objective.C, self.room.X.n_rows
+        model = room.model(w, ended.progress.cuts)
+        primal, dual = ended.progress.primal, math.nan
+        if self.settings.certify:
+            primal = room.primal(model, C)
+            if self._constant:
+                box, signs = np.zeros(n), room.vectors.risk.signs
+                box[w.points] = np.clip(w.coef * signs[w.points], 0.0, C)
+                offset, coef, most = float(box.sum()), box * signs, C / max(float(box.max()), 1e-300)
+            else:
+                (offset, coef), most = ended.run.dual_point(C, n), 1.0
+            dual = scaled_bound(offset, room.squared(coef), most)
+        squared = float(w.coef @ room.rows.accumulate(w.points, w.coef)[w.points]) if len(w.points) else 0.0
+        progress = ended.progress._replace(primal=primal, dual=dual, gap=primal - dual)
+        outcome = ended._replace(progress=progress).outcome(self.settings.solver, model, squared)
+        return self._told(outcome.judge(stop, ended.stopped_by, "limit" if found["full"] else "samples"), found)
+
+    def polished(self, span: Span, objective: Objective, found: dict[str, Any], ended: Ended) -> Outcome:
+        outcome, primal = span.judged(ended), found["cuts"]["primal"]
+        if not outcome.primal <= primal:
+            outcome.warnings.append(
+                f"the sampled cuts alone reached {primal:.6g}, less than the polish in the span of "
+                f"{outcome.details['basis']['vectors']} points; raise parameter 'basis'"
+            )
+        return self._told(outcome, found)
+
+    def _told(self, outcome: Outcome, found: dict[str, Any]) -> Outcome:
+        if found["full"]:
+            outcome.warnings.append(FULL)
+        return outcome

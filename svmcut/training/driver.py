@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The one driver of training: stages, limits, signals, warm starts along a path of C, resumed runs, outcomes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from svmcut import states
+from svmcut._native.interrupt import watched_signals
+from svmcut.catalog import load, plan_of
+from svmcut.parameters import Settings
+from svmcut.refusals import check
+from svmcut.solvers.protocol import Interrupted, Progress, Start, Watch
+from svmcut.training.outcome import Outcome
+from svmcut.training.settings import resolved
+from svmcut.training.stage import Ended, Plan, Stage
+
+if TYPE_CHECKING:
+    from svmcut.training.outcome import Objective
+
+    Observe = Callable[[Progress, Objective], None]
+
+
+class Driver:
+    """Trains by a plan, for one C after the other; where the plan has it so, each solution starts from the last.
+
+    Parameters
+    ----------
+    plan : Plan
+
+    Attributes
+    ----------
+    settings : Settings
+        With every default in its place.
+    warnings : list of str
+        What a user should know of the data.
+    """
+
+    def __init__(self, plan: Plan):
+        self.plan, self.settings, self.warnings = plan, plan.settings, plan.warnings
+        self._began = time.perf_counter()
+        self._warm: tuple[float, Start] | None = None
+
+    def objective(self, cost: float | None, example_cost: float | None) -> Objective:
+        """C and epsilon converted to the unit of the risk; exactly one of the costs is given.
+
+        Raises
+        ------
+        UsageError
+            For both or none, or for an example's cost with a loss that is no sum over examples.
+        """
+        return self.plan.units.objective(cost, example_cost)
+
+    def fit(
+        self,
+        cost: float | None,
+        example_cost: float | None,
+        observe: Observe | None = None,
+        state: dict[str, Any] | None = None,
+    ) -> Outcome:
+        """Trains to the stopping rule, a limit or an interrupt; the best model so far is returned in every case.
+
+        Parameters
+        ----------
+        cost, example_cost : float or None
+            As in Settings, in place of the ones there.
+        observe : callable
+            Called with every Progress and the objective.
+        state : dict or None
+            What `state` gave in a fit of another driver on the same examples and settings: this fit goes on from there
+            and ends in the same bytes.
+
+        Raises
+        ------
+        UsageError, TrainingError, MemoryLimitError
+        """
+        plan, objective, began = self.plan, self.objective(cost, example_cost), time.perf_counter()
+        found: Any = None
+        if state is not None:
+            found = states.checked(state, states.fields(found=states.anything))["found"]
+            plan.check_found(found)
+        while not isinstance(found, Outcome):
+            self._found, self._stage = found, plan.next(objective, found)
+            try:
+                found = plan.finish(objective, found, self._run(self._stage, observe, state))
+            except Exception as error:
+                told = plan.failure(error)
+                if told is error:
+                    raise
+                raise told from None
+            state = None
+        found.seconds = time.perf_counter() - began
+        return found
+
+    def state(self) -> dict[str, Any]:
+        """Where the present fit stands; to be called from its observer."""
+        return {
+            "stage": self._stage.name, "found": self._found, "solver": self._present.state(),
+            "watch": self._watch and self._watch.state(),
+        }  # fmt: skip
+
+    def late(self) -> bool:
+        """Whether the time for all fits is over."""
+        limit = self.settings.time_limit
+        return limit is not None and time.perf_counter() - self._began >= limit
+
+    def target(self, objective: Objective, primal: float) -> float:
+        """The gap at which the present fit ends; nan where it ends by another rule."""
+        return self.plan.stop(objective).target(primal)
+
+    def _run(self, stage: Stage, observe: Observe | None, state: dict[str, Any] | None) -> Ended:
+        """Runs a stage to its end."""
+        if state is not None:
+            states.checked(state, states.fields(stage=states.text(stage.name)))
+        start, C = stage.start, stage.problem.C
+        if stage.warm and state is None and self._warm is not None:
+            # w and the box dual scale alike, so both the point and its multiple count
+            last_C, start = self._warm
+            (w,) = start.points
+            start = start._replace(points=(w, stage.problem.space.blend(C / last_C, w, 0.0, w)))
+        self._watch = Watch.of(stage.solver, state and state["watch"])
+        self._present = run = stage.solver.start(stage.problem, start, state and state["solver"])
+        progress, stopped_by = self._follow(run, stage.objective, observe)
+        self.plan.check_finite(progress.primal)
+        if stage.warm:
+            self._warm = C, Start(run.bundle, (progress.solution(),), run.fractions)
+        return Ended(stage, run, progress, stopped_by)
+
+    def _follow(self, run, objective: Objective, observe: Observe | None) -> tuple[Progress, str | None]:
+        """The last Progress of a run, and "limit", "interrupt" or "rounding" (no progress) where one of them ended it.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            Before the first Progress, when there is nothing to keep.
+        """
+        progress, most = None, self.settings.max_iterations
+        try:
+            with watched_signals():
+                for progress in run:
+                    over = self._watch is not None and self._watch.update(progress)
+                    if observe is not None:
+                        observe(progress, objective)
+                    if self.late() or (most is not None and progress.iteration >= most):
+                        return progress, "limit"
+                    if over:
+                        return progress, "rounding"
+        except KeyboardInterrupt as signal:
+            if isinstance(signal, Interrupted):
+                progress = signal.progress
+            if progress is None:
+                raise
+            return progress, "interrupt"
+        assert progress is not None
+        return progress, None
+
+
+def make_driver(settings: Settings, data: Any, one_class: bool = False, time_limit: float | None = None) -> Driver:
+    """The driver of the plan that these settings ask for.
+
+    Parameters
+    ----------
+    settings : Settings
+        Refused as `svmcut.refusals.check` does.
+    data : Examples, Sequences or MultilabelExamples
+        As the task reads them.
+    one_class : bool
+        Whether measures of two classes accept examples of one, as svm_perf does.
+    time_limit : float or None
+        Seconds for all fits in place of those of the settings; 0 where they were over before.
+
+    Raises
+    ------
+    UsageError
+        For a combination of settings no run can honour.
+    DataError, TrainingError
+        For labels or queries the loss cannot use.
+    MemoryLimitError
+    """
+    check(settings)
+    settings = resolved(settings, data.X.n_rows, time_limit)
+    plan = load(plan_of(settings.task, settings.has_kernel, settings.solver))
+    return Driver(plan(data, settings, one_class))

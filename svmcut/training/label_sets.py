@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Training of label sets: weights of labels and of their pairs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from svmcut.data import MultilabelExamples
+from svmcut.models import MultilabelModel
+from svmcut.parameters import Settings
+from svmcut.risks.multilabel import LabelRisk
+from svmcut.solvers.auto import choose_labels
+from svmcut.spaces.multilabel import LabelSpace
+from svmcut.structured.multilabel import LabelSets
+from svmcut.training.checks import check_label_memory
+from svmcut.training.structured import Structured
+
+
+def label_sets(examples: MultilabelExamples, settings: Settings, one_class: bool = False) -> Structured:
+    """The plan of label sets."""
+    return Structured(settings, LabelFamily(examples, settings))
+
+
+class LabelFamily:
+    """The family of label sets; without pairs of labels, every label is a support vector machine of its own.
+
+    Raises
+    ------
+    MemoryLimitError
+    """
+
+    warm = False
+
+    def __init__(self, examples: MultilabelExamples, settings: Settings):
+        self._examples, self._threads = examples.checked(), settings.threads
+        self.path, pairs = examples.source.path, settings.pairs == "all"
+        X, self._columns = self._examples.X.compact()
+        check_label_memory(examples, X.n_features, pairs, settings.max_memory)
+        self.model = LabelSets(replace(self._examples, X=X), settings.bias or 0.0, pairs, self._threads)
+        self.warnings: list[str] = []
+        if not len(examples.names):
+            self.warnings.append(f"no example of {self.path} has a label; the model will predict none")
+
+    def choose(self) -> str:
+        return choose_labels(self.model.n_labels, self.model.pairs)
+
+    def cuts(self) -> tuple[LabelRisk, LabelSpace]:
+        model, threads = self.model, self._threads
+        n_pairs = model.dim - model.n_rows * model.n_labels
+        space = LabelSpace(model.examples.X, model.n_labels, n_pairs, model.bias, threads)
+        return LabelRisk(self._examples.gold(), model.pairs, threads), space
+
+    def made(self, w) -> MultilabelModel:
+        W, v = self.model.split(w)
+        constant = np.zeros(self.model.n_labels)
+        if self.model.bias:
+            W, constant = W[:-1], self.model.bias * W[-1]
+        first, second = np.nonzero(np.triu(v, 1)) if v is not None else (np.zeros(0, int), np.zeros(0, int))
+        weights = v[first, second] if v is not None else np.zeros(0)
+        return MultilabelModel(
+            W, constant, first.astype(np.int32), second.astype(np.int32), weights, self._examples.names, self._columns
+        )
+
+    def restore(self, kept, w) -> None:
+        """The file has the weights of the constant feature as thresholds, with all digits."""
+        if self.model.bias:
+            self.model.split(kept)[0][-1] = self.model.split(w)[0][-1]

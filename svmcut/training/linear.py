@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Training of weights of features, for every loss of examples and of queries."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from svmcut.catalog import AUTO, SOLVERS
+from svmcut.data import Examples
+from svmcut.models import LinearModel
+from svmcut.parameters import Settings
+from svmcut.solvers.protocol import Problem
+from svmcut.spaces.rows import RowSpace, linear_space
+from svmcut.training.certificate import primal_of_file
+from svmcut.training.outcome import Objective, Outcome
+from svmcut.training.settings import CUTTING_PLANE, kernel_of
+from svmcut.training.stage import Ended, Plan, Stage, make_solver
+from svmcut.training.vectors import Vectors
+
+
+class Linear(Plan):
+    """One stage, which starts from the solution of the C before."""
+
+    def __init__(self, examples: Examples, settings: Settings, one_class: bool = False):
+        self.vectors = vectors = Vectors(examples, settings, one_class)
+        super().__init__(settings, vectors.path, vectors.units, vectors.warnings)
+        named = SOLVERS.get(settings.solver)
+        cuts = not vectors.hinge if named is None else named.losses is None
+        self.bias = settings.bias or 0.0
+        self.space = linear_space(vectors.X, self.bias, settings.threads, cuts)
+
+    def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
+        """The solver of that name; of "auto" cutting planes, but for the plain hinge the fastest certified trainer."""
+        name, space = self.settings.solver, self.space
+        if name == AUTO and self.vectors.hinge:
+            from svmcut.solvers.auto import choose
+
+            name = choose(space.X.n_rows, space.dim, space.X.nnz, objective.C)
+        elif name == AUTO:
+            name = CUTTING_PLANE
+        problem = Problem(self.vectors.risk, space, objective.C, self.stop(objective), self.settings.qp)
+        return Stage(name, make_solver(name, self.settings.seed), problem, objective, warm=True)
+
+    def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
+        """The weights, with their primal as a reader of the model file gets it."""
+        w, problem = ended.progress.solution(), ended.stage.problem
+        outcome = ended.outcome(ended.stage.name, self._model(w, ended.progress.cuts), self.space.dot(w, w))
+        reach, bias, n, data = math.inf, self.bias, len(self.vectors.examples), self.vectors.X.data
+        if self.vectors.hinge:
+            with np.errstate(over="ignore"):
+                reach = math.sqrt(n * (float(np.dot(data, data)) + n * bias**2))
+
+        def restore(kept) -> None:  # the file has the weight of the constant feature as a threshold
+            kept[-1] = float(f"{bias * float(w[-1]):.8g}") / bias
+
+        if isinstance(self.space, RowSpace):
+            w, problem = self.space.weights(w), replace(problem, space=self.space.features)
+        outcome.primal_of_file = primal_of_file(w, problem, outcome, reach, restore if bias else None)
+        return outcome.judge(problem.stop, ended.stopped_by)
+
+    def _model(self, w, cuts: int) -> LinearModel:
+        weights, constant = self.space.split(w)
+        # the originals state one more than the number of their features, the constant one among them
+        highest = self.vectors.examples.X.n_features + (self.bias != 0) + 1
+        return LinearModel(weights, 0.0 - constant, self.vectors.columns, kernel_of(self.settings), highest, cuts)

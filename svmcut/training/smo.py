@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Training on kernel values by sequential minimal optimization."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from svmcut.data import Examples
+from svmcut.parameters import Settings
+from svmcut.solvers.protocol import Start, StoppingRule
+from svmcut.solvers.smo import KernelProblem, Smo
+from svmcut.training.outcome import Objective, Outcome
+from svmcut.training.room import KernelRoom, kernel_failure
+from svmcut.training.stage import Ended, Plan, Stage
+from svmcut.training.vectors import Vectors
+
+
+class SmoPlan(Plan):
+    """One stage; the solver starts from its last solution. epsilon is the tolerance of the KKT conditions.
+
+    "auto" is smo without bias, the objective of svm_perf; smo by name has an unregularised bias unless free_bias is
+    False, the objective of LIBSVM and svm_light.
+    """
+
+    infinite = "kernel values are not finite"
+
+    def __init__(self, examples: Examples, settings: Settings, one_class: bool = False):
+        vectors, s = Vectors(examples, settings, one_class, weights=False), settings
+        super().__init__(s, vectors.path, vectors.units, vectors.warnings)
+        self._room = KernelRoom(vectors, s, exact_work=math.inf)
+        self._solver = Smo(bool(s.free_bias), s.cache_size, s.threads, s.max_iterations)
+        self._last: Any = None
+
+    def stop(self, objective: Objective) -> StoppingRule:
+        """A relative gap; without, the gap is a consequence of the KKT conditions."""
+        return StoppingRule(math.nan, self.settings.gap)
+
+    def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
+        """The steps."""
+        room = self._room
+        y = np.ascontiguousarray(room.vectors.risk.signs, np.float64)
+        problem = KernelProblem(room.X, y, room.kernel, objective.C, objective.epsilon, self.settings.gap)
+        return Stage(self.settings.solver, self._solver, problem, objective, start=Start(run=self._last))
+
+    def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
+        """The machine; primal and dual are those of the model in every case."""
+        room, run, progress = self._room, ended.run, ended.progress
+        self._last = run
+        if ended.stopped_by is not None:
+            progress = run.settle()
+            self.check_finite(progress.primal)
+        f = progress.solution()
+        squared = 2 * (progress.primal - objective.C * progress.risk)
+        known = {"longest_cut": 0.0, "multipliers": f.beta, "kernel_evaluations": progress.evaluations}
+        ended = ended._replace(progress=progress)
+        outcome = ended.outcome(ended.stage.name, room.machine(f.beta, f.b), squared, **known)
+        if not room.kernel.is_definite and progress.gap < 0:
+            outcome.certificate = progress.primal, math.nan
+        rule = self.stop(objective)
+        if rule.relative is None:  # the gap that the tolerance of the KKT conditions allows where they hold
+            holds = run.violation() <= objective.epsilon
+            rule = StoppingRule(objective.C * objective.epsilon * 2 * room.X.n_rows if holds else -math.inf)
+        outcome.primal_of_file = room.primal_of_file(outcome, rule, screened=True)
+        return outcome.judge(rule, ended.stopped_by)
+
+    def failure(self, error: Exception) -> Exception:
+        return kernel_failure(self.path, error)

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Exact cutting planes over all functions of a kernel, or over those that a few points span."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from svmcut.catalog import SOLVERS
+from svmcut.errors import DataError, MemoryLimitError
+from svmcut.models import KernelModel, renumber
+from svmcut.solvers.protocol import Problem
+from svmcut.spaces.kernel import KernelSpace
+from svmcut.training.certificate import Certified, scaled_bound
+from svmcut.training.outcome import Objective, Outcome
+from svmcut.training.room import KernelRoom
+from svmcut.training.stage import Ended, Plan, Stage
+from svmcut.training.vectors import Vectors
+
+if TYPE_CHECKING:
+    from svmcut.data import Csr, Examples
+    from svmcut.parameters import Settings
+    from svmcut.solvers.protocol import Progress, StoppingRule
+    from svmcut.spaces.subspace import Basis, Subspace
+
+
+class Span:
+    """Functions of a kernel and the cutting planes over them, with the certificate of the full problem.
+
+    Parameters
+    ----------
+    room : KernelRoom
+    points : Csr or None
+        What spans the functions; None for all of them.
+
+    Raises
+    ------
+    MemoryLimitError, DataError
+        When their features do not fit, or all points are zero.
+    """
+
+    def __init__(self, room: KernelRoom, points: Csr | None = None):
+        self.room, self.basis = room, None
+        self.space: KernelSpace | Subspace
+        if points is None:
+            self.space = KernelSpace(room.rows, room.budget / 2)
+        else:
+            self.basis, self.space = _spanned(room, points)
+
+    def stage(self, name: str, objective: Objective, stop: StoppingRule, warm: bool = False) -> Stage:
+        """Cutting planes for this objective."""
+        room = self.room
+        problem = Problem(room.vectors.risk, self.space, objective.C, stop, room.settings.qp)
+
+        def certify(run, progress: Progress) -> tuple[float, float]:
+            model = run.bundle.solve(objective.C, 1e-3 * stop.target(progress.primal) / objective.C)
+            offset = model.lower + 0.5 * model.squared_norm
+            dual = scaled_bound(offset, room.squared(model.w.coefficients()))
+            return room.bracket(room.primal(self.model(progress.solution(), progress.cuts), objective.C), dual)
+
+        return Stage(name, Certified(certify if room.settings.certify else None), problem, objective, warm)
+
+    def outcome(self, ended: Ended) -> Outcome:
+        """What came of that stage, not yet judged."""
+        progress, w = ended.progress, ended.progress.solution()
+        outcome = ended.outcome(self.room.settings.solver, self.model(w, progress.cuts), self.space.dot(w, w))
+        if self.room.settings.certify:
+            outcome.certificate = ended.run.certificate(progress)
+        elif self.basis is not None:
+            outcome.certificate = (progress.primal, math.nan)
+        if self.basis is not None:
+            outcome.details["basis"] = {"vectors": len(self.basis), "dual": progress.dual, "gap": progress.gap}
+        return outcome
+
+    def judged(self, ended: Ended) -> Outcome:
+        """The outcome with the verdict."""
+        stop, progress = ended.stage.problem.stop, ended.progress
+        met = stop.met(progress.primal, progress.dual)
+        return judged(self.room, self.outcome(ended), stop, ended.stopped_by, met)
+
+    def model(self, w, cuts: int) -> KernelModel:
+        """The model of an element of the space."""
+        room, basis = self.room, self.basis
+        if basis is None:
+            return room.model(w, cuts)
+        known = basis.Z, basis.to_alpha @ w.w, 0.0, room.vectors.columns
+        return KernelModel(room.kernel, *known, room.vectors.examples.X.n_features, cuts)
+
+
+def judged(room: KernelRoom, outcome: Outcome, stop: StoppingRule, stopped_by: str | None, in_span: bool) -> Outcome:
+    """The outcome with the verdict; in_span: whether the rule is met for the problem the solver knew.
+
+    A relative gap speaks of the full problem, so a span that cannot meet it is a reason to end; epsilon is the rule
+    within it.
+    """
+    otherwise = "rounding"
+    if in_span and "basis" in outcome.details:
+        otherwise = "basis" if stop.relative is not None and not math.isnan(outcome.dual) else "span"
+    outcome.primal_of_file = room.primal_of_file(outcome, stop)
+    return outcome.judge(stop, stopped_by, otherwise)
+
+
+def _spanned(room: KernelRoom, points: Csr) -> tuple[Basis, Subspace]:
+    """Those of the points that do not depend on others, and the features of all rows."""
+    from svmcut.spaces.subspace import Basis, Subspace
+
+    n, settings, path = room.X.n_rows, room.settings, room.vectors.path
+    need, memory = 4e-6 * n * min(points.n_rows, settings.basis), room.memory
+    if need > memory:
+        refusal = (
+            f"{path}: {points.n_rows} features of {n} rows need about {need:,.0f} MB and {memory:,.0f} MB are available"
+        )
+        raise MemoryLimitError(f"{refusal}; lower parameter 'basis'")
+    basis = Basis(room.kernel, points, settings.threads)
+    if not len(basis):
+        raise DataError(path, "every row is zero in the feature space of the kernel")
+    exact = room.is_small(n * len(basis))
+    F = basis.features(room.X, None if exact else room.rows, room.budget / 3)
+    room.extra += points.n_rows**2 + exact * n * len(basis)
+    return basis, Subspace(F, bool(settings.certify), settings.threads)
+
+
+class KernelCuts(Plan):
+    """One stage, which starts from the solution of the C before."""
+
+    def __init__(self, examples: Examples, settings: Settings, one_class: bool = False):
+        self._room = room = KernelRoom(Vectors(examples, settings, one_class), settings)
+        super().__init__(settings, room.vectors.path, room.vectors.units, room.warnings)
+        self._span = Span(room, _basis_points(room) if "basis" in SOLVERS[settings.solver].takes else None)
+
+    def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
+        """The cutting planes."""
+        return self._span.stage(self.settings.solver, objective, self.stop(objective), warm=True)
+
+    def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
+        """Their model with the certificate of the full problem."""
+        outcome = self._span.judged(ended)
+        outcome.kernel_evaluations = self._room.evaluations
+        return outcome
+
+
+def _basis_points(room: KernelRoom) -> Csr:
+    """The rows the settings name as candidates of a basis, at most `basis` of them."""
+    settings, n = room.settings, room.X.n_rows
+    if settings.basis_file:
+        from svmcut.files.examples import read_examples
+
+        return renumber(read_examples(settings.basis_file, threads=settings.threads).X, room.vectors.columns)
+    from svmcut.spaces.subspace import even_rows
+
+    if settings.basis_method == 1:
+        return room.X.take(even_rows(n, settings.basis))
+    # the factor of all rows costs n k^2; twenty candidates a vector lose little
+    m = n if settings.basis_method == 2 else min(n, max(20 * settings.basis, 2000))
+    return room.pivoted(even_rows(n, m))

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a driver runs: plans are lists of stages, and a stage is a solver on a problem."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from svmcut import states
+from svmcut.catalog import solver_class
+from svmcut.errors import TrainingError
+from svmcut.solvers.protocol import Progress, Solver, Start, StoppingRule
+from svmcut.training.outcome import Outcome
+
+if TYPE_CHECKING:
+    from svmcut.parameters import Settings
+    from svmcut.training.outcome import Objective, Units
+
+
+def make_solver(name: str, seed: int = 0, task: str = "classification") -> Solver:
+    """The solver of that name for a task, imported now; the seed goes to those that draw at random."""
+    kind = solver_class(name, task)
+    return kind(seed=seed) if any(field.name == "seed" for field in fields(kind)) else kind()
+
+
+class Stage(NamedTuple):
+    """One run of a plan.
+
+    Attributes
+    ----------
+    name : str
+        Of the solver; another where a second run of a plan needs one.
+    solver : Solver
+    problem : Problem, StructuredProblem, ExpansionProblem or KernelProblem
+    objective : Objective
+        What it minimises; of a part of the examples where the problem is.
+    warm : bool
+        Whether it starts from the solution of the C before, and leaves its own to the next.
+    start : Start or None
+        Where it begins else.
+    """
+
+    name: str
+    solver: Solver
+    problem: Any
+    objective: Objective
+    warm: bool = False
+    start: Start | None = None
+
+
+class Ended(NamedTuple):
+    """A stage that is over: the run, its last Progress, and "limit", "interrupt" or "rounding" where one ended it."""
+
+    stage: Stage
+    run: Any
+    progress: Progress
+    stopped_by: str | None
+
+    def outcome(self, solver: str, model, squared: float, **known: Any) -> Outcome:
+        """The model as what came of this run, not yet judged.
+
+        Parameters
+        ----------
+        squared : float
+            |w|^2
+        **known
+            Other fields of Outcome; longest cut and multipliers are the bundle's unless they stand here.
+        """
+        objective, bundle = self.stage.objective, self.run.bundle
+        if bundle is not None:
+            known = {"longest_cut": bundle.largest_norm, "multipliers": objective.c * bundle.beta[1:], **known}
+        known.setdefault("longest_cut", self.run.longest_cut)
+        return Outcome(model, objective, self.progress, solver, math.sqrt(max(0.0, squared)), **known)
+
+
+class Plan:
+    """A way of training on data that are given, one stage after the other.
+
+    A row of the catalog names what makes a plan of (data, settings, one_class): what the task reads, settings as
+    `svmcut.training.settings.resolved` leaves them, and whether measures of two classes accept examples of one.
+
+    Attributes
+    ----------
+    path : str
+        Of the data, for messages.
+    units : Units
+    warnings : list of str
+        What a user should know of the data.
+    infinite : str
+        What training met where a value is not finite.
+    """
+
+    infinite = "training met values that are not finite"
+
+    def __init__(self, settings: Settings, path: str, units: Units, warnings: list[str]):
+        self.settings, self.path, self.units, self.warnings = settings, path, units, warnings
+
+    def stop(self, objective: Objective) -> StoppingRule:
+        """The rule that ends training, as far as it is known before."""
+        return StoppingRule(objective.c * objective.epsilon, self.settings.gap)
+
+    def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
+        """The stage that comes after the one that found this; the first one after None."""
+        raise NotImplementedError
+
+    def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> dict[str, Any] | Outcome:
+        """The judged outcome, or where another stage follows what that needs to know, as plain values."""
+        raise NotImplementedError
+
+    def check_found(self, found: Any) -> None:
+        """Refuses what no stage of this plan leaves to another, as a StateError."""
+        states.require(found is None, "found", "nothing")
+
+    def check_finite(self, primal: float) -> None:
+        """Refuses a value that is not, as a TrainingError."""
+        if not math.isfinite(primal):
+            raise TrainingError(f"{self.path}: {self.infinite}; scale the features")
+
+    def failure(self, error: Exception) -> Exception:
+        """What a user is told of a failure of a stage."""
+        return error

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The stochastic batch perceptron and its rivals: expansions over the training points, step by step."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from svmcut import states
+from svmcut.catalog import SOLVERS, solver_class
+from svmcut.data import Examples
+from svmcut.errors import TrainingError, UsageError
+from svmcut.parameters import Settings
+from svmcut.solvers.expansion import ExpansionProblem
+from svmcut.solvers.protocol import StoppingRule
+from svmcut.training.certificate import scaled_bound
+from svmcut.training.chosen import Chooser, Chosen
+from svmcut.training.outcome import Objective, Outcome
+from svmcut.training.room import KernelRoom
+from svmcut.training.stage import Ended
+from svmcut.training.vectors import Vectors
+
+
+def steps(examples: Examples, settings: Settings, one_class: bool = False) -> Chosen:
+    """The plan of solvers that go step by step; one_class as in Vectors."""
+    return Chosen(StepChooser(KernelRoom(Vectors(examples, settings, one_class), settings)))
+
+
+class StepChooser(Chooser):
+    """Steps over the points that are not held out.
+
+    Training ends after its epochs or with the error on the points held out, and the polish by the stopping rule.
+
+    Raises
+    ------
+    UsageError, TrainingError
+        When nothing is left to train on or to hold out, or a free bias meets one class.
+    """
+
+    key = "stochastic"
+
+    def __init__(self, room: KernelRoom):
+        super().__init__(room)
+        s, n = self.settings, room.X.n_rows
+        self._y = np.ascontiguousarray(room.vectors.risk.signs, np.float64)
+        self._held = np.zeros(n, bool)
+        if s.hold_out:
+            count = int(s.hold_out * n)
+            if not 0 < count < n:
+                raise UsageError(f"hold_out={s.hold_out:g} of {n} examples leaves one part empty")
+            self._held[np.random.default_rng(s.seed).permutation(n)[:count]] = True
+        trained = self._y[~self._held]
+        if s.free_bias and abs(trained.sum()) == len(trained):
+            raise TrainingError(f"{self.path}: solver '{s.solver}' with its free bias needs labels of both signs; "
+                                "add free_bias=False")  # fmt: skip
+
+    def check(self, found: Any) -> None:
+        details = states.fields(steps=states.COUNT, epochs=states.REAL, kernel_evaluations=states.COUNT)
+        known = {"details": details, "evaluations": states.COUNT}
+        states.checked(found, states.expansion(dict, self.room.X.n_rows, **known), "found")
+
+    def first(self, objective: Objective, stop: StoppingRule) -> tuple[Any, ExpansionProblem]:
+        s, room = self.settings, self.room
+        own = (s.nu, s.free_bias, s.average, s.certify) if self._has_level else (s.sampling,)
+        solver = solver_class(s.solver)(s.epochs, s.seed, s.max_iterations, *own)
+        return solver, ExpansionProblem(room.X, self._y, room.kernel, objective.C, self._held, s.gap, s.threads)
+
+    @property
+    def _has_level(self) -> bool:
+        """Whether the solver is the stochastic batch perceptron, which raises a level and follows its mean slack."""
+        return "nu" in SOLVERS[self.settings.solver].takes
+
+    def stopped_by(self, ended: Ended) -> str | None:
+        over = ended.run.best.step >= ended.run.total and self.settings.max_iterations is None
+        return None if over and ended.stopped_by == "limit" else ended.stopped_by
+
+    def found(self, objective: Objective, ended: Ended) -> dict[str, Any]:
+        run, progress, beta = ended.run, ended.progress, ended.run.solution().beta
+        details = {"steps": progress.iteration, "epochs": progress.passes, "best_step": run.best.step,
+                   "kernel_evaluations": progress.evaluations}  # fmt: skip
+        if self._held.any():
+            details |= {"held_out": int(self._held.sum()), "held_out_error": run.best.error}
+        if self._has_level:
+            details["nu"] = run.found_nu
+        dual = self._bound(run, objective.C, details) if self.settings.certify else math.nan
+        rows = np.flatnonzero(beta)
+        return {
+            "points": rows, "coef": beta[rows], "details": details, "dual": dual, "evaluations": progress.evaluations
+        }
+
+    def bare(self, objective: Objective, stop: StoppingRule, found: dict[str, Any], ended: Ended) -> Outcome:
+        """The best function met, its exact primal and the bound."""
+        best, f, held = ended.run.best, ended.run.solution(), bool(self._held.any())
+        model = self.room.machine(f.beta, f.b)
+        squared = 2 * (best.primal - objective.C * best.risk)
+        outcome = ended.outcome(self.settings.solver, model, squared, longest_cut=0.0, multipliers=f.beta)
+        if self.settings.certify:
+            primal = best.primal if held else self.room.primal(model, objective.C)
+            outcome.certificate = self.room.bracket(primal, found["dual"])
+        if not held:
+            outcome.primal_of_file = self.room.primal_of_file(outcome, stop)
+        return outcome.judge(stop, self.stopped_by(ended), "epochs")
+
+    def _bound(self, run, C: float, details: dict[str, Any]) -> float:
+        """A dual bound of the problem over the points trained on, which is one of the problem over all."""
+        y = self._y
+        if not self._has_level:
+            box = np.clip(run.solution().beta * y, 0.0, C)
+            return scaled_bound(float(box.sum()), self.room.squared(box * y), C / max(float(box.max()), 1e-300))
+        p = run.distribution()
+        if p is None:
+            return math.nan
+        squared, most = self.room.squared(p * y), float(p.max())
+        details["level_bound"] = math.sqrt(squared) + run.found_nu * (len(y) - int(self._held.sum())) * most
+        return scaled_bound(1.0, squared, C / most)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What training of chains and of label sets shares: the unit of C, solvers of a StructuredProblem, weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from svmcut.catalog import AUTO, SOLVERS
+from svmcut.parameters import Settings
+from svmcut.solvers.protocol import Problem
+from svmcut.solvers.relay import Relay
+from svmcut.structured.protocol import StructuredProblem
+from svmcut.training.certificate import primal_of_file
+from svmcut.training.outcome import Objective, Outcome, Units
+from svmcut.training.stage import Ended, Plan, Stage, make_solver
+
+
+def units_of_structures(settings: Settings, n: int) -> Units:
+    """C per structure, the original's (c/n) times the sum of their losses."""
+    return Units(settings.loss or "", settings.epsilon or 0.0, n, summed=True, structures=n)
+
+
+class Structured(Plan):
+    """One stage: cutting planes, or a solver of passes over structures that cutting planes relieve.
+
+    Parameters
+    ----------
+    settings : Settings
+    family : Chains or LabelFamily
+        What differs: its path, warnings and model; choose(), the solver that "auto" stands for; cuts(), risk and space
+        of cutting planes, and warm, whether they start from the C before; made(w), the model of weights; restore(kept,
+        w), which sets weights again that a file keeps in another way.
+    """
+
+    def __init__(self, settings: Settings, family: Any):
+        super().__init__(settings, family.path, units_of_structures(settings, family.model.n_samples), family.warnings)
+        self.family = family
+
+    def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
+        """The solver of that name, or the one that "auto" stands for."""
+        s, family = self.settings, self.family
+        name = family.choose() if s.solver == AUTO else s.solver
+        solver = make_solver(name, s.seed, s.task)
+        if SOLVERS[name].losses is None:
+            return Stage(name, solver, self._cuts(objective), objective, family.warm)
+        problem = StructuredProblem(family.model, objective.C, self.stop(objective), s.qp)
+        return Stage(name, Relay(solver, lambda: self._cuts(objective)), problem, objective)
+
+    def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
+        """The weights, with their primal as a reader of the model file gets it."""
+        w, problem = ended.progress.solution(), ended.stage.problem
+        outcome = ended.outcome(ended.stage.name, self.family.made(w), float(w @ w))
+        if not isinstance(problem, Problem):
+            problem = self._cuts(objective)
+        outcome.primal_of_file = primal_of_file(w, problem, outcome, restore=lambda kept: self.family.restore(kept, w))
+        return outcome.judge(problem.stop, ended.stopped_by)
+
+    def _cuts(self, objective: Objective) -> Problem:
+        risk, space = self.family.cuts()
+        return Problem(risk, space, objective.C, self.stop(objective), self.settings.qp)

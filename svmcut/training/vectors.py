@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rows with one label each, bound to the risk they are trained for."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from svmcut.data import Examples
+from svmcut.errors import TrainingError
+from svmcut.parameters import Settings
+from svmcut.risks import make_risk
+from svmcut.risks.protocol import QueryRisk
+from svmcut.risks.squared import SquaredRisk
+from svmcut.training.checks import check_memory, check_queries, label_warnings, rank_warnings
+from svmcut.training.outcome import PERCENT, Units
+from svmcut.training.settings import is_hinge
+
+
+class Vectors:
+    """Examples, the columns of them that occur, and their risk; weights: whether there will be vectors of weights.
+
+    Attributes
+    ----------
+    X, columns : Csr, (d,) int32 or None
+        As Csr.compact gives them.
+    path : str
+    risk : BoundRisk
+    hinge : bool
+        Whether it is the plain sum of hinge losses.
+    steepness : float
+        No change of all scores by at most d changes the risk by more than this times d; inf where not known.
+    units : Units
+    warnings : list of str
+
+    Raises
+    ------
+    DataError, TrainingError
+        For labels or queries the loss cannot use.
+    MemoryLimitError
+    """
+
+    def __init__(self, examples: Examples, settings: Settings, one_class: bool = False, weights: bool = True):
+        self.examples, s = examples.checked(), settings
+        self.path, n, loss = examples.source.path, len(examples), s.loss or ""
+        self.X, self.columns = self.examples.X.compact()
+        if weights:
+            check_memory(self.path, self.X.n_features, s.max_memory)
+        risk = make_risk(loss, p=s.p, rescaling=s.rescaling, slack_norm=s.slack_norm, one_class=one_class)
+        ranks, self.hinge = s.task == "rank", is_hinge(s)
+        if s.slack_norm == 2 and not ranks:  # a ranking risk squares the slack of every query
+            risk = SquaredRisk(risk)
+        if ranks:
+            check_queries(examples)
+        try:
+            self.risk: Any = risk.bind(examples.y, examples.qid, examples.cost, s.threads)
+        except TrainingError as error:
+            raise TrainingError(f"{self.path}: {error}") from None
+        self.steepness = float(n) if self.hinge else math.inf
+        epsilon = s.epsilon or 0.0
+        self.units = Units(loss, epsilon, n, PERCENT, summed=True) if self.hinge else Units(loss, epsilon)
+        self.warnings = label_warnings(examples) if not ranks else rank_warnings(self.risk)
+        if ranks:
+            assert isinstance(self.risk, QueryRisk)
+            queries, each = self.risk.n_queries, self.risk.n_pairs / self.risk.n_queries
+            epsilon *= each if loss == "swapped-pairs" else 1.0
+            self.units = Units(loss, epsilon, queries, structures=queries)

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Drivers of training as the tests ask for them."""
+
+from svmcut.parameters import Settings
+from svmcut.training.driver import make_driver
+
+
+def driver(data, **parameters):
+    """On one thread unless the parameters say otherwise; the C is that of every fit."""
+    return make_driver(Settings(**{"cost": 1.0, "threads": 1, **parameters}), data)
+
+
+def kernel_parameters(kernel):
+    """A svmcut.kernels.Kernel as parameters."""
+    return {
+        "kernel": kernel.name, "degree": kernel.degree, "gamma": kernel.gamma, "scale_kernel": kernel.scale,
+        "coef0": kernel.offset,
+    }  # fmt: skip
