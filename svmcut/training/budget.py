@@ -61,9 +61,8 @@ class CentreChooser(Chooser):
             )
 
     def check(self, found: Any) -> None:
-        states.checked(found, states.fields(
-            model=states.instance(KernelModel), details=states.anything, evaluations=states.COUNT
-        ), "found")  # fmt: skip
+        known = {"model": states.instance(KernelModel), "details": states.anything, "evaluations": states.COUNT}
+        states.checked(found, states.instance(dict, **known), "found")
         check_model(found["model"], self.room.vectors.examples.X.n_features)
         same = found["model"].support.n_features == self.room.X.n_features
         states.require(same, "found.model and the examples", "their width")
