@@ -137,7 +137,7 @@ def variant(settings: Any) -> str | None:
 
     Parameters
     ----------
-    settings : Settings or Config
+    settings : Settings or LearnOptions
     """
     if settings.loss == "zero-one":
         return "loss='zero-one'"
