@@ -71,10 +71,9 @@ def test_wrong_rows_are_refused_by_every_model_and_trainer(name):
         with pytest.raises(ValueError, match="^" + message):
             use()
     source, tags = Source("mine"), np.array([0, 1], np.int32)
-    examples = Examples(X, tags + 1.0, np.zeros(2, np.int64), None, source)
     sets = MultilabelExamples(X, np.arange(2), np.arange(3), tags, source)
     for use in (
-        lambda: driver(Sequences(X, tokens, tags), task="sequence"),
+        lambda: driver(Sequences(X, tokens, tags, source), task="sequence"),
         lambda: driver(sets, task="multilabel"),
     ):
         with pytest.raises(DataError, match="^mine: " + message):
