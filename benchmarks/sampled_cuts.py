@@ -123,7 +123,7 @@ def growth(options, folder: Path) -> Iterator[tuple[str, int, Run]]:
             if solver == "subspace":
                 extra = ("--no-certify", "--basis", options.basis)
             if solver == "smo":
-                extra = ("--no-certify", "--no-free-bias")
+                extra = ("--no-free-bias",)
             if solver != "smo" or n <= options.exact:
                 yield solver, n, run_svmcut(options, folder, train, test, solver, *extra)
         if options.peers and shutil.which("svm-train") and n <= options.exact:

@@ -43,7 +43,7 @@ def subcommands():
 
     from svmcut.cli.learn import TASK
     from svmcut.cli.main import COMMANDS, svmcut
-    from svmcut.cli.options import TASKS
+    from svmcut.cli.options import LEARNT
 
     def context(command, name, parent=None):
         settings = command.context_settings | {"terminal_width": WIDTH, "max_content_width": WIDTH}
@@ -61,8 +61,8 @@ def subcommands():
     for name in COMMANDS:
         command = svmcut.get_command(top, name)
         yield alone(command, name)
-        for task in TASKS if name == "learn" else ():
-            if task != "classification":
+        for task in LEARNT if name == "learn" else ():
+            if task != LEARNT[0]:
                 yield alone(command, f"{name} --task {task}", task)
 
 

@@ -50,8 +50,9 @@ def train(
     arrays = () if isinstance(data, str | os.PathLike) else data
     if not isinstance(arrays, tuple) or (arrays and len(arrays) not in (2, 3)) or data == ():
         raise UsageError("data is neither a path nor (X, y) or (X, y, qid)")
-    settings = Settings(task=("rank" if len(arrays) == 3 else "classification") if task is None else task, **parameters)
-    check(settings)
+    task = ("rank" if len(arrays) == 3 else "classification") if task is None else task
+    settings = Settings(task=task, **parameters, given=frozenset(parameters))
+    idle = check(settings)
     own = named(settings.task)
     if arrays:
         examples = own.from_arrays(*arrays)
@@ -60,5 +61,5 @@ def train(
     driver = own.plan(examples, settings)
     observe = None if callback is None else lambda progress, objective: callback(progress)
     outcome = driver.fit(settings.cost, settings.example_cost, observe)
-    outcome.warnings = [*driver.warnings, *outcome.warnings]
+    outcome.warnings = [*idle, *driver.warnings, *outcome.warnings]
     return outcome

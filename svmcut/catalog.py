@@ -10,208 +10,35 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
-MARGIN, SLACK = "margin", "slack"
+from svmcut.rows import MARGIN, SLACK, Format, KernelRow, Loss, Measure, QpRow, Solver, Task
+
 #: svm_perf's -o by name.
 RESCALINGS = {SLACK: 1, MARGIN: 2}
 BOTH_RESCALINGS, BOTH_NORMS = (MARGIN, SLACK), (1, 2)
 
-
-class Task(NamedTuple):
-    """One task.
-
-    Attributes
-    ----------
-    name : str
-    loss : str
-        The default.
-    objects : str
-        What is trained, in the plural of a message.
-    models : tuple of str
-        Classes of svmcut.models; where two tasks share one, the later is that of examples with queries.
-    where : str
-        ``module:class`` of svmcut.tasks.
-    defaults : mapping
-        Of the other parameters, where they are the task's own.
-    options : str
-        ``module:table`` of its options on the command line.
-    """
-
-    name: str
-    loss: str
-    objects: str
-    models: tuple[str, ...]
-    where: str
-    defaults: Mapping[str, Any]
-    options: str
-
-
-class Loss(NamedTuple):
-    """One loss of one task.
-
-    Attributes
-    ----------
-    name, task : str
-    number : int or None
-        The original's -l; None where the original lacks the loss.
-    where : str
-        ``module:factory`` of its risk.
-    rescalings, norms : tuple
-        What is implemented: of {"margin", "slack"} and of {1, 2}, the power of the slack.
-    squared : str or None
-        ``module:factory`` of the risk of slack norm 2, where it is one of its own.
-    is_sum : bool
-        Whether the plain risk is a sum over examples, queries, sequences or label sets: C may weigh one of them.
-    drawn : bool
-        Whether the plain risk is a sum of terms that sampled cuts may draw.
-    at : (float, float, float) or None
-        Least and largest k as a fraction of the positives, and the default, of a loss at k.
-    help : str
-    """
-
-    name: str
-    task: str
-    number: int | None
-    where: str
-    rescalings: tuple[str, ...] = (MARGIN,)
-    norms: tuple[int, ...] = (1,)
-    squared: str | None = None
-    is_sum: bool = False
-    drawn: bool = False
-    at: tuple[float, float, float] | None = None
-    help: str = ""
-
-    @property
-    def table(self) -> bool:
-        """Whether the loss is a function of the contingency table."""
-        return self.task == "classification" and SLACK in self.rescalings
-
-
-class Solver(NamedTuple):
-    """One algorithm.
-
-    Attributes
-    ----------
-    name : str
-    where : str or mapping
-        ``module:class``, by task where they differ.
-    linear, kernel : tuple of str
-        Tasks it trains on features, and on kernel values; those of `kernel` alone take the linear kernel's values too.
-    losses : tuple of str or None
-        None for every loss of the task.
-    drawn : bool
-        Whether it draws terms of the loss.
-    plain : bool
-        Whether it takes margin rescaling and slack norm 1 alone.
-    plan : str
-        How it is run where it works on kernel values: a name of `PLANS`.
-    polished : bool or None
-        Whether exact training in the span of the points it chose follows unless told otherwise; None where none can.
-    free_bias : bool or None
-        Whether it has an unregularised bias unless told otherwise; None where it can have none.
-    first_order : bool
-        Whether its chains are those of transitions of order 1 and emissions of order 0.
-    takes : tuple of str
-        Parameters of its own.
-    defaults : mapping
-        Of its own parameters, where they differ.
-    """
-
-    name: str
-    where: str | Mapping[str, str]
-    linear: tuple[str, ...] = ()
-    kernel: tuple[str, ...] = ()
-    losses: tuple[str, ...] | None = None
-    drawn: bool = False
-    plain: bool = True
-    plan: str = "cuts"
-    polished: bool | None = None
-    free_bias: bool | None = None
-    first_order: bool = False
-    takes: tuple[str, ...] = ()
-    defaults: Mapping[str, Any] = {}
-
-    @property
-    def steps(self) -> bool:
-        """Whether it goes example by example and ends after its epochs, without a gap to reach."""
-        return self.plan == "steps"
-
-    def on_values(self, task: str) -> bool:
-        """Whether it works on kernel values whatever the kernel."""
-        return task not in self.linear
-
-
-class KernelRow(NamedTuple):
-    """One kernel: svm_light's number, its formula, and what budgeted training does with a centre too many."""
-
-    name: str
-    number: int
-    formula: str
-    maintenance: tuple[str, ...]
-
-
-class Measure(NamedTuple):
-    """One key of a report that --select knows.
-
-    Attributes
-    ----------
-    name, task : str
-    rises : bool
-        Whether more is better.
-    heading : str or None
-        Of its column in the table of a path; None where it has none.
-    line : str or None
-        What classify prints in front of it; None where it does not.
-    digits : int
-        Behind the point in the table.
-    """
-
-    name: str
-    task: str
-    rises: bool
-    heading: str | None
-    line: str | None = None
-    digits: int = 2
-
-
-class QpRow(NamedTuple):
-    """One way to solve the small QP: the number of cuts from which OSQP is asked first, and what the help says."""
-
-    osqp_from: float
-    help: str
-
-
-class Format(NamedTuple):
-    """One format of model files.
-
-    Attributes
-    ----------
-    first : bytes
-        Line 1.
-    where : str
-        Module with `read`, of (path, line 1, open file), and `write`, of (path, line 1, output, model).
-    models : tuple of str
-        Classes of svmcut.models.
-    """
-
-    first: bytes
-    where: str
-    models: tuple[str, ...]
-
-
 _OF_ROWS = ("LinearModel", "KernelModel")
+_BASIS, _CHAIN = ("basis_method", "basis_file"), ("transitions", "emissions", "beam")
 TASKS = {
     task.name: task
     for task in (
         Task("classification", "error-rate", "two classes", _OF_ROWS, "svmcut.tasks.classification:Classification", {},
-             "svmcut.cli.options:LEARN"),
+             "two classes, the positive one above 0", "svm_perf", "1/2 w'w + C * loss in percent",
+             "example's loss, as in LIBLINEAR, LIBSVM and svm_light", "percent points of the loss",
+             (0, 1, 2, 3, 4, 9), ("bias", *_BASIS)),
         Task("rank", "swapped-pairs", "rankings", _OF_ROWS, "svmcut.tasks.ranking:Ranking", {"epsilon": 0.001},
-             "svmcut.cli.options:RANK"),
+             "the order of the rows of a query", "svm_rank", "1/2 w'w + C * loss averaged over the queries",
+             "query's loss", "with swapped-pairs times the mean number of pairs", (0, 1, 2, 3, 4), _BASIS),
         Task("sequence", "hamming", "sequences", ("ChainModel", "KernelChainModel"), "svmcut.tasks.sequences:Tagging",
-             {}, "svmcut.cli.sequence_options:SEQUENCE"),
+             {}, "tags of tokens, svm_hmm's files", "svm_hmm", "1/2 w'w + C * wrong tags averaged over the sequences",
+             "sequence's wrong tags", "wrong tags a sequence; of squared slack the mean of xi^2", (0, 1, 2, 3, 4),
+             _CHAIN, ("polish", "basis")),
         Task("multilabel", "hamming", "label sets", ("MultilabelModel",), "svmcut.tasks.label_sets:Labelling",
-             {"bias": 1.0}, "svmcut.cli.multilabel_options:MULTILABEL"),
+             {"bias": 1.0}, "sets of labels, LIBSVM's files", None,
+             "1/2 w'w + C * wrong labels averaged over the examples",
+             "example's wrong labels: without pairs the C of LIBLINEAR for every label", "wrong labels an example",
+             takes=("bias", "pairs")),
     )
 }  # fmt: skip
 
@@ -228,55 +55,74 @@ LOSSES = (
     Loss("roc-area", "classification", 10, "svmcut.risks.rocarea:RocAreaRisk", drawn=True),
     Loss("average-precision", "classification", 11, "svmcut.risks.average_precision:AveragePrecisionRisk"),
     Loss("swapped-pairs", "rank", 1, _ORDINAL, (MARGIN,), BOTH_NORMS, _SQUARED, is_sum=True, drawn=True,
-         help="pairs per query"),
+         in_pairs=True, help="pairs per query"),
     Loss("swapped-fraction", "rank", 2, _ORDINAL, (MARGIN,), BOTH_NORMS, _SQUARED, is_sum=True, drawn=True,
          help="their fraction per query"),
     Loss("pairs", "rank", None, _ORDINAL, is_sum=True, drawn=True, help="the fraction of all pairs"),
     Loss("hamming", "sequence", 1, "svmcut.risks.chain:ChainRisk", *_TAGS, is_sum=True, drawn=True,
          help="the number of wrong tags"),
     Loss("zero-one", "sequence", 0, "svmcut.risks.chain_scaled:zero_one", *_TAGS, is_sum=True,
-         help="1 for a sequence with any"),
+         added=True, help="1 for a sequence with any"),
     Loss("hamming", "multilabel", 1, "svmcut.risks.multilabel:LabelRisk", is_sum=True,
          help="the number of wrong labels"),
 )  # fmt: skip
 
 _CLASSES, _VECTORS = ("classification",), ("classification", "rank")
 _HINGE, _SUMS = ("error-rate",), ("hamming",)
-_BLOCKS, _EPOCHS = ("sequence", "multilabel"), ("epochs", "hold_out", "polish", "basis")
-_BUDGET = (*_EPOCHS, "sampling", "budget", "maintenance")
+_BLOCKS = ("sequence", "multilabel")
+_CUTS, _SPAN, _PASSES = ("certify", "qp"), ("polish", "basis"), ("certify", "qp", "polish", "epochs", "hold_out")
+_BUDGET, _STEPS = (*_PASSES, "sampling", "budget", "maintenance"), (*_PASSES, "basis")
 SOLVERS = {
     solver.name: solver
     for solver in (
         Solver("cutting-plane", "svmcut.solvers.cutting_plane:CuttingPlane", tuple(TASKS), (*_VECTORS, "sequence"),
-               plain=False),
+               plain=False, takes=_CUTS),
         Solver("dual-cd", "svmcut.solvers.dual_cd:DualCd", _CLASSES, losses=_HINGE),
         Solver("newton", "svmcut.solvers.newton:Newton", _CLASSES, losses=_HINGE),
         Solver("bcfw", {"sequence": "svmcut.solvers.bcfw:Bcfw", "multilabel": "svmcut.solvers.label_blocks:LabelBcfw"},
                _BLOCKS, losses=_SUMS),
         Solver("ssg", {"sequence": "svmcut.solvers.ssg:Ssg", "multilabel": "svmcut.solvers.label_blocks:LabelSsg"},
-               _BLOCKS, losses=_SUMS),
+               _BLOCKS, losses=_SUMS, takes=("qp",)),
         Solver("soft-bcfw", "svmcut.solvers.soft_bcfw:SoftBcfw", _BLOCKS, losses=_SUMS, first_order=True),
         Solver("gdmm", "svmcut.solvers.gdmm:Gdmm", _BLOCKS, losses=_SUMS, first_order=True),
-        Solver("smo", "svmcut.solvers.smo:Smo", (), _CLASSES, _HINGE, plan="smo", free_bias=True),
-        Solver("subspace", "svmcut.solvers.cutting_plane:CuttingPlane", (), _VECTORS, plain=False, takes=("basis",)),
+        Solver("smo", "svmcut.solvers.smo:Smo", (), _CLASSES, _HINGE, plan="smo", free_bias=True,
+               takes=("free_bias",)),
+        Solver("subspace", "svmcut.solvers.cutting_plane:CuttingPlane", (), _VECTORS, plain=False,
+               takes=(*_CUTS, "basis")),
         Solver("sampled-cuts", "svmcut.solvers.sampled_cuts:SampledCuts", (), (*_VECTORS, "sequence"), drawn=True,
-               plan="draws", polished=True, takes=("sample_size", "polish", "basis")),
+               plan="draws", polished=True, takes=(*_CUTS, *_SPAN, "sample_size"), after=("basis",)),
         Solver("constant-cuts", "svmcut.solvers.constant_cuts:ConstantCuts", (), _CLASSES, _HINGE, drawn=True,
-               plan="draws", polished=True, takes=("sample_size", "patience", "polish", "basis")),
+               plan="draws", polished=True, takes=(*_CUTS, *_SPAN, "sample_size", "patience"), after=("basis",)),
         Solver("bsca", "svmcut.solvers.bsca:Bsca", (), _CLASSES, _HINGE, plan="budget", polished=True, takes=_BUDGET,
-               defaults={"epochs": 10.0}),
+               adaptive=True, after=("qp",), defaults={"epochs": 10.0}),
         Solver("bsgd", "svmcut.solvers.bsgd:Bsgd", (), _CLASSES, _HINGE, plan="budget", polished=True, takes=_BUDGET,
-               defaults={"epochs": 10.0}),
+               after=("qp",), defaults={"epochs": 10.0}),
         Solver("sbp", "svmcut.solvers.sbp:Sbp", (), _CLASSES, _HINGE, plan="steps", polished=False, free_bias=True,
-               takes=(*_EPOCHS, "nu", "average"), defaults={"epochs": 3.0}),
+               takes=(*_STEPS, "free_bias", "nu", "average"), after=("basis", "qp"), defaults={"epochs": 3.0}),
         Solver("pegasos", "svmcut.solvers.pegasos:Pegasos", (), _CLASSES, _HINGE, plan="steps", polished=False,
-               takes=(*_EPOCHS, "sampling"), defaults={"epochs": 10.0}),
+               takes=(*_STEPS, "sampling"), after=("basis", "qp"), defaults={"epochs": 10.0}),
         Solver("sdca", "svmcut.solvers.sdca:Sdca", (), _CLASSES, _HINGE, plan="steps", polished=False,
-               takes=(*_EPOCHS, "sampling", "gap"), defaults={"epochs": 10.0}),
+               takes=(*_STEPS, "sampling", "gap"), after=("basis", "qp"), defaults={"epochs": 10.0}),
         Solver("perceptron", "svmcut.solvers.perceptron:Perceptron", (), _CLASSES, _HINGE, plan="steps", polished=False,
-               takes=(*_EPOCHS, "sampling"), defaults={"epochs": 10.0}),
+               takes=(*_STEPS, "sampling"), after=("basis", "qp"), defaults={"epochs": 10.0}),
     )
 }  # fmt: skip
+
+#: Parameters that a solver which takes them reads with kernel values alone.
+OF_VALUES = ("certify",)
+CUTTING_PLANE, SUBSPACE = "cutting-plane", "subspace"
+#: What AUTO stands for by size: (task, whether on kernel values, whether the risk is the task's plain one) -> solvers
+#: from small to large sets; cutting planes for all others.
+CHOICES = {
+    ("classification", False, True): ("dual-cd", "newton"),
+    ("classification", True, True): ("smo", SUBSPACE),
+    ("classification", True, False): (CUTTING_PLANE, SUBSPACE),
+    ("rank", True, True): (CUTTING_PLANE, SUBSPACE),
+    ("rank", True, False): (CUTTING_PLANE, SUBSPACE),
+    ("sequence", False, True): ("bcfw", "gdmm"),
+    ("sequence", True, True): (CUTTING_PLANE, "sampled-cuts"),
+    ("multilabel", False, True): ("bcfw", "gdmm"),
+}
 
 #: What plans training on features, by task; on kernel values, by plan of the solver where the task has none of its own.
 PLANS = {
@@ -295,10 +141,10 @@ PLANS = {
 KERNELS = {
     kernel.name: kernel
     for kernel in (
-        KernelRow("linear", 0, "x.z", ("project", "remove")),
-        KernelRow("polynomial", 1, "(s x.z + r)^d", ("project", "remove")),
-        KernelRow("rbf", 2, "", ("merge", "project", "remove")),
-        KernelRow("sigmoid", 3, "tanh(s x.z + r)", ("remove",)),
+        KernelRow("linear", 0, "x.z", (), ("project", "remove")),
+        KernelRow("polynomial", 1, "(s x.z + r)^d", ("degree", "scale_kernel", "coef0"), ("project", "remove")),
+        KernelRow("rbf", 2, "", ("gamma",), ("merge", "project", "remove")),
+        KernelRow("sigmoid", 3, "tanh(s x.z + r)", ("scale_kernel", "coef0"), ("remove",)),
     )
 }
 
@@ -365,6 +211,19 @@ def solvers(task: str, kernel: bool | None = None) -> dict[str, Solver]:
     """The solvers of a task by name: those on kernel values, those on features, or with None all."""
     tasks = {True: lambda row: row.kernel, False: lambda row: row.linear, None: lambda row: row.linear + row.kernel}
     return {name: row for name, row in SOLVERS.items() if task in tasks[kernel](row)}
+
+
+def takes(task: str, solver: str, kernel: bool) -> set[str]:
+    """The parameters, of those not every solver has, that one reads on features or on kernel values."""
+    left_out = TASKS[task].lacks if kernel else (*TASKS[task].lacks, *OF_VALUES)
+    return {name for name in SOLVERS[solver].takes if name not in left_out}
+
+
+def takers(task: str, parameter: str) -> list[str]:
+    """The solvers of a task that read a parameter, of those not every solver has."""
+    uses = [(name, kernel) for kernel in (False, True) for name in solvers(task, kernel)]
+    found = {name for name, kernel in uses if parameter in takes(task, name, kernel)}
+    return [name for name in SOLVERS if name in found]
 
 
 def has_kernel(task: str, kernel: str, solver: str) -> bool:

@@ -24,6 +24,8 @@ class Kind(NamedTuple):
         The value of an object, as a plain Python value; ValueError where it is not accepted.
     refusal : str
         What a message says of a text that is refused.
+    plain : Kind or None
+        What the originals read in its place.
     """
 
     name: str
@@ -31,6 +33,7 @@ class Kind(NamedTuple):
     read: Callable[[str], Any]
     take: Callable[[Any], Any]
     refusal: str = ""
+    plain: Kind | None = None
 
     def parse(self, text: str) -> Any:
         """The value of a text.
@@ -71,6 +74,32 @@ def number(low: float, high: float = math.inf, *, above: bool = False) -> Kind:
     return Kind("FLOAT", expected, float, take)
 
 
+def quantity(name: str, units: Mapping[str, float], of: str, example: str, *, above: bool = False) -> Kind:
+    """A number of at least 0, or above, or a text of a number and one of these units, in either case of the letter."""
+    plain = number(0, above=above)
+
+    def read(text: str) -> float:
+        factor = units.get(text[-1:].lower())
+        return float(text) if factor is None else factor * float(text[:-1])
+
+    def take(value: Any) -> float:
+        return plain.take(read(value) if isinstance(value, str) else value)
+
+    expected = f"{plain.expected}: {of}, or with a unit as in {example}"
+    return Kind(name, expected, read, take, plain=plain)
+
+
+def duration(*, above: bool = False) -> Kind:
+    """Seconds, or a text such as 30s, 5m, 1h, 2d."""
+    units = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+    return quantity("DURATION", units, "seconds", "30s, 5m, 1h or 2d", above=above)
+
+
+def size() -> Kind:
+    """Megabytes of 10^6 bytes, or a text such as 500K, 512M, 2G."""
+    return quantity("SIZE", {"k": 1e-3, "m": 1.0, "g": 1e3}, "megabytes", "500K, 512M or 2G", above=True)
+
+
 def integer(low: int, high: int = 2**31 - 1) -> Kind:
     """A whole number in [low, high]."""
     limit = f"of at least {low}" if high == 2**31 - 1 else f"from {low} to {high}"
@@ -95,18 +124,12 @@ def costs(one: Kind) -> Kind:
     def read(text: str) -> tuple[Cost, ...]:
         return tuple(Cost(part.strip(), one.parse(part)) for part in text.split(","))
 
-    return Kind("FLOAT[,FLOAT...]", one.expected, read, tuple)
-
-
-def one_cost(several: Kind) -> Kind:
-    """One value of C, of a kind that takes several."""
-
-    def read(text: str) -> tuple[Cost, ...]:
+    def read_one(text: str) -> tuple[Cost, ...]:
         if "," in text:
             raise Refused(f"{text!r} is not one number")
-        return several.parse(text)
+        return read(text)
 
-    return Kind("FLOAT", several.expected, read, tuple)
+    return Kind("FLOAT[,FLOAT...]", one.expected, read, tuple, plain=Kind("FLOAT", one.expected, read_one, tuple))
 
 
 def one_of(table: Mapping[str, int | None] | tuple[str, ...], others: Mapping[str, str] | None = None) -> Kind:
@@ -130,6 +153,14 @@ def one_of(table: Mapping[str, int | None] | tuple[str, ...], others: Mapping[st
         return str(_accept(value, isinstance(value, str) and value in numbered))
 
     return Kind("NAME", f"one of {known}", read, take, f"is unknown; expected one of {known}")
+
+
+def dashed(names: tuple[str, ...]) -> Kind:
+    """A name that is kept with underscores, and shown and read with dashes too."""
+    kind = one_of(tuple(name.replace("_", "-") for name in names))
+    return kind._replace(
+        read=lambda text: text.replace("_", "-"), take=lambda value: kind.take(value).replace("-", "_")
+    )
 
 
 def one_line(text: str) -> str:

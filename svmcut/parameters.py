@@ -24,7 +24,7 @@ from svmcut.catalog import (
     TASKS,
     has_kernel,
 )
-from svmcut.kinds import ANY, FLAG, PATH, TEXT, Kind, integer, number, one_of
+from svmcut.kinds import ANY, FLAG, PATH, TEXT, Kind, duration, integer, number, one_of, size
 from svmcut.machine import usable_cpus
 
 LARGEST_C = 1e12
@@ -32,6 +32,8 @@ LARGEST_C = 1e12
 EPSILON = 0.1
 #: LIBSVM's tolerance of the KKT conditions, the default of smo.
 KKT_TOLERANCE = 1e-3
+#: Rows, and tokens, below which a dual bound that costs kernel values of its own is computed unless told otherwise.
+CERTIFIED_ROWS = 50_000
 C = number(0, LARGEST_C, above=True)
 
 
@@ -65,7 +67,7 @@ class Settings:
     gap : float or None
         Stop at this relative gap instead of epsilon.
     max_iterations, time_limit : int, float or None
-        End training with the best model so far; seconds.
+        End training with the best model so far; seconds, or a text with a unit: "1h".
     degree, gamma, scale_kernel, coef0 : int, float
         Of the polynomial (s x.z + r)^d, the rbf exp(-g |x - z|^2) and the sigmoid kernel tanh(s x.z + r).
     u : str
@@ -99,9 +101,12 @@ class Settings:
     qp : str or None
         Solver of the small QP.
     cache_size, max_memory : float, float or None
-        Megabytes of kernel rows kept, and of all that is planned.
+        Megabytes of kernel rows kept, and of all that is planned, or a text with a unit: "2G".
     threads, seed : int
         The model's bytes do not depend on threads.
+    given : frozenset of str or None
+        Names of the parameters that were asked for, and are refused where they have no effect; None for those that
+        differ from their defaults.
     """
 
     task: str = param("classification", one_of(tuple(TASKS)))
@@ -117,7 +122,7 @@ class Settings:
     epsilon: float | None = param(None, number(0, above=True))
     gap: float | None = param(None, number(0, 1, above=True))
     max_iterations: int | None = param(None, integer(1))
-    time_limit: float | None = param(None, number(0, above=True))
+    time_limit: float | None = param(None, duration(above=True))
     kernel: str = param("linear", one_of({name: row.number for name, row in KERNELS.items()}))
     degree: int = param(KERNEL_DEFAULTS["degree"], integer(0))
     gamma: float = param(KERNEL_DEFAULTS["gamma"], ANY)
@@ -143,10 +148,11 @@ class Settings:
     beam: int = param(0, integer(0))
     pairs: str = param("all", one_of(PAIRS))
     qp: str | None = param(None, one_of(tuple(QPS)))
-    cache_size: float = param(40.0, number(0, above=True))
-    max_memory: float | None = param(None, number(0, above=True))
+    cache_size: float = param(40.0, size())
+    max_memory: float | None = param(None, size())
     threads: int = param(usable_cpus, integer(1, 4096))
     seed: int = param(0, integer(0))
+    given: frozenset[str] | None = None
 
     @property
     def has_kernel(self) -> bool:
@@ -159,9 +165,28 @@ class Settings:
         return self.rescaling == "margin" and self.slack_norm == 1
 
 
-KINDS: dict[str, Kind] = {item.name: item.metadata["kind"] for item in fields(Settings)}
+    @property
+    def is_usual(self) -> bool:
+        """Whether the risk is the plain one of the task's first loss."""
+        return self.loss in (None, TASKS[self.task].loss) and self.is_plain
+
+    def wishes(self) -> set[str]:
+        """The parameters that were asked for."""
+        if self.given is not None:
+            return {name for name in self.given & KINDS.keys() if getattr(self, name) is not None}
+        return {name for name in KINDS if getattr(self, name) != DEFAULTS[name]} - UNASKED
+
+
+def kinds_of(settings: type) -> dict[str, Kind]:
+    """The kinds of a dataclass of parameters by field."""
+    return {item.name: item.metadata["kind"] for item in fields(settings) if "kind" in item.metadata}
+
+
+KINDS = kinds_of(Settings)
 #: What is not None or a callable.
 DEFAULTS: dict[str, Any] = {item.name: item.default for item in fields(Settings)}
+#: Taken without a word where they have no effect.
+UNASKED = {"threads", "seed", "cache_size"}
 
 
 def task_defaults(task: str) -> dict[str, Any]:

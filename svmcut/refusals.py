@@ -13,17 +13,37 @@ import reprlib
 from collections.abc import Callable
 from typing import Any
 
-from svmcut.catalog import AUTO, KERNELS, SOLVERS, TASKS, Loss, Solver, listed, losses, solvers
+from svmcut.catalog import (
+    AUTO,
+    CHOICES,
+    CUTTING_PLANE,
+    KERNELS,
+    OF_VALUES,
+    SOLVERS,
+    SUBSPACE,
+    TASKS,
+    listed,
+    losses,
+    solvers,
+    takers,
+    takes,
+)
 from svmcut.errors import UsageError
 from svmcut.parameters import DEFAULTS, KINDS, Settings
+from svmcut.rows import Loss, Solver
 
-#: Parameters that some solvers take and that are refused where they have no effect; the originals' own never are.
-STEERING = {name for row in SOLVERS.values() for name in row.takes} - {"basis", "gap"}
-_OF_TASK = {"transitions": "sequence", "emissions": "sequence", "beam": "sequence", "pairs": "multilabel"}
+#: Parameters that some solvers take, and some tasks; they are refused where they have no effect.
+STEERING = {name for row in SOLVERS.values() for name in row.takes} - {"gap"}
+OF_TASKS = {name for row in TASKS.values() for name in row.takes} - {"bias"}
 
 
-def check(settings: Settings) -> None:
+def check(settings: Settings) -> list[str]:
     """Refuses what no data could make right, and leaves plain Python values in their place.
+
+    Returns
+    -------
+    list of str
+        Warnings of the originals' parameters that were given and have no effect.
 
     Raises
     ------
@@ -41,11 +61,15 @@ def check(settings: Settings) -> None:
         raise UsageError("parameter 'cost' and parameter 'example_cost' exclude each other; leave one of them out")
     loss = _loss(settings)
     _check_solver(settings, loss)
-    for name, task in _OF_TASK.items():
-        if settings.task != task and getattr(settings, name) != DEFAULTS[name]:
-            raise UsageError(f"parameter '{name}' is for task='{task}'; leave it out")
-    {"sequence": _check_chain, "multilabel": _check_label_sets}.get(settings.task, _check_vectors)(settings)
-    _check_steering(settings)
+    for name in sorted(settings.wishes() & OF_TASKS - {*TASKS[settings.task].takes}):
+        having = _or([task.name for task in TASKS.values() if name in task.takes])
+        raise UsageError(f"parameter '{name}' is for task={having}; leave it out")
+    if settings.task == "sequence":
+        _check_chain(settings)
+    elif settings.task != "multilabel":
+        _check_vectors(settings)
+    _check_effects(settings)
+    return _warnings(settings, loss)
 
 
 def check_values(settings: Settings) -> None:
@@ -103,7 +127,7 @@ def fraction_of_positives(loss: Loss, p: float) -> float:
 def chosen_solver(settings: Settings) -> str:
     """The solver that is named, by itself or by a basis chosen in advance; "auto" where n or the machine decides."""
     by_basis = settings.solver == AUTO and settings.basis_method and settings.kernel != "linear"
-    return "subspace" if by_basis else settings.solver
+    return SUBSPACE if by_basis else settings.solver
 
 
 def refuse_example_cost(loss: str) -> UsageError:
@@ -139,8 +163,9 @@ def variant(settings: Any) -> str | None:
     ----------
     settings : Settings or LearnOptions
     """
-    if settings.loss == "zero-one":
-        return "loss='zero-one'"
+    row = losses(settings.task).get(settings.loss)
+    if row is not None and not row.drawn and row.name != TASKS[settings.task].loss:
+        return f"loss='{settings.loss}'"
     if settings.rescaling == "slack":
         return "rescaling='slack'"
     return "slack_norm=2" if settings.slack_norm == 2 else None
@@ -183,26 +208,24 @@ def _check_solver(settings: Settings, loss: Loss) -> None:
 
 
 def _check_vectors(settings: Settings) -> None:
-    name = chosen_solver(settings)
+    name, free = chosen_solver(settings), _or([other for other, row in SOLVERS.items() if row.free_bias])
     if settings.task == "rank" and settings.bias:
         raise UsageError("a constant feature changes no order; leave out parameter 'bias' where rankings are trained")
     if not settings.has_kernel:
         if settings.free_bias:
-            raise UsageError("parameter 'free_bias' needs a solver with an unregularised bias; add solver='smo'")
+            raise UsageError(f"parameter 'free_bias' needs a solver with an unregularised bias; add solver={free}")
         if settings.basis_method:
             raise UsageError("parameter 'basis_method' chooses a basis for a kernel; give parameter 'kernel'")
         return
     if settings.bias:
         what = _what(settings)
         refusal = f"{what} takes no constant feature, but bias={settings.bias:g} asks for one; give bias=0"
-        raise UsageError(f"{refusal} (and solver='smo' for an unregularised bias)", original=refusal)
-    hinge = settings.loss == "error-rate" and settings.is_plain
-    if settings.free_bias and (SOLVERS[name].free_bias is None if name != AUTO else not hinge):
+        raise UsageError(f"{refusal} (and solver={free} for an unregularised bias)", original=refusal)
+    if settings.free_bias and (SOLVERS[name].free_bias is None if name != AUTO else not settings.is_usual):
         subject = f"solver '{name}'" if name != AUTO else f"training for loss '{settings.loss}'"
-        free = listed([f"'{other}'" for other, row in SOLVERS.items() if row.free_bias], "or")
         raise UsageError(f"{subject} has no unregularised bias; use solver={free}")
-    if settings.basis_method and name != "subspace":
-        raise UsageError(f"parameter 'basis_method' is for a subspace, not for '{name}'; use solver='subspace'")
+    if settings.basis_method and name != SUBSPACE:
+        raise UsageError(f"parameter 'basis_method' is for a subspace, not for '{name}'; use solver='{SUBSPACE}'")
     if settings.basis_file and not settings.basis_method:
         raise UsageError("parameter 'basis_file' names the basis for basis_method=1 or 2; give both or leave it out")
     _check_stepping(settings, name)
@@ -219,14 +242,16 @@ def _check_stepping(settings: Settings, name: str) -> None:
         raise UsageError(
             "maintenance='project' needs a positive definite kernel; with the sigmoid kernel use maintenance='remove'"
         )
-    if settings.sampling == "adaptive" and name != "bsca":
-        raise UsageError("sampling='adaptive' follows the rises of the dual in budgeted ascent; use solver='bsca'")
+    if settings.sampling == "adaptive" and (name == AUTO or not SOLVERS[name].adaptive):
+        known = _or([other for other, row in SOLVERS.items() if row.adaptive])
+        raise UsageError(f"sampling='adaptive' follows the rises of the dual in budgeted ascent; use solver={known}")
     if name == AUTO or not SOLVERS[name].steps:
         return
     if settings.epsilon is not None or (settings.gap is not None and "gap" not in SOLVERS[name].takes):
+        ending = listed([other for other, row in SOLVERS.items() if row.steps and "gap" in row.takes])
         raise UsageError(
             f"solver '{name}' ends after parameter 'epochs', or by parameter 'hold_out'; leave out parameter 'epsilon' "
-            "and parameter 'gap' (sdca takes parameter 'gap')"
+            f"and parameter 'gap' ({ending} takes parameter 'gap')"
         )
     if settings.polish and SOLVERS[name].free_bias and settings.free_bias is not False:
         raise UsageError("parameter 'polish' trains without the free bias; add free_bias=False")
@@ -243,21 +268,18 @@ def _check_chain(settings: Settings) -> None:
             f"emissions={settings.emissions} exceeds transitions={settings.transitions}; emissions depend on no more "
             "tags than transitions do, so use emissions=0"
         )
-    for option in ("polish", "free_bias"):
-        if getattr(settings, option):
-            raise UsageError(f"parameter '{option}' is for machines of vectors; leave it out for sequences")
     if settings.has_kernel and settings.emissions:
         raise UsageError(
             f"emissions={settings.emissions} does not go with {_what(settings)}; use emissions=0, or kernel='linear'"
         )
     if name != AUTO and SOLVERS[name].first_order and (settings.transitions, settings.emissions) != (1, 0):
+        others = _or([other for other, row in solvers("sequence", False).items() if not row.first_order])
         raise UsageError(
-            f"{name} trains chains of transitions=1 and emissions=0; leave those out or use solver='bcfw'"
+            f"{name} trains chains of transitions=1 and emissions=0; leave those out or use solver={others}"
         )
     check_beam(beam, scaled)
-    if beam and not (scaled or name == "cutting-plane"):
-        raise UsageError(f"beam={beam} trains with cutting planes alone; add solver='cutting-plane'")
-    _check_basis(settings)
+    if beam and not (scaled or name == CUTTING_PLANE):
+        raise UsageError(f"beam={beam} trains with cutting planes alone; add solver='{CUTTING_PLANE}'")
 
 
 def check_beam(beam: int, scaled: str | None) -> None:
@@ -274,31 +296,45 @@ def check_beam(beam: int, scaled: str | None) -> None:
         )
 
 
-def _check_label_sets(settings: Settings) -> None:
-    if settings.free_bias:
-        raise UsageError("parameter 'free_bias' is for machines of vectors; leave it out for label sets")
-    _check_basis(settings)
-
-
-def _check_basis(settings: Settings) -> None:
-    for option in ("basis_method", "basis_file"):
-        if getattr(settings, option):
-            raise UsageError(f"parameter '{option}' is for machines of vectors; leave it out")
-
-
-def _check_steering(settings: Settings) -> None:
-    """Refuses parameters of other solvers than the one that runs, or may run."""
+def candidates(settings: Settings) -> tuple[str, ...]:
+    """The solvers of which one will run."""
     name = chosen_solver(settings)
-    for option in sorted(STEERING):
-        value = getattr(settings, option)
-        if value == DEFAULTS[option] or value is False:
+    usual = CHOICES.get((settings.task, settings.has_kernel, settings.is_usual), (CUTTING_PLANE,))
+    return usual if name == AUTO else (name,)
+
+
+def reads(settings: Settings, solver: str) -> set[str]:
+    """The parameters, of those not every solver has, that one reads in this run."""
+    row, found = SOLVERS[solver], takes(settings.task, solver, settings.has_kernel)
+    polished = row.polished if settings.polish is None else settings.polish
+    return found if polished or "polish" not in found else found - {*row.after}
+
+
+def _check_effects(settings: Settings) -> None:
+    """Refuses parameters that no solver reads which may run."""
+    task, name, may_run = TASKS[settings.task], chosen_solver(settings), candidates(settings)
+    for option in sorted(settings.wishes() & STEERING):
+        if any(option in reads(settings, solver) for solver in may_run):
             continue
-        takers = [other for other, row in solvers(settings.task, True).items() if option in row.takes]
-        if name in takers or (name == AUTO and settings.has_kernel and settings.task == "sequence" and takers):
-            continue
-        if not takers:
-            raise UsageError(f"parameter '{option}' has no effect on {TASKS[settings.task].objects}; leave it out")
-        raise UsageError(f"parameter '{option}' is for solver={_or(takers)}; leave it out with solver '{name}'")
+        taking = takers(task.name, option)
+        if not taking:
+            raise UsageError(f"parameter '{option}' has no effect on {task.objects}; leave it out")
+        if option in OF_VALUES and not settings.has_kernel:
+            raise UsageError(f"parameter '{option}' is for training on kernel values; leave it out")
+        if name in taking:
+            raise UsageError(f"parameter '{option}' is for the polish; leave it out or give polish=True")
+        raise UsageError(f"parameter '{option}' is for solver={_or(taking)}; leave it out with solver '{name}'")
+
+
+def _warnings(settings: Settings, loss: Loss) -> list[str]:
+    wishes, found = settings.wishes(), []
+    if "p" in wishes and loss.at is None:
+        found.append(f"parameter 'p' has no effect with loss '{loss.name}'")
+    known = {name for row in KERNELS.values() for name in row.takes} - {*KERNELS[settings.kernel].takes}
+    found += [f"parameter '{name}' has no effect with the {settings.kernel} kernel" for name in sorted(wishes & known)]
+    if {"epsilon", "gap"} <= wishes:
+        found.append("parameter 'epsilon' has no effect beside parameter 'gap'")
+    return found
 
 
 def _or(names) -> str:

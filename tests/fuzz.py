@@ -22,7 +22,6 @@ import time
 import numpy as np
 
 from svmcut.cli import originals
-from svmcut.cli.options import LEARN, RANK
 from svmcut.data import Csr
 from svmcut.errors import DataError, MemoryLimitError, ModelError, OutputError, SvmcutError
 from svmcut.files import sequences as sequence_files
@@ -225,8 +224,8 @@ def main(seconds=60.0, seed=1):
             (SEQUENCES, use_sequences, DataError),
             (LABEL_SETS, use_label_sets, DataError),
         )
-        grammars = [originals._learn_grammar("svm_perf_learn", "", LEARN, {}, {}), originals._PERF_CLASSIFY,
-                    originals._learn_grammar("svm_rank_learn", "", RANK, {}, {})]  # fmt: skip
+        grammars = [originals._learn_grammar("svm_perf_learn", "", "classification", 9), originals._PERF_CLASSIFY,
+                    originals._learn_grammar("svm_rank_learn", "", "rank", 3)]  # fmt: skip
         path = os.path.join(folder, "input")
         while time.monotonic() < end:
             for corpus, use, refusals in kinds:

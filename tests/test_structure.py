@@ -69,14 +69,16 @@ def test_every_option_has_help():
     import click
 
     from svmcut.cli.main import COMMANDS, svmcut
-    from svmcut.cli.options import LEARN
+    from svmcut.cli.options import ROWS
 
-    assert [option.field for option in LEARN if not option.help.strip()] == []
+    assert [row.field for row in ROWS if not row.help.strip()] == []
     context = click.Context(svmcut)
     for name in COMMANDS:
         command = svmcut.get_command(context, name)
         assert command.help, name
-        options = [item for item in command.params if isinstance(item, click.Option) and item.opts[0] != "-y"]
+        params = command.get_params(click.Context(command, **command.context_settings))
+        options = [item for item in params if isinstance(item, click.Option)]
+        assert len(options) > 5
         assert [item.opts for item in options if not item.help] == [], name
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 #: Fields of LearnOptions that may differ between a run and the one that goes on from its checkpoint.
 FREE = frozenset({
     "example_file", "model_file", "threads", "max_memory", "report", "trace", "progress", "alphas", "verbosity",
-    "light_verbosity", "time_limit", "max_iterations", "checkpoint", "checkpoint_every", "resume",
+    "light_verbosity", "time_limit", "max_iterations", "checkpoint", "checkpoint_every", "resume", "given",
 })  # fmt: skip
 
 
@@ -134,7 +134,7 @@ class Checkpoints:
         differences = self._differences(identity)
         if differences:
             raise CheckpointError(
-                self.path, f"is of another run: {'; '.join(differences)}. Remove it or leave out --resume"
+                self.path, f"is of another run: {'; '.join(differences)}; remove it or leave out --resume"
             )
         with unfit(self.path):
             states.checked(state, self._form())
@@ -192,7 +192,7 @@ class Checkpoints:
             found.append(f"it is of svmcut {other['version']}, this is {mine['version']}")
         if other["examples"] != mine["examples"]:
             found.append(f"the examples of {self._options.example_file} differ")
-        names = {option.field: max(option.flags, key=len) for option in self._table}
+        names = {option.field: max(option.flags, key=len).split("/")[0] for option in self._table}
         for field in sorted(mine["options"].keys() | other["options"].keys()):
             was, now = (side["options"].get(field, "nothing") for side in (other, mine))
             if was != now:

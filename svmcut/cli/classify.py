@@ -5,6 +5,11 @@ from __future__ import annotations
 
 import click
 
+from svmcut.cli.options import COMPATIBILITY, OUTPUT, RUNNING, Option
+from svmcut.cli.panels import PanelCommand
+from svmcut.kinds import LEVEL, PATH
+from svmcut.parameters import KINDS
+
 _EPILOG = """\b
 Examples:
   svmcut classify test.dat model
@@ -15,26 +20,27 @@ Examples:
 """
 
 
-@click.command(epilog=_EPILOG, context_settings={"help_option_names": ["-?", "-h", "--help"], "max_content_width": 110})
+ROWS = (
+    Option("labels", ("--labels",), OUTPUT, "Write the predicted label instead of the score.", default="off"),
+    Option("report", ("--report",), OUTPUT, "Write all measures as one JSON document.", default="none", kind=PATH),
+    Option("verbosity", ("-v",), OUTPUT, "Verbosity; 0 prints the measures alone.", default="1", kind=LEVEL),
+    Option("beam", ("--beam", "--b"), RUNNING,
+           "Sequences: states kept a token while the best tags are sought; 0 keeps all.", default="0",
+           kind=KINDS["beam"]),
+    Option("threads", ("--threads",), RUNNING, "Threads; results do not depend on them.", default="all",
+           kind=KINDS["threads"]),
+    Option("light_verbosity", ("-y",), COMPATIBILITY, "svm_light's verbosity.", kind=LEVEL, inert=True),
+    Option("dense", ("--d",), COMPATIBILITY, "Dense vectors.", kind=LEVEL, inert=True),
+)  # fmt: skip
+
+
+@click.command(
+    cls=PanelCommand, rows=ROWS, epilog=_EPILOG, help_names="-? -h --help"
+)
 @click.argument("example_file")
 @click.argument("model_file")
 @click.argument("predictions_file", default="svm_predictions")
-@click.option("-v", "verbosity", type=int, default=1, show_default=True, help="Verbosity; 0 prints the measures alone.")
-@click.option("--labels", is_flag=True, help="Write the predicted label instead of the score.")
-@click.option(
-    "--beam",
-    "--b",
-    "beam",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="Sequences: states kept a token while the best tags are sought; 0 keeps all.",
-)
-@click.option("--report", metavar="FILE", help="Write all measures as one JSON document.")
-@click.option("--threads", type=click.IntRange(min=1), help="Threads; results do not depend on them.  [default: all]")
-@click.option("-y", "_light", type=int, help="Taken for compatibility; no effect.")
-@click.option("--d", "_dense", type=int, help="Taken for compatibility; no effect.")
-def classify(example_file, model_file, predictions_file, verbosity, labels, beam, report, threads, _light, _dense):
+def classify(example_file, model_file, predictions_file, **given):
     """Score the examples of EXAMPLE_FILE with MODEL_FILE.
 
     PREDICTIONS_FILE gets one line per example (default: svm_predictions): its score, or its tag where the model is one
@@ -44,11 +50,14 @@ def classify(example_file, model_file, predictions_file, verbosity, labels, beam
     EXAMPLE_FILE may be - for standard input, PREDICTIONS_FILE - for standard output.
     """
     from svmcut.cli.guard import warn
+    from svmcut.cli.option_checks import inert
     from svmcut.cli.scoring import run_scoring
     from svmcut.machine import usable_cpus
 
-    files, threads = (example_file, model_file, predictions_file), threads or usable_cpus()
-    for warning in run_scoring(
-        *files, verbosity=verbosity, threads=threads, labels=labels, beam=beam, report=report
-    ):
+    values = {"threads": usable_cpus()} | {name: value for name, value in given.items() if value is not None}
+    idle = inert(ROWS, values)
+    for row in ROWS:
+        if row.inert:
+            values.pop(row.field, None)
+    for warning in [*idle, *run_scoring(example_file, model_file, predictions_file, **values)]:
         warn("svmcut classify", warning)

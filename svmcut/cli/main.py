@@ -16,7 +16,7 @@ __all__ = ["COMMANDS", "main", "svmcut"]
 #: Command, the module and the function behind it, and its line in ``svmcut --help``.
 COMMANDS = {
     "learn": ("svmcut.cli.learn", "learn", "Train a model on a file of examples."),
-    "rank": ("svmcut.cli.rank", "rank", "Learn to rank the rows of queries."),
+    "rank": ("svmcut.cli.learn", "rank", "Learn to rank the rows of queries."),
     "classify": ("svmcut.cli.classify", "classify", "Score examples with a model."),
 }
 
@@ -36,6 +36,7 @@ class LazyGroup(click.Group):
         return getattr(importlib.import_module(module), function)
 
     def resolve_command(self, ctx, args):
+        self.running = None
         name, command, rest = super().resolve_command(ctx, args)
         self.running = name
         return name, command, rest
@@ -73,7 +74,7 @@ def options_of(args: list[str]):
     command = svmcut.get_command(click.Context(svmcut), name)
     assert command is not None
     with command.make_context(name, rest) as context:
-        return collected(context.params, name, "rank" if name == "rank" else None)
+        return collected(context)
 
 
 if __name__ == "__main__":

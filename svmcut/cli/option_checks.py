@@ -3,17 +3,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable
+
 from svmcut import refusals
-from svmcut.catalog import AUTO
-from svmcut.cli.options import LearnOptions
+from svmcut.catalog import AUTO, CUTTING_PLANE, TASKS
+from svmcut.cli import options as table
+from svmcut.cli.options import LearnOptions, Option
+from svmcut.cli.words import in_options
 from svmcut.errors import UsageError
-
-#: The originals' -w by task; label sets have none.
-ALGORITHMS = {"classification": (0, 1, 2, 3, 4, 9), "rank": (0, 1, 2, 3, 4), "sequence": (0, 1, 2, 3, 4)}
+from svmcut.parameters import DEFAULTS
 
 
-def check(options: LearnOptions) -> None:
+def check(options: LearnOptions) -> list[str]:
     """Refuses what no run can honour.
+
+    Returns
+    -------
+    list of str
+        Warnings of the originals' options that were given and have no effect.
 
     Raises
     ------
@@ -22,21 +29,40 @@ def check(options: LearnOptions) -> None:
     """
     _check_outputs(options)
     _check_algorithm(options)
-    refusals.check(options.settings())
+    settings = options.settings()
+    idle = refusals.check(settings)
     _check_preimages(options)
     if options.alphas and options.task == "sequence":
-        by_cuts = options.settings().solver == "cutting-plane" or refusals.variant(options)
+        by_cuts = settings.solver == CUTTING_PLANE or refusals.variant(options)
         if not by_cuts:
-            raise UsageError("-a writes the multipliers of cuts; add solver='cutting-plane'")
+            raise UsageError(f"-a writes the multipliers of cuts; add solver='{CUTTING_PLANE}'")
+    given = options.given or frozenset()
+    read = {name for solver in refusals.candidates(settings) for name in refusals.reads(settings, solver)}
+    if options.basis != DEFAULTS["basis"] and "basis" not in given | read:
+        idle.append("--k has no effect without a subspace or a polish")
+    if options.algorithm == 9 and "rescaling" in given:
+        idle.append("-o has no effect with -w 9")
+    if "preimage" in given and not options.has_kernel:
+        idle.append("--i has no effect with the linear kernel")
+    return [*map(in_options, idle), *inert(table.options(options.task), given)]
+
+
+def inert(rows: Iterable[Option], given: Container[str]) -> list[str]:
+    """Warnings of options that are taken for compatibility alone."""
+    return [f"{row.flags[0]} is taken for compatibility and has no effect"
+            for row in rows if row.inert and row.field in given]  # fmt: skip
 
 
 def _check_outputs(options: LearnOptions) -> None:
     if len({cost.text for cost in options.path}) < len(options.path):
         raise UsageError("the same C stands twice; each value of a path names a model file")
     if options.select and not options.validate:
-        raise UsageError(f"--select {options.select} needs --validate FILE to measure the models on")
+        measure = options.select.replace("_", "-")
+        raise UsageError(f"--select {measure} needs --validate FILE to measure the models on")
     if options.alphas and len(options.path) > 1:
         raise UsageError("-a writes the multipliers of one model; give a single C")
+    if "checkpoint_every" in (options.given or ()) and options.checkpoint is None:
+        raise UsageError("--checkpoint-every is the time between checkpoints; name them with --checkpoint FILE")
     if options.resume and options.checkpoint is None:
         raise UsageError("--resume goes on from a checkpoint; name it with --checkpoint FILE")
 
@@ -47,14 +73,14 @@ def _check_algorithm(options: LearnOptions) -> None:
         raise UsageError(f"-n {options.qp_new} exceeds -q {options.qp_size}")
     if algorithm is None:
         return
-    known = ALGORITHMS[options.task]
+    known = TASKS[options.task].algorithms
     if algorithm not in known:
         raise UsageError(f"-w {algorithm} is no algorithm; expected one of {', '.join(map(str, known))}")
-    if algorithm == 9 and options.loss != "error-rate":
-        raise UsageError(f"-w 9 trains for error-rate only; use -w 3 with loss '{options.loss}'")
+    if algorithm == 9 and options.loss != TASKS[options.task].loss:
+        raise UsageError(f"-w 9 trains for {TASKS[options.task].loss} only; use -w 3 with loss '{options.loss}'")
     if algorithm == 4 and options.constraint_cache <= 0:
         raise UsageError("-f must be at least 1 with -w 4")
-    if algorithm != 9 and options.solver not in (AUTO, "cutting-plane"):
+    if algorithm != 9 and options.solver not in (AUTO, CUTTING_PLANE):
         raise UsageError(f"-w {algorithm} trains with cutting planes; leave it out with --solver")
     if options.slack_norm == 2 and algorithm not in (0, 1):
         raise UsageError("-p 2 (squared slack) goes with -w 0 or 1")

@@ -1,220 +1,85 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The options of training in one table: flags, range, default, help. The click command, the reader of the originals'
-argument lists, the report and the tests all read it."""
+"""The options of training: flags, panel and help of each stand here, once; kinds and defaults are those of parameters.
+
+What a task, its losses and its solvers cannot use is not offered; the rows of svmcut.catalog say which. The click
+commands, the originals' argument lists, the report and the tests all read `options`.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import MISSING, dataclass, fields
+from functools import cache
+from typing import Any, NamedTuple
 
-from svmcut.catalog import AUTO, KERNELS, QPS, SOLVERS, listed, losses, measures, solvers
-from svmcut.catalog import TASKS as TASK_ROWS
-from svmcut.kinds import LEVEL, PATH, Cost, Kind, costs, integer, number, one_of
-from svmcut.parameters import DEFAULTS, EPSILON, KINDS, KKT_TOLERANCE, C, Settings
-from svmcut.refusals import STEERING, chosen_solver
+from svmcut.catalog import (
+    AUTO,
+    CUTTING_PLANE,
+    KERNELS,
+    QPS,
+    RESCALINGS,
+    SOLVERS,
+    SUBSPACE,
+    TASKS,
+    listed,
+    losses,
+    measures,
+    solvers,
+    takers,
+)
+from svmcut.kinds import FLAG, LEVEL, PATH, Cost, Kind, costs, dashed, duration, integer, number, one_of
+from svmcut.parameters import (
+    CERTIFIED_ROWS,
+    DEFAULTS,
+    EPSILON,
+    KKT_TOLERANCE,
+    C,
+    Settings,
+    kinds_of,
+    param,
+    task_defaults,
+)
+from svmcut.refusals import OF_TASKS, STEERING, chosen_solver
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-COSTS = costs(C)
+DATA, OBJECTIVE, KERNEL, STOPPING, OUTPUT, RUNNING, COMPATIBILITY = PANELS = (
+    "Data", "Objective", "Kernel", "Stopping", "Output", "Running", "Compatibility"
+)  # fmt: skip
+#: Tasks of learn.
+LEARNT = tuple(name for name in TASKS if name != "rank")
 
 
 class Option(NamedTuple):
-    """One option: the field of LearnOptions, its flags, its kind, help text and section."""
+    """One option.
+
+    Attributes
+    ----------
+    field : str
+        Of LearnOptions, or of what else the command fills.
+    flags : tuple of str
+    panel : str
+    help : str
+        For svmcut and the originals.
+    more : str
+        For svmcut alone.
+    default : str or None
+        What help says of it; None for the value of the field, "" for nothing.
+    inert : bool
+        Whether it is taken for compatibility and never has an effect.
+    kind : Kind
+    """
 
     field: str
     flags: tuple[str, ...]
-    kind: Kind
+    panel: str
     help: str
-    section: str
+    more: str = ""
+    default: str | None = None
+    inert: bool = False
+    kind: Kind = FLAG
 
-
-MAIN, STOP, KERNEL, RUN, COMPAT = "Objective", "Stopping", "Kernel", "Run", "Accepted as in svm_perf"
-
-#: Tasks of learn.
-TASKS = {name: task for name, task in TASK_ROWS.items() if name != "rank"}
-
-
-def option(field: str, flags: tuple[str, ...], help: str, section: str, kind: Kind | None = None) -> Option:
-    """An option, of the kind of the parameter it names."""
-    return Option(field, flags, KINDS[field] if kind is None else kind, help, section)
-
-
-def kinds(task: str) -> dict[str, Kind]:
-    """Kinds of the options whose values hang on the task."""
-    known = {name: loss.number for name, loss in losses(task).items()}
-    own, objects = solvers(task), TASK_ROWS[task].objects
-    foreign = dict.fromkeys(SOLVERS.keys() - own, f"does not train {objects}")
-    return {
-        "loss": one_of(known), "solver": one_of((AUTO, *own), foreign), "select": one_of(tuple(measures(task))),
-    }  # fmt: skip
-
-
-def numbered(rows) -> str:
-    """Names with the originals' numbers: f1 (1), error-rate (2)."""
-    return ", ".join(row.name if row.number is None else f"{row.name} ({row.number})" for row in rows)
-
-
-def solver_names(task: str) -> str:
-    """The solvers of a task on features, then those on kernel values, in a sentence."""
-    linear, values = (listed((AUTO, *solvers(task, kernel)), "or") for kernel in (False, True))
-    return f"{linear}; with kernels {values}" if solvers(task, True) else linear
-
-
-def epochs() -> str:
-    """The default number of passes, and the solvers that have another."""
-    passes = {name: row.defaults["epochs"] for name, row in SOLVERS.items() if "epochs" in row.defaults}
-    usual = max(passes.values())
-    others = [f"{name} {number:g}" for name, number in passes.items() if number != usual]
-    return ", ".join((f"{usual:g}", *others))
-
-
-def kernel_formulas() -> str:
-    """The kernels with their numbers and formulas."""
-    return ", ".join(f"{row.name} ({row.number}) {row.formula}".strip() for row in KERNELS.values())
-
-
-def at_k() -> str:
-    """The losses at k and the k of each where none is given."""
-    return listed([f"{row.name} (default {row.at[2]:g})" for row in losses("classification").values() if row.at])
-
-
-def taking(parameter: str, last: str = "and") -> str:
-    """The solvers that take a parameter, in a sentence."""
-    return listed([name for name, row in SOLVERS.items() if parameter in row.takes], last)
-
-
-_KINDS = kinds("classification")
-LEARN = (
-    option("task", ("--task",),
-           "What to learn: classification, the default, sequence (tags of tokens, svm_hmm's files) or multilabel (sets "
-           "of labels, LIBSVM's files). Each task has options of its own: --task sequence --help.", MAIN,
-           one_of(tuple(TASKS))),
-    option("cost", ("-c", "--cost"),
-           "C in svm_perf's unit: 1/2 w'w + C * loss in percent. This or --example-cost is required. Several values, "
-           "0.1,1,10, train a path: one model each, MODEL_FILE.0.1 and so on.", MAIN, COSTS),
-    option("example_cost", ("--example-cost",),
-           "C as the weight of one example's loss, as in LIBLINEAR, LIBSVM and svm_light. Several values as with -c.",
-           MAIN, COSTS),
-    option("loss", ("-l", "--loss"),
-           f"What to minimise: {numbered(losses('classification').values())}. Default "
-           f"{TASK_ROWS['classification'].loss}.", MAIN, _KINDS["loss"]),
-    option("p", ("--p",),
-           f"k of {at_k()} as a fraction of the positives.", MAIN),
-    option("rescaling", ("-o", "--rescaling"), "margin (2) or slack (1) rescaling.", MAIN),
-    option("slack_norm", ("-p",), "1 for C xi, 2 for C xi^2.", MAIN),
-    option("bias", ("--b", "--bias"), "Value of the regularised constant feature; 0 for none.", MAIN),
-    option("solver", ("--solver",), f"{solver_names('classification')}.", MAIN, _KINDS["solver"]),
-    Option("algorithm", ("-w",), integer(0, 9),
-           "svm_perf's algorithm number 0-4 or 9; all lead to the same optimum.", MAIN),
-    option("epsilon", ("-e", "--epsilon"),
-           f"Stop when primal - dual <= C * epsilon (percent points of the loss), default {EPSILON:g}. smo: tolerance "
-           f"of the KKT conditions, default {KKT_TOLERANCE:g}.", STOP),
-    option("gap", ("--gap",),
-           "Stop when (primal - dual) / primal is at most this, instead of --epsilon.", STOP),
-    option("max_iterations", ("--max-iterations",),
-           "Stop after so many iterations, write the best model so far and exit with 3.", STOP),
-    option("time_limit", ("--time-limit",), "The same after so many seconds.", STOP),
-    option("epochs", ("--epochs",),
-           f"Passes over the examples of stochastic and budgeted trainers. Default {epochs()}.", STOP),
-    option("hold_out", ("--hold-out",),
-           f"Part of the examples, 0.1 for a tenth, that {taking('hold_out')} do not train on "
-           "but choose their best state by; the last four end once its error has not fallen in the second half of the "
-           "run so far. Default 0: the best state by the primal value.", STOP),
-    Option("validate", ("--validate",), PATH, "Measure every model on the examples of this file.", STOP),
-    option("select", ("--select",),
-           "Write the model that is best by this measure on --validate as MODEL_FILE too.", STOP, _KINDS["select"]),
-    option("kernel", ("-t", "--kernel"), f"{kernel_formulas()}.", KERNEL),
-    option("degree", ("-d", "--degree"), "Degree of the polynomial kernel.", KERNEL),
-    option("gamma", ("-g", "--gamma"), "g of the rbf kernel exp(-g |x-z|^2).", KERNEL),
-    option("scale_kernel", ("-s", "--scale-kernel"), "s of the polynomial and sigmoid kernels.", KERNEL),
-    option("coef0", ("-r", "--coef0"), "r of the polynomial and sigmoid kernels.", KERNEL),
-    option("u", ("-u",), "Text stored with the model.", KERNEL),
-    option("basis", ("--basis", "--k"),
-           "Most basis vectors of subspace training and of the polish. Default "
-           f"{DEFAULTS['basis']}.", KERNEL),
-    option("basis_method", ("--t",),
-           "Subspace of a basis chosen in advance: 1 evenly spaced rows, 2 incomplete Cholesky; needs --i 0.", KERNEL),
-    option("basis_file", ("--f",), "File of basis vectors for --t.", KERNEL),
-    option("sample_size", ("--sample-size",),
-           f"Examples drawn for a cut of {taking('sample_size')}. Default {DEFAULTS['sample_size']}.", KERNEL),
-    option("patience", ("--patience",),
-           f"Samples in a row without violation that end {taking('patience')}. Default "
-           f"{DEFAULTS['patience']}.", KERNEL),
-    option("budget", ("--budget",),
-           f"Most support vectors of {taking('budget')}; they need not be training points. Default "
-           f"{DEFAULTS['budget']}: --solver bsca --budget 200.", KERNEL),
-    option("maintenance", ("--maintenance",),
-           f"What {taking('maintenance')} do with a support vector too many: merge it with another (the rbf kernel "
-           "only, its default), project it on the others (default of linear and polynomial) or remove it (of "
-           "sigmoid).", KERNEL),
-    option("sampling", ("--sampling",),
-           f"Examples {taking('sampling')} visit: shuffled (the default) in a new order every "
-           "epoch, independent draws, or adaptive, more often where that raised the dual (bsca only).", KERNEL),
-    option("nu", ("--nu",),
-           "sbp: mean slack of the examples at |w| = 1, in place of the one C stands for; C serves the reported "
-           "objective alone then.", KERNEL),
-    option("average", ("--average",),
-           "sbp: the model is the average of the last half of the iterates (suffix, the default), or of all.", KERNEL),
-    option("qp", ("--qp",),
-           "Small QP of the cutting planes: " + "; ".join(f"{name}, {row.help}" for name, row in QPS.items())
-           + ". Default auto.", RUN),
-    option("threads", ("--threads",), "Threads; the model's bytes do not depend on it.", RUN),
-    option("seed", ("--seed",), "Seed of whatever is drawn at random.", RUN),
-    option("max_memory", ("--max-memory",), "Refuse work that needs more megabytes.", RUN),
-    Option("checkpoint", ("--checkpoint",), PATH,
-           "Write the state of training to this file at intervals, on SIGUSR1 and SIGTERM; removed at the end.", RUN),
-    Option("checkpoint_every", ("--checkpoint-every",), number(0), "Seconds between checkpoints. Default 60.", RUN),
-    Option("report", ("--report",), PATH, "Write the report as one JSON document.", RUN),
-    Option("trace", ("--trace",), PATH, "Write one JSON line per iteration.", RUN),
-    Option("alphas", ("-a",), PATH, "Write the multipliers of the final constraints, one a line.", RUN),
-    Option("verbosity", ("-v",), LEVEL, "Verbosity of the report on standard output.", RUN),
-    Option("light_verbosity", ("-y",), LEVEL, "svm_light's verbosity.", COMPAT),
-    Option("new_constraints", ("-k",), integer(1), "New constraints before the QP is solved.", COMPAT),
-    Option("constraint_cache", ("-f",), integer(-(2**31)), "Constraints cached per example (-w 4).", COMPAT),
-    Option("refresh", ("-b",), number(0, 100, above=True), "Percent of examples refreshed (-w 4).", COMPAT),
-    Option("qp_new", ("-n",), integer(0), "New variables per QP iteration.", COMPAT),
-    Option("qp_size", ("-q",), integer(2), "Variables per QP iteration.", COMPAT),
-    option("cache_size", ("-m", "--cache-size"), "Kernel rows kept, in MB.", KERNEL),
-    Option("shrink_after", ("-h",), integer(1), "Iterations before shrinking.", COMPAT),
-    Option("qp_iterations", ("-#",), integer(0), "QP iterations without progress.", COMPAT),
-    Option("preimage", ("--i",), integer(0, 9), "Preimage method of -w 9 with a kernel.", COMPAT),
-    Option("recompute", ("--r",), integer(0), "Recomputations of the reduced set.", COMPAT),
-    Option("shrink", ("--s",), integer(0, 1), "Shrinking in -w 9.", COMPAT),
-)  # fmt: skip
-
-
-def adapted(task: str, texts: Mapping[str, str], without: set[str], original: str) -> tuple[Option, ...]:
-    """The options of learn as another task has them: with its losses, solvers and measures."""
-    own = {**kinds(task), **({"algorithm": integer(0, 4)} if task == "sequence" else {})}
-    taken = {name for row in solvers(task).values() for name in row.takes}
-    left_out = without | (STEERING - taken)
-    return tuple(
-        row._replace(
-            help=texts.get(row.field, row.help),
-            kind=own.get(row.field, row.kind),
-            section=row.section.replace("svm_perf", original),
-        )
-        for row in LEARN
-        if row.field not in left_out
-    )
-
-
-_RANKING = losses("rank").values()
-_RANK_TEXTS = {
-    "cost": "C in svm_rank's unit: 1/2 w'w + C * loss averaged over the queries. This or --example-cost is required.",
-    "example_cost": "C as the weight of one query's loss.",
-    "loss": "; ".join(f"{numbered([row])}: {row.help}" for row in _RANKING) + f". Default {TASK_ROWS['rank'].loss}.",
-    "slack_norm": "1 for C xi of every query, 2 for C xi^2 with the root of the loss inside xi; not for pairs.",
-    "solver": f"{solver_names('rank')}.",
-    "algorithm": "svm_rank's algorithm number 0-4; all lead to the same optimum.",
-    "epsilon": "Stop when primal - dual <= C * epsilon (swapped-pairs: times the mean number of pairs). Default "
-    f"{TASK_ROWS['rank'].defaults['epsilon']:g}.",
-}
-RANK = adapted(
-    "rank", _RANK_TEXTS, {"task", "p", "bias", "basis_method", "preimage", "recompute", "shrink", "basis_file"},
-    "svm_rank",
-)  # fmt: skip
+    @property
+    def stated(self) -> str:
+        """The help with the default."""
+        return self.help + (f"  [default: {self.default}]" if self.default else "")
 
 
 @dataclass(kw_only=True, slots=True)
@@ -224,30 +89,30 @@ class LearnOptions(Settings):
     example_file: str
     model_file: str = "svm_struct_model"
     command: str = "learn"
-    cost: tuple[Cost, ...] | None = None
-    example_cost: tuple[Cost, ...] | None = None
-    algorithm: int | None = None
-    validate: str | None = None
-    select: str | None = None
-    checkpoint: str | None = None
-    checkpoint_every: float = 60.0
-    resume: bool = False
-    report: str | None = None
-    trace: str | None = None
-    progress: bool | None = None
-    alphas: str | None = None
-    verbosity: int = 1
-    light_verbosity: int = 0
-    new_constraints: int = 100
-    constraint_cache: int = 5
-    refresh: float = 100.0
-    qp_new: int = 0
-    qp_size: int = 10
-    shrink_after: int = 100
-    qp_iterations: int = 100_000
-    preimage: int = 2
-    recompute: int = 0
-    shrink: int = 1
+    cost: tuple[Cost, ...] | None = param(None, costs(C))
+    example_cost: tuple[Cost, ...] | None = param(None, costs(C))
+    algorithm: int | None = param(None, integer(0, 9))
+    validate: str | None = param(None, PATH)
+    select: str | None = param(None, PATH)
+    checkpoint: str | None = param(None, PATH)
+    checkpoint_every: float = param(60.0, duration())
+    resume: bool = param(False, FLAG)
+    report: str | None = param(None, PATH)
+    trace: str | None = param(None, PATH)
+    progress: bool | None = param(None, FLAG)
+    alphas: str | None = param(None, PATH)
+    verbosity: int = param(1, LEVEL)
+    light_verbosity: int = param(0, LEVEL)
+    new_constraints: int = param(100, integer(1))
+    constraint_cache: int = param(5, integer(-(2**31)))
+    refresh: float = param(100.0, number(0, 100, above=True))
+    qp_new: int = param(0, integer(0))
+    qp_size: int = param(10, integer(2))
+    shrink_after: int = param(100, integer(1))
+    qp_iterations: int = param(100_000, integer(0))
+    preimage: int = param(2, integer(0, 9))
+    recompute: int = param(0, integer(0))
+    shrink: int = param(1, integer(0, 1))
 
     @property
     def path(self) -> tuple[Cost, ...]:
@@ -266,7 +131,7 @@ class LearnOptions(Settings):
 
     def as_dict(self) -> dict[str, Any]:
         """The values for the report; a single C is a number."""
-        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        values = {item.name: getattr(self, item.name) for item in fields(self) if item.name != "given"}
         for name in ("cost", "example_cost"):
             if values[name] is not None:
                 numbers = [cost.value for cost in values[name]]
@@ -279,5 +144,233 @@ def solver_name(options: LearnOptions) -> str:
     if options.solver != AUTO or options.algorithm is None:
         return chosen_solver(options)
     if options.has_kernel and (options.basis_method or options.algorithm == 9):
-        return "subspace"
-    return AUTO if options.algorithm == 9 else "cutting-plane"
+        return SUBSPACE
+    return AUTO if options.algorithm == 9 else CUTTING_PLANE
+
+
+_KINDS = kinds_of(LearnOptions)
+ROWS = (
+    Option("task", ("--task",), DATA,
+           "What to learn: {tasks}. Each task has options of its own: --task sequence --help.",
+           default="{first}"),
+    Option("validate", ("--validate",), DATA, "Measure every model on the examples of this file."),
+    Option("cost", ("-c", "--cost"), OBJECTIVE, "C: {objective}.",
+           "The unit is that of {original}. This or --example-cost is required. Several values, 0.1,1,10, train a "
+           "path: one model each, MODEL_FILE.0.1 and so on.", ""),
+    Option("example_cost", ("--example-cost",), OBJECTIVE, "C as the weight of one {one}. Several values as with -c.",
+           default=""),
+    Option("loss", ("-l", "--loss"), OBJECTIVE, "What to minimise: {losses}."),
+    Option("p", ("--p",), OBJECTIVE, "k of {at} as a fraction of the positives; 0 for {at_default}."),
+    Option("rescaling", ("-o", "--rescaling"), OBJECTIVE, "Rescaling of the loss: {rescalings}."),
+    Option("slack_norm", ("-p",), OBJECTIVE, "1 for C xi, 2 for C xi^2."),
+    Option("bias", ("--b", "--bias"), OBJECTIVE, "Value of the regularised constant feature; 0 for none.",
+           default="{bias}"),
+    Option("free_bias", ("--free-bias/--no-free-bias",), OBJECTIVE, "Unregularised bias of {takers}.",
+           default="on where --solver names one of them"),
+    Option("transitions", ("--t", "--transitions"), OBJECTIVE,
+           "How many tags before it a tag depends on: 0 to 3. Time and memory grow K-fold with each."),
+    Option("emissions", ("--e", "--emissions"), OBJECTIVE,
+           "1 for weights of features at two neighbouring tags too; needs --t of at least 1."),
+    Option("pairs", ("--pairs",), OBJECTIVE,
+           "all: a weight for every pair of labels that an example may have together; none: every label is learnt on "
+           "its own."),
+    Option("kernel", ("-t", "--kernel"), KERNEL, "{kernels}."),
+    Option("degree", ("-d", "--degree"), KERNEL, "d of the {kernels_of} kernel."),
+    Option("gamma", ("-g", "--gamma"), KERNEL, "g of the {kernels_of} kernel exp(-g |x-z|^2)."),
+    Option("scale_kernel", ("-s", "--scale-kernel"), KERNEL, "s of the {kernels_of} kernels."),
+    Option("coef0", ("-r", "--coef0"), KERNEL, "r of the {kernels_of} kernels."),
+    Option("basis", ("--basis", "--k"), KERNEL, "Most vectors that span a subspace.",
+           "Used by {spanned}, and by the polish of {polished}."),
+    Option("sample_size", ("--sample-size",), KERNEL, "{examples} drawn for a cut of {takers}."),
+    Option("patience", ("--patience",), KERNEL, "Samples in a row without violation that end {takers}."),
+    Option("budget", ("--budget",), KERNEL,
+           "Most support vectors of {takers}; they need not be training points: --solver bsca --budget 200."),
+    Option("maintenance", ("--maintenance",), KERNEL,
+           "What {takers} do with a support vector too many: merge it with another (the rbf kernel only), project it "
+           "on the others (no sigmoid kernel) or remove it.", default="{maintenance}"),
+    Option("sampling", ("--sampling",), KERNEL,
+           "Examples {takers} visit: shuffled in a new order every epoch, independent draws, or adaptive, more often "
+           "where that raised the dual ({adaptive} only)."),
+    Option("nu", ("--nu",), KERNEL,
+           "{takers}: mean slack of the examples at |w| = 1, in place of the one C stands for; C serves the reported "
+           "objective alone then.", default="from C"),
+    Option("average", ("--average",), KERNEL,
+           "{takers}: the model is the average of the last half of the iterates (suffix), or of all (full)."),
+    Option("polish", ("--polish/--no-polish",), KERNEL, "Exact training in the span of the points that {takers} chose.",
+           default="{polish}"),
+    Option("certify", ("--certify/--no-certify",), KERNEL, "With a kernel, compute a dual bound and the gap.",
+           default="on below {certified}"),
+    Option("epsilon", ("-e", "--epsilon"), STOPPING, "Stop when primal - dual <= C * epsilon ({points}).", "{kkt}",
+           "{epsilon}"),
+    Option("gap", ("--gap",), STOPPING,
+           "Stop when (primal - dual) / primal is at most this, instead of --epsilon."),
+    Option("max_iterations", ("--max-iterations",), STOPPING,
+           "Stop after so many iterations, write the best model so far and exit with 3."),
+    Option("time_limit", ("--time-limit",), STOPPING, "The same after this time: seconds, or 30s, 5m, 1h, 2d."),
+    Option("epochs", ("--epochs",), STOPPING, "Passes over the examples of {takers}.", default="{epochs}"),
+    Option("hold_out", ("--hold-out",), STOPPING,
+           "Part of the examples, 0.1 for a tenth, that {takers} do not train on but choose their best state by; those "
+           "without a budget end once its error has not fallen in the second half of the run so far. 0: the best state "
+           "by the primal value."),
+    Option("select", ("--select",), OUTPUT,
+           "Write the model that is best by this measure on --validate as MODEL_FILE too: {measures}."),
+    Option("report", ("--report",), OUTPUT, "Write the report as one JSON document."),
+    Option("trace", ("--trace",), OUTPUT, "Write one JSON line per iteration."),
+    Option("alphas", ("-a",), OUTPUT, "Write the multipliers of the final constraints, one a line."),
+    Option("verbosity", ("-v",), OUTPUT, "Verbosity of the report on standard output."),
+    Option("progress", ("--progress/--no-progress",), OUTPUT, "Progress bar on standard error.",
+           default="on a terminal"),
+    Option("solver", ("--solver",), RUNNING, "{solvers}."),
+    Option("qp", ("--qp",), RUNNING, "Small QP of the cutting planes: {qps}.", default="{qp}"),
+    Option("beam", ("--b", "--beam"), RUNNING,
+           "Keep so many states a token while the best tags are sought; 0 keeps all and is exact. A certificate is one "
+           "of the beam's labellings then."),
+    Option("threads", ("--threads",), RUNNING, "Threads; the model's bytes do not depend on it.", default="all"),
+    Option("seed", ("--seed",), RUNNING, "Seed of whatever is drawn at random."),
+    Option("cache_size", ("-m", "--cache-size"), RUNNING, "Kernel rows kept, in MB.", "Or with a unit: 500K, 2G."),
+    Option("max_memory", ("--max-memory",), RUNNING, "Refuse work that needs more: MB, or 512M, 2G."),
+    Option("checkpoint", ("--checkpoint",), RUNNING,
+           "Write the state of training to this file at intervals, on SIGUSR1 and SIGTERM; removed at the end."),
+    Option("checkpoint_every", ("--checkpoint-every",), RUNNING,
+           "Time between checkpoints: seconds, or 30s, 5m, 1h."),
+    Option("resume", ("--resume",), RUNNING, "Go on from --checkpoint where there is one.", default="off"),
+    Option("algorithm", ("-w",), COMPATIBILITY,
+           "{original}'s algorithm number {algorithms}; all lead to the same optimum."),
+    Option("u", ("-u",), COMPATIBILITY, "Text stored with the model."),
+    Option("light_verbosity", ("-y",), COMPATIBILITY, "svm_light's verbosity.", inert=True),
+    Option("new_constraints", ("-k",), COMPATIBILITY, "New constraints before the QP is solved.", inert=True),
+    Option("constraint_cache", ("-f",), COMPATIBILITY, "Constraints cached per example (-w 4).", inert=True),
+    Option("refresh", ("-b",), COMPATIBILITY, "Percent of examples refreshed (-w 4).", inert=True),
+    Option("qp_new", ("-n",), COMPATIBILITY, "New variables per QP iteration.", inert=True),
+    Option("qp_size", ("-q",), COMPATIBILITY, "Variables per QP iteration.", inert=True),
+    Option("shrink_after", ("-h",), COMPATIBILITY, "Iterations before shrinking.", inert=True),
+    Option("qp_iterations", ("-#",), COMPATIBILITY, "QP iterations without progress.", inert=True),
+    Option("basis_method", ("--t",), COMPATIBILITY,
+           "Subspace of a basis chosen in advance: 1 evenly spaced rows, 2 incomplete Cholesky; needs --i 0."),
+    Option("basis_file", ("--f",), COMPATIBILITY, "File of basis vectors for --t."),
+    Option("preimage", ("--i",), COMPATIBILITY, "Preimage method of -w 9 with a kernel."),
+    Option("recompute", ("--r",), COMPATIBILITY, "Recomputations of the reduced set.", inert=True),
+    Option("shrink", ("--s",), COMPATIBILITY, "Shrinking in -w 9.", inert=True),
+)  # fmt: skip
+
+#: What is to be said of one task alone.
+NOTES = {
+    ("rank", "slack_norm"): "The root of the loss is inside xi then; not for pairs.",
+    ("sequence", "slack_norm"): "The root of the loss is inside xi then, at the cost of -o slack.",
+    ("sequence", "rescaling"): "Time and memory of slack grow with the square of a sequence's tokens.",
+    ("sequence", "kernel"): "Emissions are functions of the kernel. The model file is one of svmcut then, but with "
+    "linear.",
+    ("sequence", "solver"): "No pass of gdmm costs the square of the tags. -l zero-one, -o slack and -p 2 train by "
+    "cutting-plane alone, which auto takes then. With a kernel auto takes sampled-cuts where four bytes for every pair "
+    "of tokens, and the cuts, would not fit in 4 GB.",
+}  # fmt: skip
+
+
+def offered(task: str) -> set[str]:
+    """The fields a task has options for."""
+    row, rows = TASKS[task], losses(task).values()
+    found = {option.field for option in ROWS} - (STEERING | OF_TASKS | {"bias"})
+    found |= {*row.takes} | {name for name in STEERING if takers(task, name)}
+    needs = {
+        "task": task in LEARNT,
+        "p": any(loss.at for loss in rows),
+        "slack_norm": any(len(loss.norms) > 1 for loss in rows),
+        "rescaling": row.original is not None,
+    }
+    needs |= dict.fromkeys(("kernel", "cache_size", *KERNEL_PARAMETERS), bool(solvers(task, True)))
+    for option in ROWS:
+        if option.panel == COMPATIBILITY or option.field == "alphas":  # two dashes and a letter: svm_perf alone
+            needs[option.field] = row.original is not None and (
+                len(option.flags[0]) == 2 or row.original == TASKS[LEARNT[0]].original
+            )
+    return {name for name in found if needs.get(name, True)}
+
+
+KERNEL_PARAMETERS = tuple(dict.fromkeys(name for row in KERNELS.values() for name in row.takes))
+
+
+def numbered(rows) -> str:
+    """Names with the originals' numbers, and what there is to say of each: f1 (1), error-rate (2)."""
+    names = [row.name if row.number is None else f"{row.name} ({row.number})" for row in rows]
+    told = any(row.help for row in rows)
+    return "; ".join(f"{name}, {row.help}" for name, row in zip(names, rows)) if told else ", ".join(names)
+
+
+def solver_names(task: str) -> str:
+    """The solvers of a task on features, then those on kernel values, in a sentence."""
+    linear, values = (listed((AUTO, *solvers(task, kernel)), "or") for kernel in (False, True))
+    return f"{linear}; with kernels {values}" if solvers(task, True) else linear
+
+
+def _words(task: str) -> dict[str, Any]:
+    """What the help texts of a task are filled with."""
+    row, known, rows = TASKS[task], solvers(task), list(losses(task).values())
+    at = [loss for loss in rows if loss.at]
+    rescalings = {name for loss in rows for name in loss.rescalings}
+    tolerant = [name for name, solver in known.items() if solver.by_conditions]
+    passes = {name: solver.defaults["epochs"] for name, solver in known.items() if "epochs" in solver.defaults}
+    usual = max(passes.values(), default=0)
+    bare = [name for name, solver in known.items() if solver.polished is False]
+    ways = {way: [name for name, kernel in KERNELS.items() if kernel.maintenance[0] == way]
+            for kernel in KERNELS.values() for way in kernel.maintenance}  # fmt: skip
+    return {
+        "tasks": listed([f"{name} ({TASKS[name].help})" for name in LEARNT], "or"),
+        "objective": row.objective, "original": row.original or "svm_hmm", "one": row.one, "points": row.points,
+        "losses": numbered(rows), "first": DEFAULTS["task"],
+        "at": listed([loss.name for loss in at]) if at else "",
+        "at_default": listed([f"{loss.at[2]:g}" for loss in at if loss.at]) if at else "",
+        "rescalings": listed([f"{name} ({RESCALINGS[name]})" for name in RESCALINGS if name in rescalings], "or"),
+        "bias": f"{row.defaults.get('bias', 1):g}" + (" without a kernel, 0 with one" if solvers(task, True) else ""),
+        "kernels": ", ".join(f"{name} ({kernel.number}) {kernel.formula}".strip() for name, kernel in KERNELS.items()),
+        "examples": row.objects.capitalize() if task == "sequence" else "Examples",
+        "maintenance": ", ".join(f"{way} for {listed(names)}" for way, names in ways.items() if names),
+        "adaptive": listed([name for name, solver in known.items() if solver.adaptive] or [""]),
+        "polish": f"on, for {listed(bare)} off" if bare else "on",
+        "certified": f"{CERTIFIED_ROWS:,} {'tokens' if task == 'sequence' else 'rows'}",
+        "kkt": f"{listed(tolerant)}: tolerance of the KKT conditions, {KKT_TOLERANCE:g}." if tolerant else "",
+        "epsilon": f"{row.defaults.get('epsilon', EPSILON):g}",
+        "epochs": ", ".join((f"{usual:g}", *(f"{name} {n:g}" for name, n in passes.items() if n != usual))),
+        "measures": ", ".join(name.replace("_", "-") for name in measures(task)),
+        "solvers": solver_names(task), "algorithms": listed([str(number) for number in row.algorithms] or [""], "or"),
+        "qps": "; ".join(f"{name}, {qp.help}" for name, qp in QPS.items()), "qp": next(iter(QPS)),
+    }  # fmt: skip
+
+
+def _kinds(task: str) -> dict[str, Kind]:
+    """Kinds of the options, some of which hang on the task."""
+    own, row = solvers(task), TASKS[task]
+    foreign = dict.fromkeys(SOLVERS.keys() - own, f"does not train {row.objects}")
+    return _KINDS | {
+        "task": one_of(LEARNT),
+        "loss": one_of({name: loss.number for name, loss in losses(task).items()}),
+        "solver": one_of((AUTO, *own), foreign),
+        "select": dashed(tuple(measures(task))),
+    }
+
+
+def _default(field: str, task: str) -> str:
+    """The default of a field, as help states it."""
+    values = {item.name: item.default for item in fields(LearnOptions)} | task_defaults(task)
+    value = values[field]
+    assert value is not MISSING, field
+    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+@cache
+def options(task: str) -> tuple[Option, ...]:
+    """The options of a task, with their kinds, texts and defaults."""
+    known, words, kinds = offered(task), _words(task), _kinds(task)
+
+    def filled(row: Option) -> Option:
+        taking = takers(task, row.field)
+        spanned = [name for name in taking if row.field not in SOLVERS[name].after]
+        kernels = [name for name, kernel in KERNELS.items() if row.field in kernel.takes]
+        names = {"takers": taking, "spanned": spanned, "kernels_of": kernels,
+                 "polished": [name for name in taking if name not in spanned]}  # fmt: skip
+        texts = words | {key: listed(found or [""]) for key, found in names.items()}
+        default = _default(row.field, task) if row.default is None else row.default.format(**texts)
+        help, more = (text.format(**texts) for text in (row.help, row.more))
+        more = f"{more} {NOTES.get((task, row.field), '')}".strip()
+        return row._replace(help=help, more=more, default=default, kind=kinds[row.field])
+
+    return tuple(filled(row) for row in ROWS if row.field in known)

@@ -203,23 +203,6 @@ _HMM_CLASSIFY = Grammar(
 )
 
 
-#: Help where that of svmcut speaks of what the executables lack.
-_PERF_TEXTS = {
-    "cost": "C: 1/2 w'w + C * loss, the loss in percent. Required.",
-    "epsilon": "Stop when primal - dual <= C * epsilon (percent points of the loss). Default 0.1.",
-    "basis": "Most basis vectors of -w 9 with a kernel and of --t. Default 500.",
-}
-_RANK_TEXTS = {
-    "cost": "C: 1/2 w'w + C * loss averaged over the queries. Required.",
-    "loss": "swapped-pairs (1, the default): pairs per query; swapped-fraction (2): their fraction per query.",
-    "slack_norm": "1 for C xi of every query, 2 for C xi^2 with the root of the loss inside xi, with -w 0 or 1.",
-}
-_HMM_TEXTS = {
-    "cost": "C: 1/2 w'w + C * wrong tags averaged over the sequences. Required.",
-    "cache_size": "Kernel rows kept, in MB.",
-}
-
-
 def svm_perf_classify(argv: list[str] | None = None) -> int:
     """Entry point of ``svm_perf_classify``."""
     return run_original(_PERF_CLASSIFY, lambda *parsed: _classify("classification", *parsed), argv)
@@ -237,45 +220,45 @@ def svm_hmm_classify(argv: list[str] | None = None) -> int:
 
 def svm_perf_learn(argv: list[str] | None = None) -> int:
     """Entry point of ``svm_perf_learn``."""
-    from svmcut.cli.options import LEARN
-
     summary = "Trains a support vector machine for a performance measure."
-    grammar = _learn_grammar("svm_perf_learn", summary, LEARN, {"algorithm": 9}, _PERF_TEXTS)
+    grammar = _learn_grammar("svm_perf_learn", summary, "classification", 9)
     return run_original(grammar, lambda *parsed: _learn("svm_perf_learn", "classification", *parsed), argv)
 
 
 def svm_rank_learn(argv: list[str] | None = None) -> int:
     """Entry point of ``svm_rank_learn``."""
-    from svmcut.cli.options import RANK
-
     summary = "Learns to rank the rows of queries."
-    grammar = _learn_grammar("svm_rank_learn", summary, RANK, {"algorithm": 3}, _RANK_TEXTS)
+    grammar = _learn_grammar("svm_rank_learn", summary, "rank", 3)
     grammar.long_flags.clear()
     return run_original(grammar, lambda *parsed: _learn("svm_rank_learn", "rank", *parsed), argv)
 
 
 def svm_hmm_learn(argv: list[str] | None = None) -> int:
     """Entry point of ``svm_hmm_learn``."""
-    from svmcut.cli.sequence_options import ORIGINAL
-
     summary = "Learns to tag the tokens of sequences."
-    grammar = _learn_grammar("svm_hmm_learn", summary, ORIGINAL, {"algorithm": 4}, _HMM_TEXTS)
+    grammar = _learn_grammar("svm_hmm_learn", summary, "sequence", 4)
     return run_original(grammar, lambda *parsed: _learn("svm_hmm_learn", "sequence", *parsed), argv)
 
 
-def _learn_grammar(program: str, summary: str, table, defaults: dict[str, Any], texts: Mapping[str, str]) -> Grammar:
-    """The part of a table of options that an original knows: those of one letter. Defaults of others stay unset."""
-    from svmcut.kinds import one_cost
+def _learn_grammar(program: str, summary: str, task: str, algorithm: int) -> Grammar:
+    """The options of a task that its original knows: those of one letter. Defaults of others stay unset."""
+    from svmcut.catalog import losses
+    from svmcut.cli.options import numbered, options
+    from svmcut.kinds import one_of
 
-    short, long = {}, {}
-    for option in table:
-        kind = one_cost(option.kind) if option.field == "cost" else option.kind
-        for text in option.flags:
-            flag = Flag(option.field, kind, defaults.get(option.field), texts.get(option.field, option.help))
-            if len(text) == 2:
-                short[text[1]] = flag
-            elif len(text) == 3:
-                long[text[2]] = flag
+    known = [loss for loss in losses(task).values() if not loss.added]
+    own = {"cost": "required", "bias": 1, "algorithm": algorithm}
+    short: dict[str, Flag] = {}
+    long: dict[str, Flag] = {}
+    for option in options(task):
+        kind, default = option.kind.plain or option.kind, algorithm if option.field == "algorithm" else None
+        option = option._replace(default=str(own.get(option.field, option.default)))
+        if option.field == "loss":
+            kind = one_of({loss.name: loss.number for loss in known})
+            option = option._replace(help=f"What to minimise: {numbered(known)}.")
+        flag = Flag(option.field, kind, default, option.stated)
+        short |= {spelt[1]: flag for spelt in option.flags if len(spelt) == 2}
+        long |= {spelt[2]: flag for spelt in option.flags if len(spelt) == 3}
     return Grammar(program, "example_file [model_file]", summary, short, long, least=1)
 
 
@@ -289,7 +272,8 @@ def _learn(program: str, task: str, values: dict[str, Any], arguments: list[str]
         given.setdefault("bias", 1.0)  # svm_perf_learn's default, which it refuses with a kernel
     files = dict(zip(("example_file", "model_file"), arguments))
     command = "rank" if task == "rank" else "learn"
-    return run(LearnOptions(**{"command": command, **files, **task_defaults(task), **given}), original=program)
+    values = {"command": command, "given": frozenset(), **files, **task_defaults(task), **given}
+    return run(LearnOptions(**values), original=program)
 
 
 def _classify(task: str, values: dict[str, Any], arguments: list[str]) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from svmcut.catalog import measures
+from svmcut.catalog import losses, measures
 from svmcut.cli.training_report import final_lines
 from svmcut.measures import Measured, contingency_table
 
@@ -30,9 +30,11 @@ class Presentation:
         What is wrong with such a model where the program of another task is to score with it.
     no_labels : str
         What is wrong with --labels.
+    has_beam : bool
+        Whether predictions are sought in a beam.
     """
 
-    note, width, always, no_labels = "", 6, False, ""
+    note, width, always, no_labels, has_beam = "", 6, False, "", False
     foreign = (
         "no model of sequences; expected one that starts with 'SVM-HMM Version V3.10' or 'svmcut kernel chain model 1'"
     )
@@ -122,7 +124,7 @@ NOTE: The loss reported above is the fraction of swapped pairs averaged over
     def properties(self, data: Any, driver: Any) -> list[str]:
         """The size of the training set, and epsilon where it is in another unit."""
         lines = super().properties(data, driver)
-        if driver.settings.loss == "swapped-pairs":
+        if losses(self.task)[driver.settings.loss].in_pairs:
             epsilon = driver.objective(1.0, None).epsilon
             lines.append(f"NOTE: Adjusted stopping criterion relative to maximum loss: eps={epsilon:.6f}")
         return lines
@@ -133,6 +135,7 @@ class Tagging(Presentation):
 
     foreign = "a model of sequences; score with svm_hmm_classify or svmcut classify"
     no_labels = "--labels has no meaning for sequences; their predictions are tags already"
+    has_beam = True
 
     def sizes(self, data: Any) -> str:
         examples, tokens, features, tags = data.sizes()

@@ -77,6 +77,8 @@ def run_scoring(
                 raise ModelError(model, shown.foreign, 1, 1)
             if labels and shown.no_labels:
                 raise UsageError(shown.no_labels)
+            if beam and task is None and not shown.has_beam:
+                raise UsageError("parameter 'beam' is for models of sequences; leave it out")
             reader = named(task or own[-1])
             found = predict(reader, scorer, examples, predictions, threads=threads, beam=beam, labels=labels)
             close(f"{shown.sizes(found.tally)}.")

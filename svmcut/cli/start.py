@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import sys
 from itertools import takewhile
+from typing import Any
 
 from svmcut.cli.guard import guard
+from svmcut.errors import UsageError
 
 
 class CtrlC(BaseException):
@@ -27,15 +29,38 @@ def main(args: list[str] | None = None) -> int:
 
         try:
             return svmcut.main(args=args, prog_name="svmcut", standalone_mode=False)
-        except click.ClickException as error:
+        except getattr(click.exceptions, "NoArgsIsHelpError", ()) as error:  # not in the oldest click
             error.show()
             return error.exit_code
+        except click.ClickException as error:
+            raise UsageError(refusal(error, _program())) from None
         except click.Abort:
             raise KeyboardInterrupt from None
         except CtrlC as error:
             raise error.interrupt from None
 
     return guard(work, _program, resumable=_names_checkpoint(words), final=args is None)
+
+
+def refusal(error: Any, program: str) -> str:
+    """What click refuses, as all other refusals are worded: what is wrong, and what to do.
+
+    Parameters
+    ----------
+    error : click.ClickException
+    """
+    import click
+
+    see = f"{program} --help lists the options"
+    if isinstance(error, click.MissingParameter) and error.param is not None:
+        return f"{error.param.human_readable_name} is missing; {program} --help shows what goes where"
+    if isinstance(error, click.BadParameter) and error.param is not None:
+        return f"option {error.param.opts[-1]}: {error.message}"
+    if isinstance(error, click.NoSuchOption):
+        near = " or ".join(error.possibilities or ())
+        return f"option {error.option_name} is unknown; {f'did you mean {near}?' if near else see}"
+    message = error.format_message()
+    return f"{message[:1].lower()}{message[1:].rstrip('.')}; {see}"
 
 
 def _program() -> str:

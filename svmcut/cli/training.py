@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.catalog import SOLVERS, TASKS, load, measures
+from svmcut.catalog import SOLVERS, measures
 from svmcut.cli import training_report as report
 from svmcut.cli.endings import ending, remedy, told
 from svmcut.cli.files import check_training_files, log_beside, model_files
 from svmcut.cli.guard import warn
 from svmcut.cli.option_checks import check
 from svmcut.cli.options import LearnOptions
+from svmcut.cli.options import options as table
 from svmcut.cli.presentations import PRESENTATIONS
 from svmcut.cli.progress_bar import ProgressBar
 from svmcut.cli.report import write_report
@@ -56,7 +57,7 @@ def run(options: LearnOptions, original: str = "") -> int:
     -----
     --max-iterations ends the training for one C. A time limit and an interrupt end the run.
     """
-    check(options)
+    idle = check(options)
     targets, outputs = model_files(options), check_training_files(options, bool(original))
     with contextlib.ExitStack() as stack:
         stack.enter_context(log_beside(outputs))
@@ -68,6 +69,7 @@ def run(options: LearnOptions, original: str = "") -> int:
             stack.enter_context(checkpoints.held())
             stack.enter_context(checkpoints.signals())
         training = Training(options, original, checkpoints)
+        training.warn_first([] if original else idle)
         training.open(stack)
         for cost, target in list(zip(options.path, targets, strict=True))[len(training.outcomes) :]:
             training.fit(cost, target)
@@ -85,7 +87,7 @@ def make_checkpoints(path: str, options: LearnOptions) -> Checkpoints:
     from svmcut.cli.checkpoints import Checkpoints
     from svmcut.saved import state_classes
 
-    return Checkpoints(path, options, load(TASKS[options.task].options), state_classes())
+    return Checkpoints(path, options, table(options.task), state_classes())
 
 
 class Training:
@@ -173,6 +175,10 @@ class Training:
             self._failures.append(f"{target}: {stop_reason(outcome)}")
         if path or options.validate:
             self.rows.append(self._row(cost, target, outcome))
+
+    def warn_first(self, warnings: list[str]) -> None:
+        """Puts what the command line is to be told of in front of all other warnings."""
+        self._warnings[:0] = warnings
 
     def over(self) -> bool:
         """Whether the run ends here, whatever values of C are left."""

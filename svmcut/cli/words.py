@@ -3,22 +3,23 @@
 
 from __future__ import annotations
 
-from svmcut.catalog import TASKS, load
+from svmcut.catalog import TASKS
+from svmcut.cli.options import options
+from svmcut.kinds import FLAG
 from svmcut.refusals import in_words
-
-SWITCHES = ("polish", "certify", "free_bias", "progress", "resume")
 
 
 def in_options(message: str, original: bool = False) -> str:
     """A message that names options; under an original's name those of one letter."""
-    flags = {option.field: option.flags for task in TASKS.values() for option in load(task.options)}
+    known = {option.field: option for task in TASKS for option in options(task)}
 
     def flag(name: str, value: str | None) -> str | None:
-        if name in SWITCHES:
-            return f"--{'no-' if value == 'False' else ''}{name.replace('_', '-')}"
-        if name not in flags:
+        if name not in known:
             return None
-        known = min(flags[name], key=len) if original else flags[name][0]
-        return known if value is None else f"{known} {value}"
+        option = known[name]
+        if option.kind is FLAG:
+            return option.flags[0].split("/")[value == "False"]
+        spelt = min(option.flags, key=len) if original else option.flags[0]
+        return spelt if value is None else f"{spelt} {value}"
 
     return in_words(message, flag)

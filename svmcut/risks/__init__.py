@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from svmcut.catalog import LOSSES, Loss, load
+from svmcut.catalog import LOSSES, load
 from svmcut.errors import UsageError
 from svmcut.refusals import fraction_of_positives
+from svmcut.rows import Loss
 
 if TYPE_CHECKING:
     from svmcut.risks.protocol import Risk

@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+from svmcut.catalog import CHOICES
+
+DUAL_CD, NEWTON = CHOICES["classification", False, True]
+BCFW, GDMM = CHOICES["sequence", False, True]
 FEW_FEATURES = 320
 MANY_FEATURES = 4000
 
@@ -16,14 +20,14 @@ def choose(n: int, d: int, nnz: int, C: float) -> str:
     Newton's method by itself.
     """
     if n <= max(2000, 20 * d) or d > MANY_FEATURES:
-        return "dual-cd"
+        return DUAL_CD
     if d <= FEW_FEATURES:
         least = 0.12 * (d / 300) ** 3
     elif 2 * nnz > n * d:
         least = 0.05 * (d / 600) ** 2
     else:
         least = 10.0
-    return "newton" if least <= C else "dual-cd"
+    return NEWTON if least <= C else DUAL_CD
 
 
 MANY_TAGS = 500
@@ -32,7 +36,7 @@ MANY_LABELS = 50
 
 def choose_labels(n_labels: int, pairs: bool) -> str:
     """The solver's name for sets of so many labels, with or without weights of pairs; benchmarks/multilabel.py."""
-    return "gdmm" if not pairs or n_labels > MANY_LABELS else "bcfw"
+    return GDMM if not pairs or n_labels > MANY_LABELS else BCFW
 
 
 def choose_chain(n_tags: int, first_order: bool) -> str:
@@ -43,4 +47,4 @@ def choose_chain(n_tags: int, first_order: bool) -> str:
     reached 0.3 in the time given (benchmarks/many_tags.py --gaps). Factor by factor only chains of transition order 1
     and emission order 0 are trained.
     """
-    return "gdmm" if first_order and n_tags >= MANY_TAGS else "bcfw"
+    return GDMM if first_order and n_tags >= MANY_TAGS else BCFW

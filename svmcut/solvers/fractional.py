@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from svmcut import states
+from svmcut.catalog import CUTTING_PLANE
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.errors import TrainingError
 from svmcut.qp import make_qp
@@ -61,7 +62,7 @@ class FractionalRun(Run):
         }
         if not all(has.values()):
             missing = " and ".join(what for what, there in has.items() if not there)
-            raise TrainingError(f"this solver needs {missing}; use solver='cutting-plane'")
+            raise TrainingError(f"this solver needs {missing}; use solver='{CUTTING_PLANE}'")
         self.problem, self._start, self._state, self._max_idle = problem, start, state, max_idle
         self._started, self._iteration, self._stage = time.perf_counter(), 0, "start"
         self._next: Run | None = None

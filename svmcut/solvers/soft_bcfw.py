@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from svmcut.catalog import CHOICES
 from svmcut.errors import MemoryLimitError
 from svmcut.machine import available_memory
 from svmcut.solvers.gdmm import Gdmm, GdmmRun
@@ -53,8 +54,9 @@ class SoftBcfw(Gdmm):
         if isinstance(model, LabelSets) and model.pairs and available is not None:
             need = 1e-6 * PAIR_BYTES * model.n_samples * model.n_labels * (model.n_labels - 1) / 2
             if need > available:
+                others = " or ".join(map(repr, reversed(CHOICES["multilabel", False, True])))
                 raise MemoryLimitError(
                     f"soft-bcfw keeps every pair of {model.n_labels} labels for {model.n_samples} examples, about "
-                    f"{need:,.0f} MB, and {available:,.0f} MB are available; use solver='gdmm' or 'bcfw'"
+                    f"{need:,.0f} MB, and {available:,.0f} MB are available; use solver={others}"
                 )
         return GdmmRun(problem, self.seed, RHO / problem.C if self.rho is None else self.rho, True, state)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from svmcut.catalog import losses
 from svmcut.data import Sequences
 from svmcut.errors import UsageError
 from svmcut.models import ChainModel, ChainShape
@@ -39,6 +40,7 @@ class Chains:
 
     def __init__(self, sequences: Sequences, settings: Settings):
         examples = sequences.tokens()
+        self._loss = losses(settings.task)[settings.loss or ""].number or 0  # 0 for sequences with any wrong tag
         self._examples, self._settings, s = examples.checked(), settings, settings
         self.path, n_tags = examples.source.path, int(sequences.tags.max()) + 1
         features = examples.X.n_features
@@ -68,9 +70,8 @@ class Chains:
         return self._risk(), ChainSpace(model.sequences.X, model.chains, s.threads)
 
     def made(self, w) -> ChainModel:
-        loss = 0 if self._settings.loss == "zero-one" else 1
         kernel, highest = kernel_of(self._settings), self._examples.X.n_features
-        return ChainModel(w, self.model.shape, kernel, self._columns, highest, loss)
+        return ChainModel(w, self.model.shape, kernel, self._columns, highest, self._loss)
 
     def restore(self, kept, w) -> None:
         """A file of chains keeps every weight alike."""
@@ -78,7 +79,7 @@ class Chains:
     def _risk(self) -> SequenceSum:
         s, chains, threads = self._settings, self.model.chains, self._settings.threads
         longest = int(np.diff(self.model.parts).max())
-        if s.loss == "zero-one":
+        if self._loss == 0:
             risk = zero_one(chains, threads)
             return SquaredSequences(risk) if s.slack_norm == 2 else risk
         if s.slack_norm == 2:
@@ -94,7 +95,7 @@ class Chains:
             return
         lengths = np.sort(np.diff(self.model.parts))[::-1][: s.threads]
         states = shape.n_tags ** max(0, shape.transition_order - 1) * shape.stride
-        counts = 2.0 * lengths if s.loss == "zero-one" else 0.5 * lengths * (lengths + 3.0)
+        counts = 2.0 * lengths if self._loss == 0 else 0.5 * lengths * (lengths + 3.0)
         check_counting(self.path, counts * states, lengths, option, s.max_memory)
 
 

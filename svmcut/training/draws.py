@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from svmcut import states
-from svmcut.catalog import SOLVERS, solver_class
+from svmcut.catalog import SOLVERS, SUBSPACE, solver_class
 from svmcut.data import Examples
 from svmcut.errors import TrainingError
 from svmcut.parameters import Settings
@@ -50,7 +50,7 @@ class DrawChooser(Chooser):
         try:
             sampler = room.vectors.risk.sampler()
         except ValueError as error:
-            raise TrainingError(f"{self.path}: {error}; use solver='subspace'") from None
+            raise TrainingError(f"{self.path}: {error}; use solver='{SUBSPACE}'") from None
         self._before = room.rows.evaluations
         space: Any
         if self._constant:

@@ -5,20 +5,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from svmcut.catalog import AUTO, KERNELS, SOLVERS, TASKS, losses
+from svmcut.catalog import AUTO, CHOICES, KERNELS, SOLVERS, TASKS, losses
 from svmcut.kernels import Kernel
-from svmcut.parameters import EPSILON, KKT_TOLERANCE, Settings
+from svmcut.parameters import CERTIFIED_ROWS, EPSILON, KKT_TOLERANCE, Settings
 from svmcut.refusals import chosen_solver
 
-#: What "auto" may stand for, beside the choices of svmcut.solvers.auto.
-CUTTING_PLANE = "cutting-plane"
-SUBSPACE = "subspace"
-SMO = "smo"
-SAMPLED_CUTS = "sampled-cuts"
+SMO, SUBSPACE = CHOICES["classification", True, True]
+CUTTING_PLANE, SAMPLED_CUTS = CHOICES["sequence", True, True]
 #: Rows up to which "auto" takes smo, and exact cutting planes, whose Gram matrix has n^2 values.
 SMO_ROWS, GRAM_ROWS = 50_000, 10_000
-#: Rows up to which a dual bound of the full problem is computed unless the options say otherwise.
-CERTIFIED_ROWS = 50_000
 _BIAS = 1.0
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from svmcut.catalog import losses
 from svmcut.data import Examples
 from svmcut.errors import TrainingError
 from svmcut.parameters import Settings
@@ -63,5 +64,5 @@ class Vectors:
         if ranks:
             assert isinstance(self.risk, QueryRisk)
             queries, each = self.risk.n_queries, self.risk.n_pairs / self.risk.n_queries
-            epsilon *= each if loss == "swapped-pairs" else 1.0
+            epsilon *= each if losses(s.task)[loss].in_pairs else 1.0
             self.units = Units(loss, epsilon, queries, structures=queries)

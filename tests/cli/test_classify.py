@@ -166,9 +166,10 @@ def test_bad_examples_are_refused_and_nothing_is_written(folder, text, place, ca
         (["test.dat", "model", "none/scores"], 1, "none/scores: cannot be written: No such file or directory"),
         (["test.dat", "model", "scores", "--report", "none/report"], 1, "none/report: cannot be written"),
         (["test.dat", "model", "/dev/full"], 1, "/dev/full: cannot be written: No space left on device"),
-        (["test.dat"], 2, "Usage"),
-        (["test.dat", "model", "--threads", "0"], 2, "Usage"),
-        (["test.dat", "model", "--bogus"], 2, "Usage"),
+        (["test.dat"], 2, "svmcut classify: MODEL_FILE is missing; svmcut classify --help"),
+        (["test.dat", "model", "--threads", "0"], 2, "svmcut classify: option --threads: '0' is not a whole number"),
+        (["test.dat", "model", "--beam", "2"], 2, "svmcut classify: --b is for models of sequences; leave it out"),
+        (["test.dat", "model", "--bogus"], 2, "svmcut classify: option --bogus is unknown; "),
     ],
 )
 def test_messages_and_statuses(args, status, message, capsys):

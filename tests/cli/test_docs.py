@@ -64,17 +64,17 @@ def test_man_page_has_the_options_that_a_command_line_takes(heading, arguments):
 
 
 def test_man_page_tells_the_tasks_apart():
-    from svmcut.cli.multilabel_options import MULTILABEL
-    from svmcut.cli.sequence_options import SEQUENCE
+    from svmcut.cli.options import options
 
     sections = man_sections()
     tasks = [sections[f"SVMCUT LEARN{task}"] for task in ("", " --TASK SEQUENCE", " --TASK MULTILABEL")]
-    for table, flag, holders in (
-        (SEQUENCE, "--t", [False, True, False]),
-        (SEQUENCE, "--e", [False, True, False]),
-        (MULTILABEL, "--pairs", [False, False, True]),
+    for task, flag, holders in (
+        ("sequence", "--t", [False, True, False]),
+        ("sequence", "--e", [False, True, False]),
+        ("multilabel", "--pairs", [False, False, True]),
     ):
-        (text,) = [option.help for option in table if flag in option.flags]
+        (text,) = [option.stated for option in options(task) if flag in option.flags]
+        text = " ".join(text.split())
         assert [text in entries.values() for entries in tasks] == holders
 
 

@@ -106,8 +106,8 @@ USAGE = [
     (("-t", 2, "--solver", "gdmm"), "'gdmm' trains on features"),
     (("-t", 2, "--solver", "subspace"), "'subspace' does not train sequences; expected one of auto, cutting-plane"),
     (("--solver", "constant-cuts"), "'constant-cuts' does not train sequences"),
-    (("-t", 2, "--polish"), "--polish is for machines of vectors"),
-    (("-t", 2, "--free-bias"), "--free-bias is for machines of vectors"),
+    (("-t", 2, "--polish"), "option --polish is unknown"),
+    (("-t", 2, "--free-bias"), "option --free-bias is unknown"),
     (("--budget", 5), "--budget"),
     (("-t", 2, "--solver", "sampled-cuts", "--b", 2), "--solver cutting-plane"),
 ]

@@ -223,7 +223,7 @@ def test_row25_other_options_are_named(words, says):
     paused()
     refused = learn(*RESUME, *words, "train", "m")
     assert refused.returncode == 1
-    assert refused.stderr == f"state: is of another run: {says}. Remove it or leave out --resume\n"
+    assert refused.stderr == f"state: is of another run: {says}; remove it or leave out --resume\n"
 
 
 def test_row25_other_examples_are_named():

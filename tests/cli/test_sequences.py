@@ -110,7 +110,7 @@ USAGE = [
     (("-t", "2", "--e", "1"), "--e 1 does not go with the rbf kernel"),
     (("-o", "1", "--b", "3"), "--b 3 keeps a part of the states, but -o slack needs them all"),
     (("-p", "2", "-w", "3"), "-p 2 (squared slack) goes with -w 0 or 1"),
-    (("-w", "5"), "0 to 4"),
+    (("-w", "5"), "one of 0, 1, 2, 3, 4"),
     (("-w", "4", "-f", "0"), "-f"),
 ]
 

@@ -14,7 +14,7 @@ import pytest
 
 import svmcut
 from svmcut import refusals
-from svmcut.catalog import AUTO, KERNELS, LOSSES, RESCALINGS, SOLVERS, TASKS, losses, solvers
+from svmcut.catalog import AUTO, KERNELS, LOSSES, MEASURES, RESCALINGS, SOLVERS, TASKS, losses, solvers
 from svmcut.cli import option_checks
 from svmcut.cli.main import options_of
 from svmcut.cli.words import in_options
@@ -265,6 +265,35 @@ def test_no_text_of_the_library_names_an_option():
     library = [path for path, name in MODULES.items() if not name.startswith("svmcut.cli.") and name not in own]
     assert len(library) > 60
     assert [(path.name, line, text) for path in library for line, text in texts(path) if OPTION.search(text)] == []
+
+
+def own_names(module):
+    """The names of rows that a module is the one place of beside the catalog, or mentions as what it is."""
+    where = [(row.name, place) for row in SOLVERS.values()
+             for place in ([row.where] if isinstance(row.where, str) else row.where.values())]  # fmt: skip
+    own = {name for name, place in where if place.partition(":")[0] == module}
+    if module.startswith("svmcut.risks."):
+        own |= {loss.name for loss in LOSSES}
+    return own | ({measure.name for measure in MEASURES} if module == "svmcut.measures" else set())
+
+
+def test_no_other_file_types_the_name_of_a_solver_loss_or_measure():
+    """As a value, or in a message that says what to choose; a solver's and a risk's own file aside."""
+    names = {*SOLVERS} | {row.name for row in (*LOSSES, *MEASURES)}
+    names -= KINDS.keys()  # 'pairs' is a parameter too
+    assert len(names) > 45
+    advice = re.compile(rf"\b(?:solver|loss|select)='({'|'.join(map(re.escape, names))})'")
+    found, looked = [], 0
+    for path, module in MODULES.items():
+        if module in ("svmcut.catalog", "svmcut.rows"):
+            continue
+        left = names - own_names(module)
+        for line, text in texts(path):
+            looked += 1
+            if text in left or (advice.search(text) and advice.search(text)[1] in left):
+                found.append((module, line, text))
+    assert looked > 1500
+    assert found == []
 
 
 def test_names_and_defaults_stand_in_one_file():

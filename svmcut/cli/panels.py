@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Click commands made of rows of options, with help in panels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from svmcut.cli.options import PANELS, RUNNING, Option
+from svmcut.kinds import FLAG, Kind
+
+
+class KindType(click.ParamType):
+    """A click type that reads values as a kind says."""
+
+    def __init__(self, kind: Kind):
+        self.name, self._parse = kind.name, kind.parse
+
+    def convert(self, value, param, ctx):
+        try:
+            return self._parse(value) if isinstance(value, str) else value
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class PanelOption(click.Option):
+    """An option that knows its panel."""
+
+    panel = RUNNING
+
+    @classmethod
+    def of(cls, row: Option) -> PanelOption:
+        """The click option of a row; its value is None where it is not given."""
+        switch = row.kind is FLAG
+        how: dict[str, Any] = {"is_flag": True} if switch else {"type": KindType(row.kind)}
+        text = " ".join(filter(None, (row.help, row.more)))
+        made = cls([*row.flags, row.field], default=None, help=row._replace(help=text).stated, **how)
+        made.panel = row.panel
+        return made
+
+
+class PanelCommand(click.Command):
+    """A command whose help shows its options in panels, and whose width is that of the text."""
+
+    def __init__(self, *args: Any, rows: tuple[Option, ...] = (), help_names: str = "-? --help", **named: Any):
+        named["context_settings"] = {"help_option_names": help_names.split(), "max_content_width": 110}
+        super().__init__(*args, **named)
+        self.params = [*map(PanelOption.of, rows), *self.params]
+
+    def format_options(self, ctx, formatter):
+        found: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None and isinstance(param, click.Option):
+                found.setdefault(getattr(param, "panel", RUNNING), []).append(record)
+        for panel in PANELS:
+            if panel in found:
+                with formatter.section(panel):
+                    formatter.write_dl(found[panel])
