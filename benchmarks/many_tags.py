@@ -95,7 +95,7 @@ def gaps(n_tags: int, given) -> None:
     train, test = sequences_of(n_tags, given.sequences, 1), sequences_of(n_tags, 200, 2)
     shape = ChainShape(n_tags, train.X.n_features)
     problem = StructuredProblem(ChainSequences(train, shape), given.example_cost, StoppingRule(0.0, GAPS[-1]))
-    for trainer in (Gdmm(), Bcfw()):
+    for name, trainer in (("gdmm", Gdmm()), ("bcfw", Bcfw())):
         reached: dict[float, float] = {}
         seconds, learnt, found, began = 0.0, None, 100.0, time.process_time()
         for progress in trainer.start(problem):
@@ -112,7 +112,7 @@ def gaps(n_tags: int, given) -> None:
             began = time.process_time()
         cells = [f"{reached[gap]:.1f}" if gap in reached else "-" for gap in GAPS]
         cells.append("-" if learnt is None else f"{learnt:.1f}")
-        print(f"| {n_tags} | {trainer.name} | {' | '.join(cells)} |", flush=True)
+        print(f"| {n_tags} | {name} | {' | '.join(cells)} |", flush=True)
 
 
 def main() -> None:
