@@ -9,7 +9,7 @@ import pytest
 from drivers import driver
 from programs import run
 
-from svmcut.data import Csr, Examples, Sequences, Source
+from svmcut.data import Csr, Sequences
 
 SECONDS = 20  # of CPU
 
@@ -84,9 +84,8 @@ def test_tiny_features_leave_bounds_that_are_bounds(solver, indptr):
         rng = np.random.default_rng(seed)
         csr = Csr.from_dense(rng.normal(size=(2, 3)) * 10 ** rng.uniform(-14, -8))
         tags, parts = rng.integers(0, 3, 2).astype(np.int32), np.array(indptr, np.int64)
-        examples = Examples(csr, tags + 1.0, np.repeat(np.arange(len(parts) - 1), np.diff(parts)), None, Source("x"))
         known = {"task": "sequence", "solver": solver, "gap": 1e-3, "max_iterations": 100}
-        trainer = driver((examples, Sequences(csr, parts, tags)), **known)
+        trainer = driver(Sequences(csr, parts, tags), **known)
         outcome = trainer.fit(None, 10 ** rng.uniform(-2, 6))
         assert outcome.dual <= outcome.primal * (1 + 1e-9), seed
 
