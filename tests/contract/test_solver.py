@@ -146,3 +146,11 @@ def test_columns_of_very_different_scale_end_without_nan(name):
     last = run(SOLVERS[name](), X, y, 1.0, StoppingRule(len(y) / 100 * 0.1))[-1]
     assert np.all(np.isfinite(last.solution()))
     assert np.isfinite(last.gap)
+
+
+@pytest.mark.slow
+def test_the_contracts_hold_with_osqp_as_the_small_qp():
+    folder = Path(__file__).parent
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--qp", "osqp", str(folder)]
+    done = subprocess.run(words, cwd=folder.parent.parent, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-3000:]
