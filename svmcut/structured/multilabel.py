@@ -13,13 +13,12 @@ w holds W row by row, K neighbours a feature and the constant feature last, then
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from svmcut._native import multilabel, sparse
-from svmcut.structured.protocol import Argmax, Factor, Separation, SparseVector
+from svmcut.structured.protocol import Separation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -80,12 +79,9 @@ class LabelSets:
             return W.ravel().copy()
         return np.concatenate([W.ravel(), np.zeros(len(self._upper[0])) if v is None else v[self._upper]])
 
-    def relax(self, W: NDArray, v: NDArray | None, rows=None, sets=None, loss: float = 1.0):
-        """Doubled maximisers (n, K) int8 and H_n (n,); of all samples, or of the rows and sets given."""
-        weights = multilabel.Weights(W, v, self.bias)
-        if rows is None:
-            rows, sets = self.rows, self.sets
-        return multilabel.relax(rows, weights, sets, loss, self.threads)
+    def relax(self, W: NDArray, v: NDArray | None):
+        """Doubled maximisers (n, K) int8 and H_n (n,)."""
+        return multilabel.relax(self.rows, multilabel.Weights(W, v, self.bias), self.sets, 1.0, self.threads)
 
     def primal(self, W: NDArray, v: NDArray | None, C: float) -> float:
         """P(w); O(n K) and the features once."""
@@ -115,40 +111,6 @@ class LabelSets:
             _add_pairs(v, gold[n], weights[n])
             _add_pairs(v, labels[n], -weights[n])
         return self.join(W, v)
-
-    def joint_feature(self, i: int, y: NDArray) -> SparseVector:
-        """Psi(x_i, y)."""
-        entries = slice(int(self.examples.X.indptr[i]), int(self.examples.X.indptr[i + 1]))
-        W, v = np.zeros((self.n_rows, self.n_labels)), np.zeros((self.n_labels, self.n_labels))
-        on = 0.5 * np.where(np.asarray(y) & 1, 1, y)
-        W[self.examples.X.indices[entries]] = np.outer(self.examples.X.data[entries], on)
-        if self.bias:
-            W[-1] = self.bias * on
-        _add_pairs(v, np.asarray(y), 1.0)
-        psi = self.join(W, v)
-        indices = np.flatnonzero(psi)
-        return SparseVector(indices, psi[indices])
-
-    def argmax(self, i: int, w: NDArray, *, loss_weight: float = 0.0) -> Argmax:
-        """The relaxed maximiser of one sample."""
-        W, v = self.split(np.ascontiguousarray(w, np.float64))
-        start = self.examples.indptr[i : i + 2]
-        sets = multilabel.Sets(start - start[0], self.examples.labels[start[0] : start[1]])
-        doubled, slack = self.relax(W, v, sparse.Rows(self.examples.X.rows(i, i + 1)), sets, loss_weight)
-        right = self.joint_feature(i, self.gold[self.parts[i] : self.parts[i + 1]])
-        return Argmax(_encode(doubled, v)[0], float(slack[0] + w[right.indices] @ right.values))
-
-    def loss(self, i: int, y: NDArray) -> float:
-        """Wrong labels; one half counts one half."""
-        y = np.asarray(y)
-        return 0.5 * float(np.abs(np.where(y & 1, 1, y) - self.gold[self.parts[i] : self.parts[i + 1]]).sum())
-
-    def factors(self, i: int) -> Sequence[Factor]:
-        """A node for every label, of states off and on, and a pair for every two."""
-        gold = (self.gold[self.parts[i] : self.parts[i + 1]] // 2).tolist()
-        nodes = [Factor("node", (k,), 2, y) for k, y in enumerate(gold)]
-        pairs = zip(*(part.tolist() for part in self._upper)) if self.pairs else ()
-        return nodes + [Factor("pair", (k, l), 4, 2 * gold[k] + gold[l]) for k, l in pairs]
 
 
 def _encode(doubled: NDArray, v: NDArray | None) -> NDArray[np.int32]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a structured model is: joint feature, loss, loss-augmented argmax and factors; no training in it.
+"""What a structured model is: joint features, loss and loss-augmented argmax; no training in it.
 
     problem    min_w  P(w) = 1/2 |w|^2 + C sum_n H_n(w),   C per sample
                H_n(w) = max_y [w.Psi(x_n, y) + Delta(y_n, y)] - w.Psi(x_n, y_n),   Delta = wrong parts (Hamming)
@@ -11,33 +11,16 @@ w is one float64 vector of `dim` entries; a model says how it is laid out. A lab
 with one entry a part (chain: tag of every token, from 0; multilabel: 0 or 1 for every label). The labellings of all
 samples are one such array, sample n in labels[parts[n] : parts[n + 1]].
 
-Trainers are solvers of a StructuredProblem, as in solvers/protocol.py. They need `separate`
-and `joint` alone (1-slack cutting planes, SSG); block trainers may ask a model for a C++ side of its own, and
-factor-wise ones for `factors`.
+Trainers are solvers of a StructuredProblem, as in solvers/protocol.py; they may ask a model for a C++ side of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-
-class SparseVector(NamedTuple):
-    """Entries of a vector of `dim` numbers: increasing indices (k,) int64 and values (k,) float64."""
-
-    indices: NDArray
-    values: NDArray
-
-
-class Argmax(NamedTuple):
-    """The best labelling of one sample and its value w.Psi(x, y) + loss_weight Delta(gold, y)."""
-
-    y: NDArray
-    value: float
 
 
 class Separation(NamedTuple):
@@ -56,26 +39,6 @@ class Separation(NamedTuple):
     labels: NDArray
     slacks: NDArray
     losses: NDArray
-
-
-class Factor(NamedTuple):
-    """A block of the dual: the states of one part ("node") or of two ("pair").
-
-    Attributes
-    ----------
-    kind : {"node", "pair"}
-    parts : tuple of int
-        One part, or two; counted within the sample.
-    states : int
-        K, or K * K with state k * K + l for the pair (k, l).
-    gold : int
-        The state of the right labelling.
-    """
-
-    kind: Literal["node", "pair"]
-    parts: tuple[int, ...]
-    states: int
-    gold: int
 
 
 class StructuredModel(Protocol):
@@ -97,24 +60,8 @@ class StructuredModel(Protocol):
     parts: NDArray
     gold: NDArray
 
-    def joint_feature(self, i: int, y: NDArray) -> SparseVector:
-        """Psi(x_i, y)."""
-        ...
-
-    def argmax(self, i: int, w: NDArray, *, loss_weight: float = 0.0) -> Argmax:
-        """Decoding at loss weight 0, separation at 1; ties: the lowest last label, then the one before."""
-        ...
-
-    def loss(self, i: int, y: NDArray) -> float:
-        """Delta(gold_i, y)."""
-        ...
-
-    def factors(self, i: int) -> Sequence[Factor]:
-        """Nodes, then pairs."""
-        ...
-
     def separate(self, w: NDArray) -> Separation:
-        """`argmax` with loss weight 1 for all samples, in C++ and over the model's threads."""
+        """Ties: the lowest last label, then the one before; in C++ and over the model's threads."""
         ...
 
     def joint(self, labels: NDArray, weights: NDArray | None = None) -> NDArray:

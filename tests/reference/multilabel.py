@@ -42,6 +42,18 @@ def hinge(x, gold, W, v, loss=1.0):
     return relaxed(theta, v) + loss * gold.sum() - score(gold.astype(float), s, v)
 
 
+def joint_feature(x, y):
+    """Psi(x, y) of labels as svmcut.structured.multilabel gives them: W (d, K), and v (K, K), its upper triangle."""
+    W, v = np.outer(x, [0.5 if label & 1 else label / 2 for label in y]), np.zeros((len(y), len(y)))
+    halves = [k for k, label in enumerate(y) if label & 1]
+    for k, l in combinations(range(len(y)), 2):
+        if k in halves and l in halves:
+            v[k, l] = 0.5 * ((y[k] >> 2) >> halves.index(l) & 1)
+        elif y[k] and y[l]:
+            v[k, l] = 0.5 if k in halves or l in halves else 1.0
+    return W, v
+
+
 def primal(X, gold, W, v, C):
     """1/2 |W|^2 + 1/2 |v|^2 + C sum of the relaxed hinges; X with its constant column."""
     squared = np.sum(W**2) + 0.5 * np.sum(v**2)
