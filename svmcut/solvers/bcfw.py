@@ -28,37 +28,19 @@ import numpy as np
 from svmcut import states
 from svmcut._native.chain_bcfw import Blocks
 from svmcut.solvers.passes import PassRun
-from svmcut.solvers.protocol import Solver, Start
+from svmcut.solvers.protocol import Solver, Start, State
 from svmcut.structured.protocol import StructuredProblem
 
 CHUNK = 5000  # visits between two moments in which a signal is heard
 
 
-@dataclass(frozen=True)
-class Bcfw(Solver):
-    """Block-coordinate ascent over sequences.
-
-    Parameters
-    ----------
-    seed : int
-        Of the order of the visits.
-    """
-
-    seed: int = 0
-
-    def start(
-        self, problem: StructuredProblem, start: Start | None = None, state: dict[str, Any] | None = None
-    ) -> BcfwRun:
-        return BcfwRun(problem, self.seed, start, state)
-
-
 class BcfwRun(PassRun):
     """Two passes over the features a look and no more; points of the start are evaluated, labellings found afresh."""
 
-    def __init__(self, problem: StructuredProblem, seed: int, start: Start | None, state: dict[str, Any] | None):
-        super().__init__(problem, math.inf, 60, state is not None)
+    def __init__(self, solver: Bcfw, problem: StructuredProblem, start: Start | None, state: State | None):
+        super().__init__(solver, problem, start, state, math.inf, 60)
         model = self.model
-        self._blocks, self._points = Blocks(model.chains, self.C, seed), start.points if start else ()
+        self._blocks, self._points = Blocks(model.chains, self.C, solver.seed), start.points if start else ()
         self._risk, self.longest_cut, self._looks, self._iteration, self._passes = 0.0, 0.0, 1, 1, 1.0
         self._average, self._weight, self._due = np.zeros(model.dim), 0.0, 1
         if state is None:
@@ -79,7 +61,7 @@ class BcfwRun(PassRun):
         fits = fits and self._due <= max(1, self._iteration // 8)
         states.require(fits, "the visits and numbers of the state", f"{model.n_samples} visits an iteration")
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         return {
             "blocks": self._blocks.saved(), "stall": self.stall.state(), "best": self.best,
             "average": self._average.copy(), "numbers": (
@@ -128,3 +110,17 @@ class BcfwRun(PassRun):
         self._look(average)
         self._looks += 2
         self._passes = self._looks + blocks.visits / n
+
+
+@dataclass(frozen=True)
+class Bcfw(Solver):
+    """Block-coordinate ascent over sequences.
+
+    Parameters
+    ----------
+    seed : int
+        Of the order of the visits.
+    """
+
+    run = BcfwRun
+    seed: int = 0

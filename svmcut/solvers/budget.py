@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from svmcut import states
 from svmcut._native.budget import Budget
-from svmcut.solvers.protocol import Progress, Run, Solver, Start
+from svmcut.solvers.protocol import Progress, Run, Solver, Start, State
 from svmcut.solvers.smo import KernelProblem
 
 #: Rows by which f is judged, and looks an epoch where those cost little beside the steps.
@@ -49,56 +49,6 @@ class Centres(NamedTuple):
     beta: NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class BudgetedSolver(Solver):
-    """What both kinds of steps share.
-
-    Parameters
-    ----------
-    budget : int
-        B, most centres.
-    epochs : float
-        Visits in units of the rows.
-    maintenance : {"merge", "project", "remove"}
-    sampling : {"shuffled", "independent", "adaptive"}
-        A new order of the rows every epoch; independent draws; visits as frequent as they raise the dual (bsca).
-    seed : int
-    threads : int
-        Of looks.
-    hold_out : float
-        Part of the rows that is not trained on and judges f.
-    append : bool
-        As in the papers, a row that is a centre already becomes one more.
-    max_steps : int or None
-    seconds_between : float
-        Time after which a step says so and no more.
-    """
-
-    patience: ClassVar[int | None] = None
-    dual: ClassVar[bool] = True
-    budget: int = 500
-    epochs: float = 10
-    maintenance: str = "merge"
-    sampling: str = "shuffled"
-    seed: int = 0
-    threads: int = 1
-    hold_out: float = 0.0
-    append: bool = False
-    max_steps: int | None = None
-    seconds_between: float = 0.2
-
-    def start(
-        self, problem: KernelProblem, start: Start | None = None, state: dict[str, Any] | None = None
-    ) -> BudgetedRun:
-        """As Solver.start; tolerance and gap of the problem are not used.
-
-        Raises
-        ------
-        MemoryError
-        """
-        return BudgetedRun(self, problem, state)
-
-
 class BudgetedRun(Run):
     """A step at every look, and when some time has passed; ends after the epochs.
 
@@ -108,9 +58,10 @@ class BudgetedRun(Run):
         Whether the last Progress came with a look and not only to say that time has passed, as its `report` says too.
     """
 
-    def __init__(self, solver: BudgetedSolver, problem: KernelProblem, state: dict[str, Any] | None):
+    def __init__(self, solver: BudgetedSolver, problem: KernelProblem, start: Start | None, state: State | None):
+        super().__init__(solver, problem, start, state)
         n, rng = len(problem.y), np.random.default_rng(solver.seed)
-        self._solver, self._problem, self._judges, X, y = solver, problem, None, problem.X, problem.y
+        self._judges, X, y = None, problem.X, problem.y
         held = min(n - 1, int(solver.hold_out * n))
         if held:
             order = rng.permutation(n)
@@ -140,7 +91,7 @@ class BudgetedRun(Run):
         self._primal, self._spent = float(state["primal"]), float(state["spent"])
         self._best = Centres(np.array(state["best_Z"]), np.array(state["best_beta"]))
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         best = self.solution()
         return self._run.state() | self._values | {
             "best_error": self._score[0], "best_primal": self._score[1], "primal": self._primal, "best_Z": best.Z,
@@ -229,3 +180,43 @@ class BudgetedRun(Run):
             counts["steps"], counts["steps"] / n, self._primal, dual, self._primal - dual, self._spent, self.solution,
             0, counts["centres"], 0.0, 0.0, counts["evaluations"], extra, self.looked,
         )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class BudgetedSolver(Solver):
+    """What both kinds of steps share.
+
+    Parameters
+    ----------
+    budget : int
+        B, most centres.
+    epochs : float
+        Visits in units of the rows.
+    maintenance : {"merge", "project", "remove"}
+    sampling : {"shuffled", "independent", "adaptive"}
+        A new order of the rows every epoch; independent draws; visits as frequent as they raise the dual (bsca).
+    seed : int
+    threads : int
+        Of looks.
+    hold_out : float
+        Part of the rows that is not trained on and judges f.
+    append : bool
+        As in the papers, a row that is a centre already becomes one more.
+    max_steps : int or None
+    seconds_between : float
+        Time after which a step says so and no more.
+    """
+
+    run = BudgetedRun
+    patience: ClassVar[int | None] = None
+    dual: ClassVar[bool] = True
+    budget: int = 500
+    epochs: float = 10
+    maintenance: str = "merge"
+    sampling: str = "shuffled"
+    seed: int = 0
+    threads: int = 1
+    hold_out: float = 0.0
+    append: bool = False
+    max_steps: int | None = None
+    seconds_between: float = 0.2

@@ -19,14 +19,14 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from svmcut import states
 from svmcut.cutting.bundle import BundleSolution, Cut, CutBundle
 from svmcut.qp import make_qp
-from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, kept
+from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, State, kept
 from svmcut.spaces.protocol import Elements
 
 if TYPE_CHECKING:
@@ -106,42 +106,12 @@ class SampledBundle(CutBundle):
         return BundleSolution(w, C * float(self._b[:k] @ self.beta) - 0.5 * squared, slack, squared)
 
 
-@dataclass(frozen=True)
-class ConstantCuts(Solver):
-    """The constant-time algorithm.
-
-    Parameters
-    ----------
-    sampler : HingeSampler
-    r : int
-        Draws for a cut.
-    p : int
-        See the head of this file.
-    seed : int
-    max_idle : int
-        Solutions a cut may stay without a multiplier.
-    """
-
-    patience: ClassVar[int | None] = 200
-    sampler: HingeSampler
-    r: int
-    p: int
-    seed: int
-    max_idle: int = 20
-
-    def start(
-        self, problem: Problem, start: Start | None = None, state: dict[str, Any] | None = None
-    ) -> ConstantCutsRun:
-        """As Solver.start; the space of the problem is a SampleSpace."""
-        return ConstantCutsRun(self, problem, state)
-
-
 class ConstantCutsRun(Run):
     """A step after every sample; primal is the estimate from it, dual nan, gap C times its violation."""
 
-    def __init__(self, solver: ConstantCuts, problem: Problem, state: dict[str, Any] | None):
-        self._solver, self._problem, self._rng = solver, problem, np.random.default_rng(solver.seed)
-        space, qp = problem.space, make_qp(problem.qp)
+    def __init__(self, solver: ConstantCuts, problem: Problem, start: Start | None, state: State | None):
+        super().__init__(solver, problem, start, state)
+        self._rng, space, qp = np.random.default_rng(solver.seed), problem.space, make_qp(problem.qp)
         if state is None:
             self.bundle, self._w = SampledBundle(space, qp), Points(np.zeros(0, np.int64), np.zeros(0))
             self._squared, self._slack, self._calm, self._iteration = 0.0, 0.0, 0, 0
@@ -154,7 +124,7 @@ class ConstantCutsRun(Run):
         self._rng.bit_generator.state = state["rng"]
         self._squared, self._slack, self._calm, self._iteration = state["numbers"]
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         return {
             "bundle": self.bundle.state(), "rng": self._drawn_from, "w": self._w,
             "numbers": (self._squared, self._slack, self._calm, self._iteration - 1),
@@ -188,3 +158,28 @@ class ConstantCutsRun(Run):
             bundle.add(Cut(Points(draw.points, draw.coef), draw.offset, draw.value))
             self._w, _, self._slack, self._squared = bundle.solve(C, 0.1 * target / C)
             bundle.prune(solver.max_idle)
+
+
+@dataclass(frozen=True)
+class ConstantCuts(Solver):
+    """The constant-time algorithm; the space of its problems is a SampleSpace.
+
+    Parameters
+    ----------
+    sampler : HingeSampler
+    r : int
+        Draws for a cut.
+    p : int
+        See the head of this file.
+    seed : int
+    max_idle : int
+        Solutions a cut may stay without a multiplier.
+    """
+
+    run = ConstantCutsRun
+    patience: ClassVar[int | None] = 200
+    sampler: HingeSampler
+    r: int
+    p: int
+    seed: int
+    max_idle: int = 20

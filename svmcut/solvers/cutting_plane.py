@@ -33,13 +33,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from svmcut import states
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.cutting.oracle import REFRESH, Line, Oracle, Point
 from svmcut.qp import make_qp
-from svmcut.solvers.protocol import CuttingProblem, Progress, Run, Solver, Stall, Start, kept
+from svmcut.solvers.protocol import CuttingProblem, Progress, Run, Solver, Stall, Start, State, kept
 
 TINY = 1e-300
 NULL_STEPS = 8  # iterations without a smaller gap after which the query is that of the model alone, which cannot stall
@@ -93,40 +93,12 @@ def _step(line: Line, best: Iterate, C: float, gap: float) -> tuple[Iterate, flo
     return best, 0.0
 
 
-@dataclass(frozen=True)
-class CuttingPlane(Solver):
-    """Cutting planes over any risk and any space.
-
-    Parameters
-    ----------
-    line_search : bool
-        False for the algorithm as printed in the paper.
-    max_idle : int
-        Solutions a cut may stay without a multiplier; 0 keeps all.
-    overshoot : float
-        The query lies at (1 - overshoot) best + overshoot minimiser.
-    mu : float
-        Of the first model, see the head of the module; 0 for none at all. Without line search there is none.
-    """
-
-    line_search: bool = True
-    max_idle: int = 50
-    overshoot: float = 0.1
-    mu: float = 1.0
-
-    def start(
-        self, problem: CuttingProblem, start: Start | None = None, state: dict[str, Any] | None = None
-    ) -> CuttingPlaneRun:
-        return CuttingPlaneRun(self, problem, start, state)
-
-
 class CuttingPlaneRun(Run):
     """A step after every cut; ends when the stopping rule is met or rounding forbids progress."""
 
-    def __init__(
-        self, solver: CuttingPlane, problem: CuttingProblem, start: Start | None, state: dict[str, Any] | None
-    ):
-        self._solver, self._problem, self._start, self._resumed = solver, problem, start, state is not None
+    def __init__(self, solver: CuttingPlane, problem: CuttingProblem, start: Start | None, state: State | None):
+        super().__init__(solver, problem, start, state)
+        self._start, self._resumed = start, state is not None
         self._oracle, self._stall = problem.oracle(solver.line_search), Stall()
         space, qp = self._oracle.space, make_qp(problem.qp)
         self._ends, self._mu = False, solver.mu if solver.line_search else 0.0
@@ -140,7 +112,7 @@ class CuttingPlaneRun(Run):
         self._best, self._cut, self._ends = state["best"], state["cut"], state["ends"]
         self._lower, self._slack, self._passes, self._iteration, self._mu = state["numbers"]
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         return {
             "bundle": self.bundle.state(), "oracle": self._oracle.state(), "stall": self._stall.state(),
             "best": self._best, "cut": self._cut, "ends": self._ends,
@@ -214,3 +186,26 @@ class CuttingPlaneRun(Run):
 
 def _primal(iterate: Iterate) -> float:
     return iterate.primal
+
+
+@dataclass(frozen=True)
+class CuttingPlane(Solver):
+    """Cutting planes over any risk and any space.
+
+    Parameters
+    ----------
+    line_search : bool
+        False for the algorithm as printed in the paper.
+    max_idle : int
+        Solutions a cut may stay without a multiplier; 0 keeps all.
+    overshoot : float
+        The query lies at (1 - overshoot) best + overshoot minimiser.
+    mu : float
+        Of the first model, see the head of the module; 0 for none at all. Without line search there is none.
+    """
+
+    run = CuttingPlaneRun
+    line_search: bool = True
+    max_idle: int = 50
+    overshoot: float = 0.1
+    mu: float = 1.0

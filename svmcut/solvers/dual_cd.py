@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,37 +29,18 @@ from svmcut._native import dual_cd, sparse
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.fractional import FractionalRun
 from svmcut.solvers.newton import DENSE_DIM, Newton
-from svmcut.solvers.protocol import Interrupted, Problem, Progress, Solver, Stall, Start
+from svmcut.solvers.protocol import Interrupted, Problem, Progress, Solver, Stall, Start, State
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@dataclass(frozen=True)
-class DualCd(Solver):
-    """Dual coordinate descent.
-
-    Parameters
-    ----------
-    seed : int
-        Of the order of the visits.
-    max_epochs : float
-        Epochs of all rows the run may be predicted to need yet where Newton's method could go on (few features).
-    """
-
-    seed: int = 0
-    max_epochs: float = 15
-
-    def start(self, problem: Problem, start: Start | None = None, state: dict[str, Any] | None = None) -> DualCdRun:
-        return DualCdRun(self, problem, start, state)
-
-
 class DualCdRun(FractionalRun):
     """A step after every exact look at the gap. It begins at the fractions of the start, where that has some."""
 
-    def __init__(self, solver: DualCd, problem: Problem, start: Start | None, state: dict[str, Any] | None):
-        super().__init__(problem, start, state)
-        self._solver, space, n = solver, problem.space, len(problem.risk.signs)
+    def __init__(self, solver: DualCd, problem: Problem, start: Start | None, state: State | None):
+        super().__init__(solver, problem, start, state)
+        space, n = problem.space, len(problem.risk.signs)
         self.fractions = None if start is None else start.fractions
         if state is not None:
             states.checked(state, states.fields(fractions=states.maybe(states.reals(n, low=0, high=1))))
@@ -70,10 +51,10 @@ class DualCdRun(FractionalRun):
         # to look.
         self._ratio, self._stall, self._last = 1.0, Stall(60), (0, math.inf)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         return {**super().state(), "fractions": self.fractions}
 
-    def _descent_state(self) -> dict[str, Any]:
+    def _descent_state(self) -> State:
         return {
             "alpha": self._alpha.copy(), "w": self._w.copy(), "looks": self._looks, "native": self._native.save(),
             "numbers": (self._ratio, *self._last), "stall": self._stall.state(),
@@ -82,8 +63,8 @@ class DualCdRun(FractionalRun):
     def _successor(self) -> Newton | CuttingPlane:
         return Newton() if self._few else CuttingPlane()
 
-    def _descend(self, saved: dict[str, Any] | None) -> Generator[Progress, None, bool]:
-        problem, alpha, w = self.problem, self._alpha, self._w
+    def _descend(self, saved: State | None) -> Generator[Progress, None, bool]:
+        problem, alpha, w = self._problem, self._alpha, self._w
         space, C, signs, rows, n = problem.space, problem.C, problem.risk.signs, problem.space.rows, len(alpha)
         norms = np.empty(n)
         sparse.row_norms(rows, norms, space.threads)
@@ -152,9 +133,9 @@ class DualCdRun(FractionalRun):
 
     def _look(self) -> NDArray[np.float64]:
         """Takes alpha in as a cut and as a point; the scores of its w."""
-        space, C = self.problem.space, self.problem.C
+        space, C = self._problem.space, self._problem.C
         self.fractions = np.minimum(self._alpha / C, 1.0)
-        coef = self.fractions * self.problem.risk.signs
+        coef = self.fractions * self._problem.risk.signs
         np.negative(coef, out=coef)
         a = space.adjoint(coef)
         np.multiply(a, -C, out=self._w)
@@ -171,3 +152,20 @@ class DualCdRun(FractionalRun):
         if not fall > 1 or self.target <= 0:
             return True
         return share * epochs * math.log(self.gap / self.target) / math.log(fall) > self._solver.max_epochs
+
+
+@dataclass(frozen=True)
+class DualCd(Solver):
+    """Dual coordinate descent.
+
+    Parameters
+    ----------
+    seed : int
+        Of the order of the visits.
+    max_epochs : float
+        Epochs of all rows the run may be predicted to need yet where Newton's method could go on (few features).
+    """
+
+    run = DualCdRun
+    seed: int = 0
+    max_epochs: float = 15

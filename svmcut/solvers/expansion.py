@@ -23,7 +23,7 @@ from svmcut import states
 from svmcut._native.expansion import Expansion
 from svmcut.data import Csr
 from svmcut.kernels import Kernel
-from svmcut.solvers.protocol import Progress, Run, Solver
+from svmcut.solvers.protocol import Progress, Run, Solver, Start, State
 
 #: Seconds of one call of the compiled loops: signals, limits and progress wait no longer.
 PIECE_SECONDS = 0.2
@@ -160,8 +160,9 @@ class ExpansionRun(Run):
 
     _native: Any
 
-    def __init__(self, solver: StepSolver, problem: ExpansionProblem, state: dict[str, Any] | None):
-        self._problem, self._resumed, self.ended_early = problem, state is not None, False
+    def __init__(self, solver: StepSolver, problem: ExpansionProblem, start: Start | None, state: State | None):
+        super().__init__(solver, problem, start, state)
+        self._resumed, self.ended_early = state is not None, False
         self.total = max(1, math.ceil(solver.epochs * problem.trained))
         if solver.max_steps is not None:
             self.total = min(self.total, solver.max_steps)
@@ -180,7 +181,7 @@ class ExpansionRun(Run):
             Look(*(state[f"{name}_{field}"] for field in Look._fields)) for name in ("best", "last")
         )
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         looks = {"best": self.best, "last": self._last}
         marks = {f"{name}_{field}": value for name, look in looks.items() for field, value in look._asdict().items()}
         return self._native.state() | marks
@@ -214,7 +215,7 @@ class ExpansionRun(Run):
     def _open(self) -> None:
         raise NotImplementedError
 
-    def _restore(self, state: dict[str, Any]) -> None:
+    def _restore(self, state: State) -> None:
         self._native.restore(state)
 
     def _done(self) -> int:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Iterator
-from typing import Any
 
 import numpy as np
 
@@ -23,8 +22,11 @@ from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.errors import TrainingError
 from svmcut.qp import make_qp
 from svmcut.risks.protocol import SignedRisk
-from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, continued
+from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, State, continued
 from svmcut.spaces.linear import LinearSpace
+
+#: Solutions a cut may stay without a multiplier.
+MAX_IDLE = 10
 
 
 class FractionalRun(Run):
@@ -55,7 +57,8 @@ class FractionalRun(Run):
         For another risk or space; lists all that is missing.
     """
 
-    def __init__(self, problem: Problem, start: Start | None, state: dict[str, Any] | None, max_idle: int = 10):
+    def __init__(self, solver: Solver, problem: Problem, start: Start | None, state: State | None):
+        super().__init__(solver, problem, start, state)
         has = {
             "the loss error-rate": isinstance(problem.risk, SignedRisk),
             "a linear kernel": isinstance(problem.space, LinearSpace),
@@ -63,7 +66,7 @@ class FractionalRun(Run):
         if not all(has.values()):
             missing = " and ".join(what for what, there in has.items() if not there)
             raise TrainingError(f"this solver needs {missing}; use solver='{CUTTING_PLANE}'")
-        self.problem, self._start, self._state, self._max_idle = problem, start, state, max_idle
+        self._start, self._state = start, state
         self._started, self._iteration, self._stage = time.perf_counter(), 0, "start"
         self._next: Run | None = None
         space, qp = problem.space, make_qp(problem.qp)
@@ -82,7 +85,7 @@ class FractionalRun(Run):
         self.w, self.s, self.risk, self._squared = space.zero(), np.zeros(n), float(n), 0.0
         self.primal = problem.C * self.risk
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         run = {
             "bundle": self.bundle.state(), "w": self.w, "s": self.s,
             "numbers": (self.passes, self.slack, self.lower, self.risk, self._squared, self.primal, self._iteration),
@@ -107,17 +110,17 @@ class FractionalRun(Run):
             state = None
         self._stage = "handed"
         start = None if state else Start(self.bundle, (self.w,))
-        self._next = successor = self._successor().start(self.problem, start, state and state["next"])
+        self._next = successor = self._successor().start(self._problem, start, state and state["next"])
         seconds = time.perf_counter() - self._started
         for progress in continued(successor, self._iteration, self.passes, seconds, self.lower):
             self.bundle = successor.bundle
             yield progress
 
-    def _descend(self, saved: dict[str, Any] | None) -> Generator[Progress, None, bool]:
+    def _descend(self, saved: State | None) -> Generator[Progress, None, bool]:
         """The steps, saved being their state; True where another solver should go on."""
         raise NotImplementedError
 
-    def _descent_state(self) -> dict[str, Any]:
+    def _descent_state(self) -> State:
         """Where the descent stands."""
         raise NotImplementedError
 
@@ -138,12 +141,12 @@ class FractionalRun(Run):
     @property
     def target(self) -> float:
         """The gap that ends the run."""
-        return self.problem.stop.target(self.primal)
+        return self._problem.stop.target(self.primal)
 
     def met(self) -> bool:
         """Whether the stopping rule is met, by scores of the best point that are computed afresh: those of a search's
         steps add up rounding."""
-        problem = self.problem
+        problem = self._problem
         if not problem.stop.met(self.primal, self.lower):
             return False
         self.s = problem.space.scores(self.w)
@@ -158,10 +161,10 @@ class FractionalRun(Run):
         """Takes in the cut (a, b); a = A^T coef, coef = -y c, b = sum c. Where coef is given it must not change."""
         self.bundle.add(Cut(a, b, risk, coef))
         self._solve()
-        self.bundle.prune(self._max_idle)
+        self.bundle.prune(MAX_IDLE)
 
     def _solve(self) -> None:
-        model = self.bundle.solve(self.problem.C, 0.01 * max(self.target, 1e-12 * self.primal) / self.problem.C)
+        model = self.bundle.solve(self._problem.C, 0.01 * max(self.target, 1e-12 * self.primal) / self._problem.C)
         self.lower, self.slack = max(self.lower, model.lower), model.slack
 
     def offer(self, w, s=None, risk: float | None = None):
@@ -170,18 +173,18 @@ class FractionalRun(Run):
         w and s are the caller's no more.
         """
         if s is None:
-            s = self.problem.space.scores(w)
+            s = self._problem.space.scores(w)
             self.passes += 1
         if risk is None:
-            risk = self.problem.risk.linearize(s).value
-        squared = self.problem.space.dot(w, w)
-        primal = 0.5 * squared + self.problem.C * risk
+            risk = self._problem.risk.linearize(s).value
+        squared = self._problem.space.dot(w, w)
+        primal = 0.5 * squared + self._problem.C * risk
         if primal < self.primal:
             self.primal, self.w, self.s, self.risk, self._squared = primal, w, s, risk, squared
 
     def search(self, w, s) -> None:
         """Moves the best point to the best on the line from it to w, whose scores are s."""
-        space, problem = self.problem.space, self.problem
+        space, problem = self._problem.space, self._problem
         cross, rates = space.dot(self.w, w), space.blend(1.0, s, -1.0, self.s)
         wd, dd = cross - self._squared, space.dot(w, w) - 2 * cross + self._squared
         t = problem.risk.line_minimum(self.s, rates, wd, dd, problem.C)

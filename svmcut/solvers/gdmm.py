@@ -20,14 +20,14 @@ model by P is returned, not the last; a bound that is valid while factors disagr
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from svmcut import states
 from svmcut._native import gdmm_chain, multilabel, sparse
 from svmcut.solvers.passes import PassRun
-from svmcut.solvers.protocol import Solver, Start
+from svmcut.solvers.protocol import Solver, Start, State
 from svmcut.structured.chain import ChainSequences
 from svmcut.structured.multilabel import LabelSets
 from svmcut.structured.protocol import StructuredProblem
@@ -77,14 +77,14 @@ class LabelFactors:
         """The pass of the look after the one at this pass."""
         return max(passes + 1, int(1.2 * passes))
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         """The run as it stands."""
         return {
             "descent": self._descent.saved(), "W": self.W.copy(), "v": self.v.copy(), "passes": self.passes,
             "active": self.active,
         }  # fmt: skip
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: State) -> None:
         """Goes on from a `state`."""
         W, v = states.weights(*self.W.shape), states.weights(*self.v.shape)
         states.checked(state, states.fields(W=W, v=v, passes=states.COUNT, active=states.COUNT), "run")
@@ -153,14 +153,14 @@ class ChainFactors:
         """The pass of the look after this pass; a look costs tokens K^2 where a pass costs neither."""
         return max(passes + 1 + self.model.shape.n_tags**2 // LOOK_ENTRIES, int(1.2 * passes))
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         """The run as it stands."""
         return {
             "descent": self._descent.saved(), "w": self.w.copy(), "passes": self.passes, "active": self.active,
             "longest_cut": self.longest_cut,
         }  # fmt: skip
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: State) -> None:
         """Goes on from a `state`."""
         states.checked(state, states.fields(
             w=states.weights(len(self.w)), passes=states.COUNT, active=states.COUNT, longest_cut=states.real(0)
@@ -190,38 +190,17 @@ class ChainFactors:
         return 0.5 * float(w @ w) + self.C * float(found.slacks.sum())
 
 
-@dataclass(frozen=True)
-class Gdmm(Solver):
-    """Greedy direction method of multipliers over label sets or chains.
-
-    Parameters
-    ----------
-    seed : int
-        Of the order of the visits.
-    rho : float or None
-        Weight of the disagreement of factors; None for a share of the mean length of an example.
-    """
-
-    seed: int = 0
-    rho: float | None = None
-
-    def start(
-        self, problem: StructuredProblem, start: Start | None = None, state: dict[str, Any] | None = None
-    ) -> GdmmRun:
-        return GdmmRun(problem, self.seed, self.rho, False, state)
-
-
 class GdmmRun(PassRun):
     """Iterations are passes; `longest_cut` is known on chains."""
 
-    def __init__(
-        self, problem: StructuredProblem, seed: int, rho: float | None, soft: bool, state: dict[str, Any] | None
-    ):
+    soft: ClassVar[bool] = False
+
+    def __init__(self, solver: Gdmm, problem: StructuredProblem, start: Start | None, state: State | None):
         model = problem.model
         kind = LabelFactors if isinstance(model, LabelSets) else ChainFactors
-        self._factors = factors = kind(model, problem.C, seed, rho, soft)
+        self._factors = factors = kind(model, problem.C, solver.seed, solver.rho, self.soft)
         # at 0 every part is wrong
-        super().__init__(problem, problem.C * len(model.gold) * factors.doubtful, 40, state is not None)
+        super().__init__(solver, problem, start, state, problem.C * len(model.gold) * factors.doubtful, 40)
         if state is not None:
             numbers = states.row(states.REAL, states.REAL, states.flag)
             states.checked(state, states.fields(best=states.weights(model.dim), numbers=numbers))
@@ -230,7 +209,7 @@ class GdmmRun(PassRun):
             self.best, (self.primal, self.lower, self.ends) = state["best"], state["numbers"]
         self.longest_cut = factors.longest_cut
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         return {
             "run": self._factors.state(), "stall": self.stall.state(), "best": self.best,
             "numbers": (self.primal, self.lower, self.ends),
@@ -250,3 +229,20 @@ class GdmmRun(PassRun):
         value, weights = min(found, key=lambda candidate: candidate[0])
         if value < self.primal:
             self.primal, self.best = value, weights()
+
+
+@dataclass(frozen=True)
+class Gdmm(Solver):
+    """Greedy direction method of multipliers over label sets or chains.
+
+    Parameters
+    ----------
+    seed : int
+        Of the order of the visits.
+    rho : float or None
+        Weight of the disagreement of factors; None for a share of the mean length of an example.
+    """
+
+    run = GdmmRun
+    seed: int = 0
+    rho: float | None = None

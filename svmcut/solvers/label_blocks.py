@@ -22,7 +22,7 @@ import numpy as np
 from svmcut import states
 from svmcut._native import multilabel
 from svmcut.solvers.passes import PassRun
-from svmcut.solvers.protocol import Solver, Start
+from svmcut.solvers.protocol import Solver, Start, State
 from svmcut.structured.protocol import StructuredProblem
 
 
@@ -41,16 +41,17 @@ class LabelRun(PassRun):
     total : float
     """
 
-    def __init__(self, problem: StructuredProblem, seed: int, state: dict[str, Any] | None):
+    def __init__(self, solver: LabelBcfw, problem: StructuredProblem, start: Start | None, state: State | None):
         model = problem.model
-        super().__init__(problem, problem.C * len(model.gold), 40, state is not None)  # at 0 every label is wrong
+        # at 0 every label is wrong
+        super().__init__(solver, problem, start, state, problem.C * len(model.gold), 40)
         self.passes, self.looks, self.total = 0, 0, 0.0
         shapes = (model.n_rows, model.n_labels), (model.n_labels, model.n_labels)
         self.arrays = [np.zeros(shape) for shape in 2 * shapes]
         self.blocks: Any = None
         if model.n_labels:
             self.blocks = multilabel.Blocks(
-                model.rows, model.sets, model.n_labels, model.bias, model.pairs, problem.C, seed
+                model.rows, model.sets, model.n_labels, model.bias, model.pairs, problem.C, solver.seed
             )
         if state is None:
             return
@@ -68,7 +69,7 @@ class LabelRun(PassRun):
         self.passes, self.looks, self.primal, self.lower, self.ends, self.total = state["numbers"]
         states.require(states.scheduled(self.passes, due), "the passes of the state", "those of a look")
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         return {
             "blocks": self.blocks and self.blocks.saved(), "arrays": [array.copy() for array in self.arrays],
             "best": self.best, "stall": self.stall.state(),
@@ -134,13 +135,8 @@ class SsgRun(LabelRun):
 class LabelBcfw(Solver):
     """Block-coordinate Frank-Wolfe on label sets; a seed draws the order of the visits."""
 
-    seed: int = 0
     run: ClassVar[type[LabelRun]] = BcfwRun
-
-    def start(
-        self, problem: StructuredProblem, start: Start | None = None, state: dict[str, Any] | None = None
-    ) -> LabelRun:
-        return self.run(problem, self.seed, state)
+    seed: int = 0
 
 
 class LabelSsg(LabelBcfw):

@@ -32,7 +32,7 @@ from svmcut._native import newton as native
 from svmcut.cutting.oracle import Normals
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.fractional import FractionalRun
-from svmcut.solvers.protocol import Problem, Progress, Solver, Stall, Start
+from svmcut.solvers.protocol import Problem, Progress, Solver, Stall, Start, State
 
 DENSE_DIM = 1024  # up to here the Hessian is formed and factorised
 SAMPLE_EVERY = 8  # rows of one sampled row
@@ -124,7 +124,7 @@ class Descent:
         descent.gradient = descent.w + descent.C * descent.a
         return descent
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         """The point with what the last look found there; later steps do not change it."""
         coef = self.at.coef.copy()  # its room is used again, and the normals keep it too
         return {
@@ -227,36 +227,28 @@ def sampled_start(problem: Problem, w, delta: float):
     return descent.w, descent.delta
 
 
-@dataclass(frozen=True)
-class Newton(Solver):
-    """Newton's method on the smoothed hinge."""
-
-    def start(self, problem: Problem, start: Start | None = None, state: dict[str, Any] | None = None) -> NewtonRun:
-        return NewtonRun(problem, start, state)
-
-
 class NewtonRun(FractionalRun):
     """A step after every gradient."""
 
-    def __init__(self, problem: Problem, start: Start | None, state: dict[str, Any] | None):
-        super().__init__(problem, start, state)
+    def __init__(self, solver: Newton, problem: Problem, start: Start | None, state: State | None):
+        super().__init__(solver, problem, start, state)
         self._warm, self._stall = start is not None and bool(start.points), Stall(30)
         if state is not None:
             states.checked(state, states.fields(warm=states.flag))
             self._warm = state["warm"]
             self._stall.restore(state["stall"])
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         return {**super().state(), "warm": self._warm, "stall": self._stall.state()}
 
-    def _descent_state(self) -> dict[str, Any]:
+    def _descent_state(self) -> State:
         return self._descent.state()
 
     def _successor(self) -> CuttingPlane:
         return CuttingPlane()
 
-    def _descend(self, saved: dict[str, Any] | None) -> Generator[Progress, None, bool]:
-        problem = self.problem
+    def _descend(self, saved: State | None) -> Generator[Progress, None, bool]:
+        problem = self._problem
         if saved is None:
             w, delta = (self.w, 1.0) if self._warm else sampled_start(problem, self.w, 1.0)
             descent = Descent(problem.space, problem.risk, problem.C, w, delta)
@@ -278,3 +270,10 @@ class NewtonRun(FractionalRun):
             if not descent.lower(FINAL * self.target):
                 descent.step()
             descent.look()
+
+
+@dataclass(frozen=True)
+class Newton(Solver):
+    """Newton's method on the smoothed hinge."""
+
+    run = NewtonRun

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from svmcut.solvers.protocol import Progress, Run, Stall, kept
+from svmcut.solvers.protocol import Progress, Run, Stall, Start, State, kept
 from svmcut.structured.protocol import StructuredProblem
 
 
@@ -18,13 +18,12 @@ class PassRun(Run):
 
     Parameters
     ----------
-    problem : StructuredProblem
+    solver, problem, start, state
+        As Run takes them; a subclass restores the state.
     primal : float
         P(0), inf where that is to be found out.
     patience : int
         Looks without a smaller gap that end the run.
-    resumed : bool
-        Whether the subclass restores a state.
 
     Attributes
     ----------
@@ -33,10 +32,14 @@ class PassRun(Run):
         P of the best point, the best bound.
     """
 
-    def __init__(self, problem: StructuredProblem, primal: float, patience: int, resumed: bool):
+    def __init__(
+        self, solver: Any, problem: StructuredProblem, start: Start | None, state: State | None, primal: float,
+        patience: int,
+    ):  # fmt: skip
+        super().__init__(solver, problem, start, state)
         self.model, self.C, self.stop = problem.model, problem.C, problem.stop
         self.best, self.primal, self.lower = np.zeros(self.model.dim), primal, 0.0
-        self.stall, self.ends, self._resumed = Stall(patience), False, resumed
+        self.stall, self.ends, self._resumed = Stall(patience), False, state is not None
 
     def __iter__(self) -> Iterator[Progress]:
         began = time.perf_counter()

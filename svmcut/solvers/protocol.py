@@ -171,10 +171,20 @@ class Start(NamedTuple):
     run: Any = None
 
 
-class Run(Protocol):
+#: What a run goes on from: plain values that a checkpoint keeps.
+State = dict[str, Any]
+
+
+class Run:
     """The steps of a solver on one problem, to be iterated once, and what it found: the state of training.
 
     The caller owns the progress bar, the log, limits, checkpoints and signals.
+
+    Parameters
+    ----------
+    solver : Solver
+    problem, start, state
+        As Solver.start takes them.
 
     Attributes
     ----------
@@ -190,25 +200,32 @@ class Run(Protocol):
     fractions: Any = None
     longest_cut: float = math.nan
 
-    def __iter__(self) -> Iterator[Progress]: ...
+    def __init__(self, solver: Any, problem: Any, start: Start | None, state: State | None):
+        self._solver, self._problem = solver, problem
 
-    def state(self) -> dict[str, Any]:
+    def __iter__(self) -> Iterator[Progress]:
+        raise NotImplementedError
+
+    def state(self) -> State:
         """Where the run stands, to be called between two steps; what the run does later does not change it."""
-        ...
+        raise NotImplementedError
 
 
-class Solver(Protocol):
+class Solver:
     """An algorithm with its parameters, which no run changes.
 
     Attributes
     ----------
+    run : type
+        Of its runs.
     patience : int or None
         For Watch; None where a run ends after a number of steps that is known beforehand.
     """
 
+    run: ClassVar[type[Run]]
     patience: ClassVar[int | None] = 400
 
-    def start(self, problem: Any, start: Start | None = None, state: dict[str, Any] | None = None) -> Run:
+    def start(self, problem: Any, start: Start | None = None, state: State | None = None) -> Run:
         """A run that has taken no step.
 
         Parameters
@@ -216,9 +233,14 @@ class Solver(Protocol):
         start : Start or None
             Cuts, points and more of an earlier run (another C, another solver); None begins at w = 0.
         state : dict or None
-            What `Run.state` gave in another run on the same problem: this one goes on from there to the same bytes.
+            What `Run.state` gave in another run on the same problem: this one goes on from there to the same bytes,
+            without a start.
+
+        Raises
+        ------
+        MemoryError
         """
-        ...
+        return self.run(self, problem, start, state)
 
 
 def continued(run: Run, iteration: int, passes: float, seconds: float, lower: float) -> Iterator[Progress]:
@@ -240,10 +262,10 @@ class Stall:
     def __init__(self, patience: int = 200):
         self._patience, self._best, self.since = patience, math.inf, 0
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         return {"best": self._best, "since": self.since}
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: State) -> None:
         states.checked(state, states.fields(best=states.real(infinite=True), since=states.COUNT), "stall")
         self._best, self.since = state["best"], state["since"]
 
@@ -278,15 +300,15 @@ class Watch:
     def __init__(self, patience: int):
         self._patience, self._stall, self._at, self._last, self._over = patience, Stall(self.LOOKS), 0, 0, False
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         return {"stall": self._stall.state(), "at": self._at, "last": self._last, "over": self._over}
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: State) -> None:
         self._stall.restore(state["stall"])
         self._at, self._last, self._over = state["at"], state["last"], state["over"]
 
     @classmethod
-    def of(cls, solver: Solver, state: dict[str, Any] | None = None) -> Watch | None:
+    def of(cls, solver: Solver, state: State | None = None) -> Watch | None:
         """With the solver's own patience; None for a solver that ends of itself."""
         if solver.patience is None:
             return None

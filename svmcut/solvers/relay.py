@@ -9,6 +9,7 @@ stands still by the rule of Watch, or has made MOST_PASSES; on sets of that size
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from svmcut import states
@@ -16,7 +17,7 @@ from svmcut.cutting.bundle import CutBundle
 from svmcut.errors import MemoryLimitError
 from svmcut.qp.checked import CheckedSimplexQp
 from svmcut.solvers.cutting_plane import CuttingPlane
-from svmcut.solvers.protocol import Progress, Run, Solver, Start, Watch, continued
+from svmcut.solvers.protocol import Progress, Run, Solver, Start, State, Watch, continued
 from svmcut.structured.protocol import StructuredProblem
 
 MOST_PASSES = 10_000
@@ -24,33 +25,12 @@ PATIENCE = 200  # passes
 LARGEST_DIM = 250_000  # of w: beyond it the cuts would take memory that the trainer does not
 
 
-class Relay(Solver):
-    """A trainer, then cutting planes.
-
-    Parameters
-    ----------
-    first : Solver
-        Its iterations are passes.
-    cuts : Callable
-        Gives the same problem for cutting planes.
-    """
-
-    patience: ClassVar[int | None] = None  # it watches the trainer itself, and cutting planes end
-
-    def __init__(self, first: Solver, cuts: Callable[[], Any]):
-        self.first, self.cuts = first, cuts
-
-    def start(
-        self, problem: StructuredProblem, start: Start | None = None, state: dict[str, Any] | None = None
-    ) -> RelayRun:
-        return RelayRun(self, problem, start, state)
-
-
 class RelayRun(Run):
     """The steps of the trainer, then those of cutting planes, counted on; the bound never falls back."""
 
-    def __init__(self, relay: Relay, problem: StructuredProblem, start: Start | None, state: dict[str, Any] | None):
-        self._problem, self._cuts, self._watch, self._then = problem, relay.cuts, Watch(PATIENCE), None
+    def __init__(self, solver: Relay, problem: StructuredProblem, start: Start | None, state: State | None):
+        super().__init__(solver, problem, start, state)
+        self._watch, self._then = Watch(PATIENCE), None
         self._handed = None
         if state is not None:
             counted = states.row(states.COUNT, states.REAL, states.REAL, states.REAL)
@@ -59,9 +39,9 @@ class RelayRun(Run):
         if self._handed is None:
             if state is not None:
                 self._watch.restore(state["watch"])
-            self._run: Run = relay.first.start(problem, start, state and state["first"])
+            self._run: Run = solver.first.start(problem, start, state and state["first"])
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         if self._handed is None:
             return {"handed": None, "watch": self._watch.state(), "first": self._run.state(), "then": None}
         return {"handed": self._handed, "watch": None, "first": None, "then": self._run.state()}
@@ -79,7 +59,7 @@ class RelayRun(Run):
                 return
             handed = (last.iteration, last.passes, last.seconds, last.dual)
         try:
-            cuts = self._cuts()
+            cuts = self._solver.cuts()
         except MemoryLimitError:
             return
         if last is not None:
@@ -90,3 +70,21 @@ class RelayRun(Run):
             yield progress
             if problem.stop.met(progress.primal, progress.dual):
                 return
+
+
+@dataclass(frozen=True)
+class Relay(Solver):
+    """A trainer, then cutting planes.
+
+    Parameters
+    ----------
+    first : Solver
+        Its iterations are passes.
+    cuts : Callable
+        Gives the same problem for cutting planes.
+    """
+
+    run = RelayRun
+    patience: ClassVar[int | None] = None  # it watches the trainer itself, and cutting planes end
+    first: Solver
+    cuts: Callable[[], Any]

@@ -22,7 +22,7 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from svmcut import states
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.qp import make_qp
 from svmcut.risks.sampling import Draw
-from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, kept
+from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, State, kept
 from svmcut.spaces.kernel import Expansion
 
 if TYPE_CHECKING:
@@ -49,42 +49,6 @@ class SampledElement(Expansion):
         self.exact = exact
 
 
-@dataclass(frozen=True)
-class SampledCuts(Solver):
-    """The linear-time algorithm.
-
-    Parameters
-    ----------
-    sampler : Sampler
-        The risk of the problem as a sum whose terms may be drawn.
-    r : int
-        Draws for a cut.
-    seed : int
-    max_idle : int
-        Solutions a cut may stay without a multiplier.
-    memory : float
-        Megabytes the rows stored with the cuts may take.
-    redraws : int
-        Samples tried before they are taken from the harder half.
-    trace : bool
-        Keeps the exact cuts, which cost no kernel values, so that `dual_point` can answer.
-    """
-
-    patience: ClassVar[int | None] = 200
-    sampler: Sampler
-    r: int
-    seed: int
-    max_idle: int = 20
-    memory: float = math.inf
-    redraws: int = 50
-    trace: bool = False
-
-    def start(
-        self, problem: Problem, start: Start | None = None, state: dict[str, Any] | None = None
-    ) -> SampledCutsRun:
-        return SampledCutsRun(self, problem, state)
-
-
 class SampledCutsRun(Run):
     """A step after every cut; ends when no exact cut is violated by more than the stopping rule allows.
 
@@ -98,9 +62,9 @@ class SampledCutsRun(Run):
         Whether the run ended because its memory was full.
     """
 
-    def __init__(self, solver: SampledCuts, problem: Problem, state: dict[str, Any] | None):
-        self._solver, self._problem, self._rng = solver, problem, np.random.default_rng(solver.seed)
-        space, qp = problem.space, make_qp(problem.qp)
+    def __init__(self, solver: SampledCuts, problem: Problem, start: Start | None, state: State | None):
+        super().__init__(solver, problem, start, state)
+        self._rng, space, qp = np.random.default_rng(solver.seed), problem.space, make_qp(problem.qp)
         self.full, self.violation = False, math.inf
         if state is None:
             self.bundle = CutBundle(space, qp)
@@ -121,7 +85,7 @@ class SampledCutsRun(Run):
         self._w, self._best_w = state["w"], state["best_w"]
         self._squared, self._slack, self._best, self._best_risk, self._iteration = state["numbers"]
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         return {
             "bundle": self.bundle.state(), "rng": self._rng.bit_generator.state, "w": self._w, "best_w": self._best_w,
             "numbers": (self._squared, self._slack, self._best, self._best_risk, self._iteration),
@@ -180,3 +144,35 @@ class SampledCutsRun(Run):
                 if draw.value > level:
                     return draw
         return violated.worst(solver.r)
+
+
+@dataclass(frozen=True)
+class SampledCuts(Solver):
+    """The linear-time algorithm.
+
+    Parameters
+    ----------
+    sampler : Sampler
+        The risk of the problem as a sum whose terms may be drawn.
+    r : int
+        Draws for a cut.
+    seed : int
+    max_idle : int
+        Solutions a cut may stay without a multiplier.
+    memory : float
+        Megabytes the rows stored with the cuts may take.
+    redraws : int
+        Samples tried before they are taken from the harder half.
+    trace : bool
+        Keeps the exact cuts, which cost no kernel values, so that `dual_point` can answer.
+    """
+
+    run = SampledCutsRun
+    patience: ClassVar[int | None] = 200
+    sampler: Sampler
+    r: int
+    seed: int
+    max_idle: int = 20
+    memory: float = math.inf
+    redraws: int = 50
+    trace: bool = False

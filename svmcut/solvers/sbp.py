@@ -26,50 +26,17 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from svmcut import states
 from svmcut._native.expansion import NoLevel, water_level
 from svmcut._native.expansion import Sbp as NativeSbp
-from svmcut.solvers.expansion import ExpansionProblem, ExpansionRun, Look, StepSolver
-from svmcut.solvers.protocol import Start
-
-
-@dataclass(frozen=True)
-class Sbp(StepSolver):
-    """See the head of this file.
-
-    Parameters
-    ----------
-    epochs, seed, max_steps
-        As StepSolver.
-    nu : float or None
-        Mean slack at |w| = 1; None to follow C.
-    free_bias : bool
-    average : {"suffix", "full"}
-    bound : bool
-        Whether the distributions drawn from are summed, for the certificate.
-    """
-
-    nu: float | None = None
-    free_bias: bool = True
-    average: str = "suffix"
-    bound: bool = True
-
-    def start(
-        self, problem: ExpansionProblem, start: Start | None = None, state: dict[str, Any] | None = None
-    ) -> SbpRun:
-        return SbpRun(self, problem, state)
+from svmcut.solvers.expansion import ExpansionRun, Look, StepSolver
 
 
 class SbpRun(ExpansionRun):
     """See the head of this file."""
-
-    def __init__(self, solver: Sbp, problem: ExpansionProblem, state: dict[str, Any] | None):
-        self._solver, self._free_bias = solver, solver.free_bias
-        super().__init__(solver, problem, state)
 
     def state(self):
         return super().state() | {"wanted_volume": self._volume}
@@ -81,7 +48,7 @@ class SbpRun(ExpansionRun):
             raise NoLevel("a kernel value is not finite")
         first_step = 1 / math.sqrt(largest) if largest > 0 else 1.0
         seed, bound, nu = self._solver.seed, self._solver.bound, self._solver.nu
-        self._native = native = NativeSbp(problem.expansion, self._free_bias, first_step, seed, bound)
+        self._native = native = NativeSbp(problem.expansion, self._solver.free_bias, first_step, seed, bound)
         self._volume = native.volume = m * (0.5 / first_step if nu is None else nu)
         self._restarts = {self.total >> k for k in range(1, self.total.bit_length())}
 
@@ -102,7 +69,7 @@ class SbpRun(ExpansionRun):
         native.flush()
         a, c = native.arrays["sum"] / native.averaged, native.arrays["response_sum"] / native.averaged
         squared = float(a @ c)
-        level, bias, _ = water_level(c[: problem.trained], problem.positives, native.volume, self._free_bias)
+        level, bias, _ = water_level(c[: problem.trained], problem.positives, native.volume, self._solver.free_bias)
         rank = None if self._solver.nu is None else -level
         if self._solver.nu is None or not level > 0:
             volume, level, bias = self._along(c[: problem.trained], squared)
@@ -127,8 +94,8 @@ class SbpRun(ExpansionRun):
         problem = self._problem
 
         def surplus(volume: float) -> float:
-            level, _, covered = water_level(c, problem.positives, volume, self._free_bias)
-            under = (2 if self._free_bias else 1) * covered
+            level, _, covered = water_level(c, problem.positives, volume, self._solver.free_bias)
+            under = (2 if self._solver.free_bias else 1) * covered
             return problem.C * level * (under * level - volume) - squared if level > 0 else -1.0
 
         low = high = max(self._volume, 1e-12 * len(c))
@@ -143,7 +110,7 @@ class SbpRun(ExpansionRun):
         while high > 1.001 * low:
             middle = math.sqrt(low * high)
             low, high = (low, middle) if surplus(middle) >= 0 else (middle, high)
-        level, bias, _ = water_level(c, problem.positives, high, self._free_bias)
+        level, bias, _ = water_level(c, problem.positives, high, self._solver.free_bias)
         return high, level, bias
 
     @property
@@ -160,9 +127,32 @@ class SbpRun(ExpansionRun):
         if mass is None:
             return None
         problem, p = self._problem, np.zeros(len(self._problem.y))
-        ends = [0, problem.positives, problem.trained] if self._free_bias else [0, problem.trained]
+        ends = [0, problem.positives, problem.trained] if self._solver.free_bias else [0, problem.trained]
         parts = [mass[first:last] for first, last in itertools.pairwise(ends)]
         if not all(part.sum() > 0 for part in parts):
             return None
         p[problem.order[: problem.trained]] = np.concatenate([part / part.sum() for part in parts]) / len(parts)
         return p
+
+
+@dataclass(frozen=True)
+class Sbp(StepSolver):
+    """See the head of this file.
+
+    Parameters
+    ----------
+    epochs, seed, max_steps
+        As StepSolver.
+    nu : float or None
+        Mean slack at |w| = 1; None to follow C.
+    free_bias : bool
+    average : {"suffix", "full"}
+    bound : bool
+        Whether the distributions drawn from are summed, for the certificate.
+    """
+
+    run = SbpRun
+    nu: float | None = None
+    free_bias: bool = True
+    average: str = "suffix"
+    bound: bool = True

@@ -26,7 +26,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ from svmcut import states
 from svmcut._native.smo import Smo as NativeSmo
 from svmcut.data import Csr
 from svmcut.kernels import Kernel
-from svmcut.solvers.protocol import Progress, Run, Solver, Start
+from svmcut.solvers.protocol import Progress, Run, Solver, Start, State
 
 FIRST_PEEK = 500_000  # steps
 #: Refreshes without gain after which rounding is said to forbid progress.
@@ -77,54 +77,17 @@ class KernelProblem:
     gap: float | None = None
 
 
-@dataclass(frozen=True)
-class Smo(Solver):
-    """SMO with shrinking and a row cache; C++ does every step, Python hears of it now and then.
-
-    Parameters
-    ----------
-    free_bias : bool
-    cache_mb : float
-        Megabytes of kernel rows kept.
-    threads : int
-        The result has the same bytes for any number.
-    max_steps : int or None
-        Never more steps than this.
-    seconds_between : float
-        Time after which a step says so and no more.
-    """
-
-    patience: ClassVar[int | None] = 1_000_000
-    free_bias: bool = True
-    cache_mb: float = 40.0
-    threads: int = 1
-    max_steps: int | None = None
-    seconds_between: float = 0.5
-
-    def start(self, problem: KernelProblem, start: Start | None = None, state: dict[str, Any] | None = None) -> SmoRun:
-        """As Solver.start; of a start its run counts, whose solution is scaled to the new C.
-
-        Raises
-        ------
-        MemoryError
-        """
-        return SmoRun(self, problem, start, state)
-
-    def native(self, problem: KernelProblem, cache_mb: float) -> NativeSmo:
-        """The compiled side of a run."""
-        return NativeSmo(problem.X, problem.y, problem.kernel, problem.C, self.free_bias, cache_mb, self.threads)
-
-
 class SmoRun(Run):
     """A step every so often; the last one when the stopping rule is met, or rounding forbids progress.
 
     While points are aside, the primal value is the best that was certified before.
     """
 
-    def __init__(self, solver: Smo, problem: KernelProblem, start: Start | None, state: dict[str, Any] | None):
-        self._solver, self.problem, self._resumed = solver, problem, state is not None
+    def __init__(self, solver: Smo, problem: KernelProblem, start: Start | None, state: State | None):
+        super().__init__(solver, problem, start, state)
+        self._resumed = state is not None
         last = start and start.run
-        if last is not None and last.problem.X is problem.X and last.problem.kernel == problem.kernel:
+        if last is not None and last._problem.X is problem.X and last._problem.kernel == problem.kernel:
             self._native = last._native
             self._native.rescale(problem.C)
         else:
@@ -145,7 +108,7 @@ class SmoRun(Run):
             self._due, self._peek = state["due"], state["peek"]
             self._least, self._futile = state["least"], state["futile"]
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         integers, reals = self._native.save()
         return {
             "integers": integers, "reals": reals, "first": self._first, "primal": self._primal,
@@ -188,14 +151,14 @@ class SmoRun(Run):
 
     def _claims(self, progress: Progress) -> bool:
         """Whether the rule is met at v as it stands, every point being active."""
-        problem = self.problem
+        problem = self._problem
         if problem.gap is None:
             return self.violation() <= problem.tolerance
         return progress.gap <= problem.gap * progress.primal
 
     def _exact_enough(self, progress: Progress) -> bool:
         """Whether float32 rows cannot have decided: eight times their error, as some points show it, is no matter."""
-        problem = self.problem
+        problem = self._problem
         largest, error = self._probed()
         if problem.gap is not None:
             return progress.gap + error <= problem.gap * progress.primal
@@ -206,7 +169,7 @@ class SmoRun(Run):
 
     def _probed(self) -> tuple[float, float]:
         """Largest error of v that some points show, and eight times what it makes of the primal; inf for few points."""
-        run, problem = self._native, self.problem
+        run, problem = self._native, self._problem
         if len(problem.y) <= 8 * PROBED:
             return np.inf, np.inf
         largest, total = run.probe(self.expansion().b, PROBED)
@@ -214,7 +177,7 @@ class SmoRun(Run):
 
     def _judge(self, progress: Progress) -> None:
         """Counts the refreshes that brought the rule no nearer."""
-        rest = self.violation() if self.problem.gap is None else progress.gap / max(progress.primal, 1e-300)
+        rest = self.violation() if self._problem.gap is None else progress.gap / max(progress.primal, 1e-300)
         self._futile = 0 if rest < 0.9 * self._least else self._futile + 1
         self._least = min(self._least, rest)
 
@@ -225,7 +188,7 @@ class SmoRun(Run):
 
     def _standing(self) -> Progress:
         """Primal and dual of the present solution, not the best seen, at v as it stands; every point is active."""
-        run, problem = self._native, self.problem
+        run, problem = self._native, self._problem
         self._primal = np.inf
         progress = self._progress()
         beta, v = run.solution()
@@ -242,7 +205,7 @@ class SmoRun(Run):
 
         While points are aside their losses are not known, and the gap would seem to stand still.
         """
-        run, problem = self._native, self.problem
+        run, problem = self._native, self._problem
         done = run.iterations - self._first
         if done < self._peek or not self._looked():
             return
@@ -268,7 +231,7 @@ class SmoRun(Run):
         return max(0.0, run.highest - run.lowest) / (1 if self._solver.free_bias else 2)
 
     def _progress(self) -> Progress:
-        run, problem = self._native, self.problem
+        run, problem = self._native, self._problem
         risk = 0.0
         if run.active == len(problem.y):
             beta, v = run.solution()
@@ -289,10 +252,40 @@ class SmoRun(Run):
     def _bias(self, beta, v) -> float:
         if not self._solver.free_bias:
             return 0.0
-        run, problem = self._native, self.problem
+        run, problem = self._native, self._problem
         size = np.abs(beta)
         between = (size > 0) & (size < problem.C)
         if between.any():
             return float(v[between].mean())
         ends = [end for end in (run.highest, run.lowest) if np.isfinite(end)]
         return float(sum(ends) / len(ends)) if ends else 0.0
+
+
+@dataclass(frozen=True)
+class Smo(Solver):
+    """SMO with shrinking and a row cache; C++ does every step, Python hears of it now and then.
+
+    Parameters
+    ----------
+    free_bias : bool
+    cache_mb : float
+        Megabytes of kernel rows kept.
+    threads : int
+        The result has the same bytes for any number.
+    max_steps : int or None
+        Never more steps than this.
+    seconds_between : float
+        Time after which a step says so and no more.
+    """
+
+    run = SmoRun
+    patience: ClassVar[int | None] = 1_000_000
+    free_bias: bool = True
+    cache_mb: float = 40.0
+    threads: int = 1
+    max_steps: int | None = None
+    seconds_between: float = 0.5
+
+    def native(self, problem: KernelProblem, cache_mb: float) -> NativeSmo:
+        """The compiled side of a run."""
+        return NativeSmo(problem.X, problem.y, problem.kernel, problem.C, self.free_bias, cache_mb, self.threads)

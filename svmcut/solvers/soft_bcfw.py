@@ -13,14 +13,13 @@ Deviation from the paper: factors are visited example by example. On label sets 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import replace
 
 from svmcut.catalog import CHOICES
 from svmcut.errors import MemoryLimitError
 from svmcut.machine import available_memory
 from svmcut.solvers.gdmm import Gdmm, GdmmRun
-from svmcut.solvers.protocol import Start
+from svmcut.solvers.protocol import Start, State
 from svmcut.structured.multilabel import LabelSets
 from svmcut.structured.protocol import StructuredProblem
 
@@ -28,28 +27,18 @@ PAIR_BYTES = 72
 RHO = 10.0  # for C = 1: disagreement grows with C
 
 
-@dataclass(frozen=True)
-class SoftBcfw(Gdmm):
-    """Soft-BCFW over label sets or chains.
+class SoftBcfwRun(GdmmRun):
+    """As GdmmRun.
 
-    Parameters
-    ----------
-    seed : int
-        Of the order of the visits.
-    rho : float or None
-        Weight of the disagreement of factors; None for 10 / C.
+    Raises
+    ------
+    MemoryLimitError
+        When the factors of label sets would not fit.
     """
 
-    def start(
-        self, problem: StructuredProblem, start: Start | None = None, state: dict[str, Any] | None = None
-    ) -> GdmmRun:
-        """As Gdmm.start.
+    soft = True
 
-        Raises
-        ------
-        MemoryLimitError
-            When the factors of label sets would not fit.
-        """
+    def __init__(self, solver: Gdmm, problem: StructuredProblem, start: Start | None, state: State | None):
         model, available = problem.model, available_memory()
         if isinstance(model, LabelSets) and model.pairs and available is not None:
             need = 1e-6 * PAIR_BYTES * model.n_samples * model.n_labels * (model.n_labels - 1) / 2
@@ -59,4 +48,11 @@ class SoftBcfw(Gdmm):
                     f"soft-bcfw keeps every pair of {model.n_labels} labels for {model.n_samples} examples, about "
                     f"{need:,.0f} MB, and {available:,.0f} MB are available; use solver={others}"
                 )
-        return GdmmRun(problem, self.seed, RHO / problem.C if self.rho is None else self.rho, True, state)
+        known = solver if solver.rho is not None else replace(solver, rho=RHO / problem.C)
+        super().__init__(known, problem, start, state)
+
+
+class SoftBcfw(Gdmm):
+    """Soft-BCFW over label sets or chains; without a rho it is 10 / C."""
+
+    run = SoftBcfwRun

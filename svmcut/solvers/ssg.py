@@ -24,39 +24,18 @@ from svmcut._native import chain_ssg
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.qp import make_qp
 from svmcut.solvers.passes import PassRun
-from svmcut.solvers.protocol import Solver, Start
+from svmcut.solvers.protocol import Solver, Start, State
 from svmcut.spaces.chain import ChainSpace
 from svmcut.structured.protocol import StructuredProblem
 
 CHUNK = 5000  # visits between two moments in which a signal is heard
 
 
-@dataclass(frozen=True)
-class Ssg(Solver):
-    """Stochastic subgradient steps with a weighted average.
-
-    Parameters
-    ----------
-    seed : int
-        Of the order of the visits.
-    max_idle : int
-        As in CuttingPlane.
-    """
-
-    seed: int = 0
-    max_idle: int = 50
-
-    def start(
-        self, problem: StructuredProblem, start: Start | None = None, state: dict[str, Any] | None = None
-    ) -> SsgRun:
-        return SsgRun(self, problem, start, state)
-
-
 class SsgRun(PassRun):
     """A look every pass. Bundle and points of the start count; the steps begin at w = 0."""
 
-    def __init__(self, solver: Ssg, problem: StructuredProblem, start: Start | None, state: dict[str, Any] | None):
-        super().__init__(problem, math.inf, 60, state is not None)
+    def __init__(self, solver: Ssg, problem: StructuredProblem, start: Start | None, state: State | None):
+        super().__init__(solver, problem, start, state, math.inf, 60)
         model, qp = self.model, make_qp(problem.qp)
         self._space = space = ChainSpace(model.sequences.X, model.chains, model.threads)
         self._max_idle, self._start, self._rng = solver.max_idle, start, np.random.default_rng(solver.seed)
@@ -78,7 +57,7 @@ class SsgRun(PassRun):
         (self._visits, self.primal, self._risk, self.lower, self._slack, self._iteration, self._passes,
          self.ends) = state["numbers"]  # fmt: skip
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         return {
             "bundle": self.bundle.state(), "rng": self._rng.bit_generator.state, "stall": self.stall.state(),
             "best": self.best, "z": self._z.copy(), "weighted": self._weighted.copy(), "numbers": (
@@ -120,3 +99,20 @@ class SsgRun(PassRun):
         self._look(2 * n * C / (self._visits * (self._visits + 1)) * (self._visits * z - self._weighted))
         self._iteration += 1
         self._passes += 2
+
+
+@dataclass(frozen=True)
+class Ssg(Solver):
+    """Stochastic subgradient steps with a weighted average.
+
+    Parameters
+    ----------
+    seed : int
+        Of the order of the visits.
+    max_idle : int
+        As in CuttingPlane.
+    """
+
+    run = SsgRun
+    seed: int = 0
+    max_idle: int = 50

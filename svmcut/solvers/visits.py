@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from svmcut._native.expansion import Visits
-from svmcut.solvers.expansion import ExpansionProblem, ExpansionRun, StepSolver
-from svmcut.solvers.protocol import Start
+from svmcut.solvers.expansion import ExpansionRun, StepSolver
 
 
 class VisitRun(ExpansionRun):
@@ -16,12 +15,10 @@ class VisitRun(ExpansionRun):
 
     rule: ClassVar[str]
 
-    def __init__(self, solver: VisitSolver, problem: ExpansionProblem, state: dict[str, Any] | None):
-        self._draws = solver.seed, solver.sampling == "shuffled"
-        super().__init__(solver, problem, state)
-
     def _open(self) -> None:
-        self._native = Visits(self._problem.expansion, self.rule, self._problem.C, *self._draws)
+        solver, problem = self._solver, self._problem
+        shuffled = solver.sampling == "shuffled"
+        self._native = Visits(problem.expansion, self.rule, problem.C, solver.seed, shuffled)
 
     def _done(self) -> int:
         return self._native.visits
@@ -39,10 +36,4 @@ class VisitSolver(StepSolver):
         Every point once an epoch in random order, or drawn anew at every visit.
     """
 
-    run: ClassVar[type[VisitRun]]
     sampling: str = "shuffled"
-
-    def start(
-        self, problem: ExpansionProblem, start: Start | None = None, state: dict[str, Any] | None = None
-    ) -> VisitRun:
-        return self.run(self, problem, state)

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from svmcut import states
 from svmcut.solvers.cutting_plane import CuttingPlane
-from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, StoppingRule
+from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, State, StoppingRule
 from svmcut.training.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -60,38 +61,20 @@ def primal_of_file(
     return float(0.5 * problem.space.dot(kept, kept) + problem.C * value)
 
 
-class Certified(Solver):
-    """Cutting planes that end where the certificate of the full problem meets the rule, or all they can do is done.
-
-    Where the solver's own numbers meet the rule and the certificate does not, it goes on to a closer target, as long as
-    what else makes up the certified gap (the part outside a span, kernel values in float32) leaves room for one.
-
-    Parameters
-    ----------
-    certify : callable or None
-        Primal and dual of the full problem at a Progress of a run; None leaves the solver alone.
-    """
-
-    patience: ClassVar[int | None] = CuttingPlane.patience
-
-    def __init__(self, certify: Certify | None):
-        self._certify = certify
-
-    def start(self, problem: Problem, start: Start | None = None, state: dict[str, Any] | None = None) -> CertifiedRun:
-        """As of any solver."""
-        return CertifiedRun(self._certify, problem, start, state)
-
-
 class CertifiedRun(Run):
     """A run of Certified; it has the attributes of the cutting planes' run."""
 
-    def __init__(self, certify: Certify | None, problem: Problem, start: Start | None, state: dict[str, Any] | None):
-        self._certify, self._problem = certify, problem
+    def __init__(self, solver: Certified, problem: Problem, start: Start | None, state: State | None):
+        super().__init__(solver, problem, start, state)
         self._found: tuple[Progress | None, tuple[float, float]] = None, (math.nan, math.nan)
-        self._within = problem.stop if state is None else StoppingRule(*state["within"])
+        self._within = problem.stop
+        if state is not None:
+            within = states.row(states.REAL, states.maybe(states.REAL))
+            states.checked(state, states.fields(within=within, solver=states.anything))
+            self._within = StoppingRule(*state["within"])
         self._begin(start, state and state["solver"])
 
-    def _begin(self, start: Start | None, state: dict[str, Any] | None) -> None:
+    def _begin(self, start: Start | None, state: State | None) -> None:
         self._run = CuttingPlane().start(replace(self._problem, stop=self._within), start, state)
         self.bundle = self._run.bundle
 
@@ -99,7 +82,7 @@ class CertifiedRun(Run):
         while True:
             for progress in self._run:
                 yield progress
-            if self._certify is None or not self._within.met(progress.primal, progress.dual):
+            if self._solver.certify is None or not self._within.met(progress.primal, progress.dual):
                 return
             primal, dual = self.certificate(progress)
             target = self._problem.stop.target(primal)
@@ -112,10 +95,26 @@ class CertifiedRun(Run):
     def certificate(self, progress: Progress) -> tuple[float, float]:
         """Primal and dual of the full problem, computed once."""
         if self._found[0] is not progress:
-            assert self._certify is not None
-            self._found = progress, self._certify(self, progress)
+            self._found = progress, self._solver.certify(self, progress)
         return self._found[1]
 
-    def state(self) -> dict[str, Any]:
-        """As of any run."""
+    def state(self) -> State:
         return {"within": (self._within.absolute, self._within.relative), "solver": self._run.state()}
+
+
+@dataclass(frozen=True)
+class Certified(Solver):
+    """Cutting planes that end where the certificate of the full problem meets the rule, or all they can do is done.
+
+    Where the solver's own numbers meet the rule and the certificate does not, it goes on to a closer target, as long as
+    what else makes up the certified gap (the part outside a span, kernel values in float32) leaves room for one.
+
+    Parameters
+    ----------
+    certify : callable or None
+        Primal and dual of the full problem at a Progress of a run; None leaves the solver alone.
+    """
+
+    run = CertifiedRun
+    patience: ClassVar[int | None] = CuttingPlane.patience
+    certify: Certify | None
