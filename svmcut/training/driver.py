@@ -112,10 +112,10 @@ class Driver:
 
     def _run(self, stage: Stage, observe: Observe | None, state: dict[str, Any] | None) -> Ended:
         """Runs a stage to its end."""
+        C, start = stage.problem.C, stage.start if state is None else None
         if state is not None:
-            states.checked(state, states.fields(stage=states.text(stage.name)))
-        start, C = stage.start, stage.problem.C
-        if stage.warm and state is None and self._warm is not None:
+            states.checked(state, states.fields(stage=states.text(stage.name), solver=states.anything))
+        elif stage.warm and self._warm is not None:
             # w and the box dual scale alike, so both the point and its multiple count
             last_C, start = self._warm
             (w,) = start.points

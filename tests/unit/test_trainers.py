@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Trainers asked for without the command line: tolerances, losses they cannot honour, what a checkpoint keeps."""
 
+import copy
 import pickle
 from dataclasses import replace
 
@@ -70,6 +71,27 @@ def states_of(trainer):
     states = []
     trainer.fit(1.0, None, lambda progress, objective: states.append(trainer.state()))
     return states
+
+
+@pytest.mark.parametrize("known", [{"kernel": "rbf", "solver": "smo"}, {"kernel": "rbf", "loss": "f1"},
+                                   {"solver": "dual-cd"}, {"loss": "f1"}], ids=str)  # fmt: skip
+def test_a_resumed_fit_takes_nothing_from_the_fits_before_it(rng, known):
+    data = examples(rng, 40)
+    state, fresh, later = states_of(driver(data, **known))[0], driver(data, **known), driver(data, **known)
+    later.fit(5.0, None)
+    one, other = (trainer.fit(1.0, None, None, copy.deepcopy(state)) for trainer in (fresh, later))
+    assert pickle.dumps(one.model) == pickle.dumps(other.model)
+    assert (one.primal, one.dual, one.progress.iteration) == (other.primal, other.dual, other.progress.iteration)
+    if known.get("solver") == "smo":
+        assert one.kernel_evaluations == other.kernel_evaluations
+
+
+@pytest.mark.parametrize("wrong", [{"within": (0.1,)}, {"within": ("0.1", None)}, {"within": None}])
+def test_a_certified_run_goes_on_from_no_other_rule(rng, wrong):
+    data, known = examples(rng, 40), {"kernel": "rbf", "loss": "f1"}
+    state = states_of(driver(data, **known))[0]
+    with pytest.raises(StateError, match="within"):
+        driver(data, **known).fit(1.0, None, None, state | {"solver": state["solver"] | wrong})
 
 
 def test_a_state_of_another_stage_is_refused(rng):
