@@ -132,10 +132,10 @@ PLANS = {
     "sequence kernel": "svmcut.training.emissions:Emissions",
     "multilabel": "svmcut.training.label_sets:label_sets",
     "cuts": "svmcut.training.span:KernelCuts",
-    "draws": "svmcut.training.draws:draws",
+    "draws": "svmcut.training.draws:DrawPlan",
     "smo": "svmcut.training.smo:SmoPlan",
-    "budget": "svmcut.training.budget:budget",
-    "steps": "svmcut.training.steps:steps",
+    "budget": "svmcut.training.budget:BudgetPlan",
+    "steps": "svmcut.training.steps:StepPlan",
 }
 
 KERNELS = {

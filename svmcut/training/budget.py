@@ -16,28 +16,20 @@ from svmcut.errors import MemoryLimitError, TrainingError
 from svmcut.models import KernelModel
 from svmcut.models.checked import check_model
 from svmcut.parameters import Settings
-from svmcut.solvers.protocol import StoppingRule
 from svmcut.solvers.smo import KernelProblem
 from svmcut.training.certificate import scaled_bound
-from svmcut.training.chosen import Chooser, Chosen
+from svmcut.training.chosen import Chosen
 from svmcut.training.outcome import Objective, Outcome
-from svmcut.training.room import KernelRoom
+from svmcut.training.room import KernelPlan, KernelRoom
 from svmcut.training.span import Span, judged
 from svmcut.training.stage import Ended
 from svmcut.training.vectors import Vectors
 
 #: Megabytes of features in the polish; more rows than that allows are represented by a sample.
 POLISH_MB = 200.0
-#: As KernelRoom's exact_work: the steps knew float32 values only.
-EXACT_WORK = 2e7
 
 
-def budget(examples: Examples, settings: Settings, one_class: bool = False) -> Chosen:
-    """The plan of solvers with a budget; one_class as in Vectors."""
-    return Chosen(CentreChooser(KernelRoom(Vectors(examples, settings, one_class), settings, EXACT_WORK)))
-
-
-class CentreChooser(Chooser):
+class BudgetPlan(Chosen):
     """Steps on a budget.
 
     Training ends after its epochs, and the polish by the stopping rule.
@@ -49,10 +41,11 @@ class CentreChooser(Chooser):
     """
 
     key = "budget"
+    exact_work = 2e7  # the steps knew float32 values only
 
-    def __init__(self, room: KernelRoom):
-        super().__init__(room)
-        most, d = self.settings.budget, room.X.n_features
+    def __init__(self, examples: Examples, settings: Settings, one_class: bool = False):
+        super().__init__(examples, settings, one_class)
+        room, most, d = self.room, settings.budget, self.room.X.n_features
         need = 5e-6 * (min(most, room.X.n_rows) + 1) * d
         if need > room.memory:
             raise MemoryLimitError(
@@ -67,7 +60,7 @@ class CentreChooser(Chooser):
         same = found["model"].support.n_features == self.room.X.n_features
         states.require(same, "found.model and the examples", "their width")
 
-    def first(self, objective: Objective, stop: StoppingRule) -> tuple[Any, KernelProblem]:
+    def first(self, objective: Objective) -> tuple[Any, KernelProblem]:
         s, room = self.settings, self.room
         solver = solver_class(s.solver)(
             s.budget, s.epochs, s.maintenance, s.sampling, s.seed, s.threads, s.hold_out, max_steps=s.max_iterations
@@ -93,7 +86,7 @@ class CentreChooser(Chooser):
     def size(self, found: dict[str, Any]) -> int:
         return len(found["model"].alpha)
 
-    def bare(self, objective: Objective, stop: StoppingRule, found: dict[str, Any], ended: Ended) -> Outcome:
+    def bare(self, objective: Objective, found: dict[str, Any], ended: Ended) -> Outcome:
         """The best f as it is, its exact primal, and the bound that alpha gives where one may be computed."""
         room, C, alpha = self.room, objective.C, ended.run.alpha()
         squared, risk = room.parts(found["model"])
@@ -103,6 +96,7 @@ class CentreChooser(Chooser):
             dual = room.bracket(primal, scaled_bound(float(alpha.sum()), room.squared(coef), most))[1]
         ended = ended._replace(progress=ended.progress._replace(primal=primal, dual=dual, gap=primal - dual, risk=risk))
         outcome = ended.outcome(self.settings.solver, found["model"], squared, longest_cut=0.0)
+        stop = self.stop(objective)
         outcome.primal_of_file = room.primal_of_file(outcome, stop)
         return outcome.judge(stop, ended.stopped_by, "epochs")
 
@@ -117,7 +111,7 @@ class CentreChooser(Chooser):
         part = Vectors(examples, self.settings)
         part.X = examples.X  # on the columns of the centres, whichever of them occur
         aim = part.units.objective(None, objective.C * n / m)
-        return Span(KernelRoom(part, replace(self.settings, certify=False)), Z), aim
+        return Span(KernelRoom(part, replace(self.settings, certify=False), KernelPlan.exact_work), Z), aim
 
     def polished(self, span: Span, objective: Objective, found: dict[str, Any], ended: Ended) -> Outcome:
         if span.room is self.room:
@@ -134,5 +128,4 @@ class CentreChooser(Chooser):
         outcome.details["basis"]["rows"] = span.room.X.n_rows
         room.extra += span.room.evaluations
         stopped_by = ended.stopped_by if ended.stopped_by in ("limit", "interrupt") else None
-        rule = StoppingRule(objective.c * objective.epsilon, self.settings.gap)
-        return judged(room, outcome, rule, stopped_by, True)
+        return judged(room, outcome, self.stop(objective), stopped_by, True)

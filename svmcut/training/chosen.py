@@ -3,26 +3,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from svmcut.training.outcome import Objective, Outcome
-from svmcut.training.room import kernel_failure
+from svmcut.training.room import KernelPlan
 from svmcut.training.span import Span
-from svmcut.training.stage import Ended, Plan, Stage
+from svmcut.training.stage import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from svmcut.solvers.protocol import StoppingRule
-    from svmcut.training.room import KernelRoom
+    from svmcut.training.outcome import Objective, Outcome
+    from svmcut.training.stage import Ended
 
 
-class Chooser:
-    """The first stage, and what it leaves to the second.
-
-    Parameters
-    ----------
-    room : KernelRoom
+class Chosen(KernelPlan):
+    """Points are chosen, and polished unless the settings or the run say otherwise.
 
     Attributes
     ----------
@@ -31,21 +26,18 @@ class Chooser:
 
     Notes
     -----
-    What differs beside the methods here: first(objective, stop), the solver that chooses and its problem;
-    found(objective, ended), what it chose, as plain values that are all the second stage needs, with the evaluations
-    of kernel values that the room does not know of; check(found), which refuses any other; bare(objective, stop, found,
-    ended), the judged outcome where no other stage follows.
+    What differs beside the methods here: first(objective), the solver that chooses and its problem; found(objective,
+    ended), what it chose, as plain values that are all the second stage needs, with the evaluations of kernel values
+    that the room does not know of; check(found), which refuses any other; bare(objective, found, ended), the judged
+    outcome where no other stage follows.
     """
 
-    key = ""
-    counts = "details"
+    key: ClassVar[str]
+    counts: ClassVar[str] = "details"
     check: Callable[[Any], None]
-    first: Callable[[Objective, StoppingRule], tuple[Any, Any]]
+    first: Callable[[Objective], tuple[Any, Any]]
     found: Callable[[Objective, Ended], dict[str, Any]]
-    bare: Callable[[Objective, StoppingRule, dict[str, Any], Ended], Outcome]
-
-    def __init__(self, room: KernelRoom):
-        self.room, self.settings, self.path = room, room.settings, room.vectors.path
+    bare: Callable[[Objective, dict[str, Any], Ended], Outcome]
 
     def stopped_by(self, ended: Ended) -> str | None:
         """What ended the first stage before its aim."""
@@ -63,45 +55,27 @@ class Chooser:
         """The judged outcome of the second stage."""
         return span.judged(ended)
 
-
-class Chosen(Plan):
-    """A chooser, and the polish unless the settings or the run say otherwise.
-
-    Parameters
-    ----------
-    chooser : Chooser
-    """
-
-    def __init__(self, chooser: Chooser):
-        room = chooser.room
-        super().__init__(room.settings, room.vectors.path, room.vectors.units, room.warnings)
-        self._chooser = chooser
-
     def check_found(self, found: Any) -> None:
         if found is not None:
-            self._chooser.check(found)
+            self.check(found)
 
     def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
-        """The chooser's, or cutting planes in the span of what it found."""
+        """The stage that chooses, or cutting planes in the span of what it found."""
         if found is None:
-            return Stage(self.settings.solver, *self._chooser.first(objective, self.stop(objective)), objective)
-        self._span, aim = self._chooser.span(objective, found)
+            return Stage(self.settings.solver, *self.first(objective), objective)
+        self._span, aim = self.span(objective, found)
         return self._span.stage("polish", aim, self.stop(aim))
 
     def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> dict[str, Any] | Outcome:
         """What was found, or the model of the last stage."""
-        chooser = self._chooser
         if found is None:
-            found = chooser.found(objective, ended)
-            aimed = chooser.stopped_by(ended) in (None, "rounding")
-            if self.settings.polish and aimed and chooser.size(found):
+            found = self.found(objective, ended)
+            aimed = self.stopped_by(ended) in (None, "rounding")
+            if self.settings.polish and aimed and self.size(found):
                 return found
-            outcome = chooser.bare(objective, self.stop(objective), found, ended)
+            outcome = self.bare(objective, found, ended)
         else:
-            outcome = chooser.polished(self._span, objective, found, ended)
-        outcome.details[chooser.key] = found[chooser.counts]
-        outcome.kernel_evaluations = found["evaluations"] + chooser.room.evaluations
+            outcome = self.polished(self._span, objective, found, ended)
+        outcome.details[self.key] = found[self.counts]
+        outcome.kernel_evaluations = found["evaluations"] + self.room.evaluations
         return outcome
-
-    def failure(self, error: Exception) -> Exception:
-        return kernel_failure(self.path, error)

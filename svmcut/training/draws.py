@@ -10,34 +10,26 @@ import numpy as np
 
 from svmcut import states
 from svmcut.catalog import SOLVERS, SUBSPACE, solver_class
-from svmcut.data import Examples
 from svmcut.errors import TrainingError
-from svmcut.parameters import Settings
-from svmcut.solvers.protocol import Problem, StoppingRule
+from svmcut.solvers.protocol import Problem
 from svmcut.spaces.kernel import KernelSpace
 from svmcut.training.certificate import scaled_bound
-from svmcut.training.chosen import Chooser, Chosen
+from svmcut.training.chosen import Chosen
 from svmcut.training.outcome import FULL, Objective, Outcome
-from svmcut.training.room import KernelRoom
 from svmcut.training.span import Span
 from svmcut.training.stage import Ended
-from svmcut.training.vectors import Vectors
 
 
-def draws(examples: Examples, settings: Settings, one_class: bool = False) -> Chosen:
-    """The plan of solvers that draw terms of the loss; one_class as in Vectors."""
-    return Chosen(DrawChooser(KernelRoom(Vectors(examples, settings, one_class), settings)))
-
-
-class DrawChooser(Chooser):
+class DrawPlan(Chosen):
     """Cuts of some terms of the loss, by linear or by constant time a cut."""
 
     key = "sampled"
     counts = "cuts"
 
-    def __init__(self, room: KernelRoom):
-        super().__init__(room)
-        self._constant = "patience" in SOLVERS[self.settings.solver].takes
+    @property
+    def _constant(self) -> bool:
+        """Whether a cut takes time that does not grow with the rows."""
+        return "patience" in SOLVERS[self.settings.solver].takes
 
     def check(self, found: Any) -> None:
         count = states.COUNT
@@ -45,7 +37,7 @@ class DrawChooser(Chooser):
         known = {"full": states.flag, "cuts": counts, "evaluations": count}
         states.checked(found, states.expansion(dict, self.room.X.n_rows, **known), "found")
 
-    def first(self, objective: Objective, stop: StoppingRule) -> tuple[Any, Problem]:
+    def first(self, objective: Objective) -> tuple[Any, Problem]:
         room, s, kind = self.room, self.settings, solver_class(self.settings.solver)
         try:
             sampler = room.vectors.risk.sampler()
@@ -60,7 +52,7 @@ class DrawChooser(Chooser):
         else:
             space = KernelSpace(room.rows, 0.0, np.float32)
             solver = kind(sampler, s.sample_size, s.seed, memory=room.memory / 2, trace=s.certify)
-        return solver, Problem(room.vectors.risk, space, objective.C, stop, s.qp)
+        return solver, Problem(room.vectors.risk, space, objective.C, self.stop(objective), s.qp)
 
     def found(self, objective: Objective, ended: Ended) -> dict[str, Any]:
         w, progress, room = ended.progress.solution(), ended.progress, self.room
@@ -73,7 +65,7 @@ class DrawChooser(Chooser):
         full = not self._constant and ended.run.full
         return {"points": w.points, "coef": w.coef, "cuts": cuts, "full": full, "evaluations": 0}
 
-    def bare(self, objective: Objective, stop: StoppingRule, found: dict[str, Any], ended: Ended) -> Outcome:
+    def bare(self, objective: Objective, found: dict[str, Any], ended: Ended) -> Outcome:
         """The function of the cuts, with a bound from the exact cuts or, for the hinge, its clipped self."""
         room, w, C, n = self.room, ended.progress.solution(), objective.C, self.room.X.n_rows
         model = room.model(w, ended.progress.cuts)
@@ -90,7 +82,8 @@ class DrawChooser(Chooser):
         squared = float(w.coef @ room.rows.accumulate(w.points, w.coef)[w.points]) if len(w.points) else 0.0
         progress = ended.progress._replace(primal=primal, dual=dual, gap=primal - dual)
         outcome = ended._replace(progress=progress).outcome(self.settings.solver, model, squared)
-        return self._told(outcome.judge(stop, ended.stopped_by, "limit" if found["full"] else "samples"), found)
+        otherwise = "limit" if found["full"] else "samples"
+        return self._told(outcome.judge(self.stop(objective), ended.stopped_by, otherwise), found)
 
     def polished(self, span: Span, objective: Objective, found: dict[str, Any], ended: Ended) -> Outcome:
         outcome, primal = span.judged(ended), found["cuts"]["primal"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -15,15 +15,16 @@ from svmcut.machine import planned_memory
 from svmcut.models import KernelModel
 from svmcut.training.outcome import SLIP, Outcome
 from svmcut.training.settings import kernel_of
+from svmcut.training.stage import Plan
+from svmcut.training.vectors import Vectors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from svmcut.data import Csr
+    from svmcut.data import Csr, Examples
     from svmcut.kernels import Kernel
     from svmcut.parameters import Settings
     from svmcut.solvers.protocol import StoppingRule
-    from svmcut.training.vectors import Vectors
 
 #: Megabytes for stored kernel values and features; half of them for the Gram matrix.
 _BUDGET = 4000.0
@@ -41,8 +42,8 @@ class KernelRoom:
     vectors : Vectors
     settings : Settings
     exact_work : float
-        Work (kernel values times 8 + nonzeros of a row) up to which scores and features are computed in float64; the
-        default takes about 20 s of one CPU.
+        Work (kernel values times 8 + nonzeros of a row) up to which scores and features are computed in float64; 1e9
+        takes about 20 s of one CPU.
 
     Attributes
     ----------
@@ -52,7 +53,7 @@ class KernelRoom:
         What a user should know of the examples and of the kernel.
     """
 
-    def __init__(self, vectors: Vectors, settings: Settings, exact_work: float = 1e9):
+    def __init__(self, vectors: Vectors, settings: Settings, exact_work: float):
         self.vectors, self.settings, self.kernel = vectors, settings, kernel_of(settings)
         self.X, self.extra, self._exact_work = vectors.X, 0, exact_work
         self.warnings = vectors.warnings + kernel_warnings(self.kernel)
@@ -180,19 +181,39 @@ class KernelRoom:
         return KernelRows(X, self.kernel, self.settings.threads)
 
 
+class KernelPlan(Plan):
+    """A plan on kernel values of examples.
+
+    Attributes
+    ----------
+    exact_work : float
+        As KernelRoom's.
+    weights : bool
+        As of Vectors.
+    room : KernelRoom
+    """
+
+    exact_work: ClassVar[float] = 1e9
+    weights: ClassVar[bool] = True
+
+    def __init__(self, examples: Examples, settings: Settings, one_class: bool = False):
+        vectors = Vectors(examples, settings, one_class, self.weights)
+        self.room = KernelRoom(vectors, settings, self.exact_work)
+        super().__init__(settings, vectors.path, vectors.units, self.room.warnings)
+
+    def failure(self, error: Exception) -> Exception:
+        """What a user is told of a failure of compiled loops over kernel values."""
+        from svmcut._native.expansion import NoLevel
+
+        if isinstance(error, NoLevel):
+            return TrainingError(f"{self.path}: kernel values are not finite; scale the features")
+        if isinstance(error, MemoryError) and not isinstance(error, SvmcutError):
+            return MemoryLimitError(f"{self.path}: {error}")
+        return error
+
+
 def kernel_warnings(kernel: Kernel) -> list[str]:
     """What a user should know of a kernel."""
     if kernel.name != "sigmoid":
         return []
     return ["the sigmoid kernel need not be positive semidefinite; where it is not, primal, dual and gap bound nothing"]
-
-
-def kernel_failure(path: str, error: Exception) -> Exception:
-    """What a user is told of a failure of compiled loops over kernel values."""
-    from svmcut._native.expansion import NoLevel
-
-    if isinstance(error, NoLevel):
-        return TrainingError(f"{path}: kernel values are not finite; scale the features")
-    if isinstance(error, MemoryError) and not isinstance(error, SvmcutError):
-        return MemoryLimitError(f"{path}: {error}")
-    return error

@@ -13,12 +13,11 @@ from svmcut.parameters import Settings
 from svmcut.solvers.protocol import Start, StoppingRule
 from svmcut.solvers.smo import KernelProblem, Smo
 from svmcut.training.outcome import Objective, Outcome
-from svmcut.training.room import KernelRoom, kernel_failure
-from svmcut.training.stage import Ended, Plan, Stage
-from svmcut.training.vectors import Vectors
+from svmcut.training.room import KernelPlan
+from svmcut.training.stage import Ended, Stage
 
 
-class SmoPlan(Plan):
+class SmoPlan(KernelPlan):
     """One stage; the solver starts from its last solution. epsilon is the tolerance of the KKT conditions.
 
     "auto" is smo without bias, the objective of svm_perf; smo by name has an unregularised bias unless free_bias is
@@ -27,12 +26,13 @@ class SmoPlan(Plan):
 
     infinite = "kernel values are not finite"
 
+    exact_work = math.inf
+    weights = False
+
     def __init__(self, examples: Examples, settings: Settings, one_class: bool = False):
-        vectors, s = Vectors(examples, settings, one_class, weights=False), settings
-        super().__init__(s, vectors.path, vectors.units, vectors.warnings)
-        self._room = KernelRoom(vectors, s, exact_work=math.inf)
+        super().__init__(examples, settings, one_class)
+        s, self._last, self.warnings = settings, None, self.room.vectors.warnings
         self._solver = Smo(bool(s.free_bias), s.cache_size, s.threads, s.max_iterations)
-        self._last: Any = None
 
     def stop(self, objective: Objective) -> StoppingRule:
         """A relative gap; without, the gap is a consequence of the KKT conditions."""
@@ -40,14 +40,14 @@ class SmoPlan(Plan):
 
     def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
         """The steps."""
-        room = self._room
+        room = self.room
         y = np.ascontiguousarray(room.vectors.risk.signs, np.float64)
         problem = KernelProblem(room.X, y, room.kernel, objective.C, objective.epsilon, self.settings.gap)
         return Stage(self.settings.solver, self._solver, problem, objective, start=Start(run=self._last))
 
     def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
         """The machine; primal and dual are those of the model in every case."""
-        room, run, progress = self._room, ended.run, ended.progress
+        room, run, progress = self.room, ended.run, ended.progress
         self._last = run
         if ended.stopped_by is not None:
             progress = run.settle()
@@ -65,6 +65,3 @@ class SmoPlan(Plan):
             rule = StoppingRule(objective.C * objective.epsilon * 2 * room.X.n_rows if holds else -math.inf)
         outcome.primal_of_file = room.primal_of_file(outcome, rule, screened=True)
         return outcome.judge(rule, ended.stopped_by)
-
-    def failure(self, error: Exception) -> Exception:
-        return kernel_failure(self.path, error)

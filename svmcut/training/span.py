@@ -13,9 +13,8 @@ from svmcut.solvers.protocol import Problem
 from svmcut.spaces.kernel import KernelSpace
 from svmcut.training.certificate import Certified, scaled_bound
 from svmcut.training.outcome import Objective, Outcome
-from svmcut.training.room import KernelRoom
-from svmcut.training.stage import Ended, Plan, Stage
-from svmcut.training.vectors import Vectors
+from svmcut.training.room import KernelPlan, KernelRoom
+from svmcut.training.stage import Ended, Stage
 
 if TYPE_CHECKING:
     from svmcut.data import Csr, Examples
@@ -120,12 +119,12 @@ def _spanned(room: KernelRoom, points: Csr) -> tuple[Basis, Subspace]:
     return basis, Subspace(F, bool(settings.certify), settings.threads)
 
 
-class KernelCuts(Plan):
+class KernelCuts(KernelPlan):
     """One stage, which starts from the solution of the C before."""
 
     def __init__(self, examples: Examples, settings: Settings, one_class: bool = False):
-        self._room = room = KernelRoom(Vectors(examples, settings, one_class), settings)
-        super().__init__(settings, room.vectors.path, room.vectors.units, room.warnings)
+        super().__init__(examples, settings, one_class)
+        room = self.room
         self._span = Span(room, _basis_points(room) if "basis" in SOLVERS[settings.solver].takes else None)
 
     def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
@@ -135,7 +134,7 @@ class KernelCuts(Plan):
     def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
         """Their model with the certificate of the full problem."""
         outcome = self._span.judged(ended)
-        outcome.kernel_evaluations = self._room.evaluations
+        outcome.kernel_evaluations = self.room.evaluations
         return outcome
 
 

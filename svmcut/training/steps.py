@@ -14,21 +14,13 @@ from svmcut.data import Examples
 from svmcut.errors import TrainingError, UsageError
 from svmcut.parameters import Settings
 from svmcut.solvers.expansion import ExpansionProblem
-from svmcut.solvers.protocol import StoppingRule
 from svmcut.training.certificate import scaled_bound
-from svmcut.training.chosen import Chooser, Chosen
+from svmcut.training.chosen import Chosen
 from svmcut.training.outcome import Objective, Outcome
-from svmcut.training.room import KernelRoom
 from svmcut.training.stage import Ended
-from svmcut.training.vectors import Vectors
 
 
-def steps(examples: Examples, settings: Settings, one_class: bool = False) -> Chosen:
-    """The plan of solvers that go step by step; one_class as in Vectors."""
-    return Chosen(StepChooser(KernelRoom(Vectors(examples, settings, one_class), settings)))
-
-
-class StepChooser(Chooser):
+class StepPlan(Chosen):
     """Steps over the points that are not held out.
 
     Training ends after its epochs or with the error on the points held out, and the polish by the stopping rule.
@@ -41,10 +33,10 @@ class StepChooser(Chooser):
 
     key = "stochastic"
 
-    def __init__(self, room: KernelRoom):
-        super().__init__(room)
-        s, n = self.settings, room.X.n_rows
-        self._y = np.ascontiguousarray(room.vectors.risk.signs, np.float64)
+    def __init__(self, examples: Examples, settings: Settings, one_class: bool = False):
+        super().__init__(examples, settings, one_class)
+        s, n = settings, self.room.X.n_rows
+        self._y = np.ascontiguousarray(self.room.vectors.risk.signs, np.float64)
         self._held = np.zeros(n, bool)
         if s.hold_out:
             count = int(s.hold_out * n)
@@ -61,7 +53,7 @@ class StepChooser(Chooser):
         known = {"details": details, "evaluations": states.COUNT}
         states.checked(found, states.expansion(dict, self.room.X.n_rows, **known), "found")
 
-    def first(self, objective: Objective, stop: StoppingRule) -> tuple[Any, ExpansionProblem]:
+    def first(self, objective: Objective) -> tuple[Any, ExpansionProblem]:
         s, room = self.settings, self.room
         own = (s.nu, s.free_bias, s.average, s.certify) if self._has_level else (s.sampling,)
         solver = solver_class(s.solver)(s.epochs, s.seed, s.max_iterations, *own)
@@ -90,7 +82,7 @@ class StepChooser(Chooser):
             "points": rows, "coef": beta[rows], "details": details, "dual": dual, "evaluations": progress.evaluations
         }
 
-    def bare(self, objective: Objective, stop: StoppingRule, found: dict[str, Any], ended: Ended) -> Outcome:
+    def bare(self, objective: Objective, found: dict[str, Any], ended: Ended) -> Outcome:
         """The best function met, its exact primal and the bound."""
         best, f, held = ended.run.best, ended.run.solution(), bool(self._held.any())
         model = self.room.machine(f.beta, f.b)
@@ -99,6 +91,7 @@ class StepChooser(Chooser):
         if self.settings.certify:
             primal = best.primal if held else self.room.primal(model, objective.C)
             outcome.certificate = self.room.bracket(primal, found["dual"])
+        stop = self.stop(objective)
         if not held:
             outcome.primal_of_file = self.room.primal_of_file(outcome, stop)
         return outcome.judge(stop, self.stopped_by(ended), "epochs")
