@@ -224,8 +224,9 @@ def main(seconds=60.0, seed=1):
             (SEQUENCES, use_sequences, DataError),
             (LABEL_SETS, use_label_sets, DataError),
         )
-        grammars = [originals._learn_grammar("svm_perf_learn", "", "classification", 9), originals._PERF_CLASSIFY,
-                    originals._learn_grammar("svm_rank_learn", "", "rank", 3)]  # fmt: skip
+        grammars = [originals.learn_grammar("svm_perf_learn", "", "classification", 9),
+                    originals.learn_grammar("svm_rank_learn", "", "rank", 3),
+                    originals.classify_grammar("svm_perf_classify", "", {})]  # fmt: skip
         path = os.path.join(folder, "input")
         while time.monotonic() < end:
             for corpus, use, refusals in kinds:
@@ -233,7 +234,7 @@ def main(seconds=60.0, seed=1):
             words = arguments(choose)
             try:
                 originals.read_argv(words, choose.choice(grammars))
-            except (SvmcutError, originals.HelpRequested, originals.VersionRequested):
+            except (SvmcutError, originals.TextRequested):
                 pass
             except BaseException:
                 print("arguments:", words, file=sys.stderr)

@@ -23,34 +23,33 @@ def model_files(options: LearnOptions) -> list[str]:
     return [f"{options.model_file}.{cost.text}" for cost in options.path]
 
 
-def training_outputs(options: LearnOptions, original: bool) -> list[File]:
-    """All that a run may write, in the words of its command or of the executable."""
-    models = model_files(options)
-    if options.select and len(models) > 1:
-        models.append(options.model_file)
-    found = [File("model_file" if original else "MODEL_FILE", path) for path in models]
-    named = (("--report", options.report), ("--trace", options.trace), ("-a", options.alphas))
-    found += [File(option, path) for option, path in named if path is not None]
-    if options.checkpoint is not None:
-        from svmcut.files.generations import lock_of, newest, previous
-
-        found += [File("--checkpoint", name(options.checkpoint)) for name in (newest, previous, lock_of)]
-    return found
-
-
 def check_training_files(options: LearnOptions, original: bool) -> list[File]:
-    """Refuses outputs that are inputs or other outputs, or cannot be written; gives them.
+    """All that a run may write, in the words of its command or of the executable.
 
     Raises
     ------
     UsageError, OutputError
+        For what is an input or another output too, or cannot be written.
     """
     if options.model_file == "-" and len(options.path) > 1:
         raise UsageError("several values of C train several models, for which standard output is no place; name a file")
-    named = (("example_file" if original else "EXAMPLE_FILE", options.example_file),
-             ("--validate", options.validate), ("--f", options.basis_file))  # fmt: skip
-    outputs = training_outputs(options, original)
-    check_roles([File(option, path) for option, path in named if path is not None], outputs)
+    models = model_files(options)
+    if options.select and len(models) > 1:
+        models.append(options.model_file)
+    read = (("EXAMPLE_FILE", options.example_file), ("--validate", options.validate), ("--f", options.basis_file))
+    written: list[tuple[str, str | None]] = [
+        *(("MODEL_FILE", path) for path in models), ("--report", options.report), ("--trace", options.trace),
+        ("-a", options.alphas),
+    ]  # fmt: skip
+    if options.checkpoint is not None:
+        from svmcut.files.generations import lock_of, newest, previous
+
+        written += [("--checkpoint", name(options.checkpoint)) for name in (newest, previous, lock_of)]
+    inputs, outputs = (
+        [File(name.lower() if original else name, path) for name, path in named if path is not None]
+        for named in (read, written)
+    )
+    check_roles(inputs, outputs)
     return outputs
 
 

@@ -56,14 +56,10 @@ def guard(
                 if sys.stdout is not None:
                     sys.stdout.flush()
             except (Exception, KeyboardInterrupt, Terminated) as error:
-                if os.environ.get("SVMCUT_DEBUG") == "1":
-                    raise
                 status = _report(error, program, resumable, statuses is not None)
             settle()
         except (KeyboardInterrupt, Terminated) as error:  # while another ending was told
             settle()
-            if os.environ.get("SVMCUT_DEBUG") == "1":
-                raise
             status = _report(error, program, resumable, statuses is not None)
     return status if statuses is None or status in statuses else 1
 
@@ -88,6 +84,8 @@ def drop_stdout() -> None:
 
 
 def _report(error: BaseException, program: Callable[[], str], resumable: bool, original: bool) -> int:
+    if os.environ.get("SVMCUT_DEBUG") == "1":
+        raise error
     if asked() and not isinstance(error, SvmcutError | KeyboardInterrupt | Terminated):
         error = Terminated()
     if isinstance(error, KeyboardInterrupt | Terminated):
@@ -101,16 +99,13 @@ def _report(error: BaseException, program: Callable[[], str], resumable: bool, o
     if isinstance(error, BrokenPipeError):
         _silence_stdout()
         return 1
-    if isinstance(error, FileError):
-        from svmcut.cli.words import in_options
-
-        place = str(error).removesuffix(error.message)
-        _complain(place + in_options(error.message, original))
-        return error.exit_status
     if isinstance(error, SvmcutError):
         from svmcut.cli.words import in_options
 
-        _complain(f"{program()}: {in_options(error.original if original else str(error), original)}")
+        place, text = f"{program()}: ", error.original if original else str(error)
+        if isinstance(error, FileError):
+            place, text = str(error).removesuffix(error.message), error.message
+        _complain(place + in_options(text, original))
         return error.exit_status
     if isinstance(error, OSError):
         _silence_stdout()

@@ -79,12 +79,8 @@ class Grammar:
         return "\n".join(lines) + "\n"
 
 
-class HelpRequested(Exception):
-    """The command line asks for help."""
-
-
-class VersionRequested(Exception):
-    """The command line asks for the version."""
+class TextRequested(Exception):
+    """The command line asks for the help or the version, which is the message."""
 
 
 def read_argv(argv: list[str], grammar: Grammar) -> tuple[dict[str, Any], list[str]]:
@@ -110,23 +106,19 @@ def read_argv(argv: list[str], grammar: Grammar) -> tuple[dict[str, Any], list[s
     ------
     UsageError
         An unknown option, a missing value, a value that is no number, too few arguments.
-    HelpRequested, VersionRequested
-        These two words are looked at whole.
+    TextRequested
+        For a help character, and for --help and --version, which are looked at whole.
     """
     values = {flag.name: flag.default for table in (grammar.flags, grammar.long_flags) for flag in table.values()}
     at = 0
     while at < len(argv) and argv[at].startswith("-") and argv[at] != "-":
         option = argv[at]
-        if option == "--help":
-            raise HelpRequested
         if option == "--version":
-            raise VersionRequested
-        if option.startswith("--"):
-            flag = grammar.long_flags.get(option[2:3])
-        elif option[1] in grammar.help_characters:
-            raise HelpRequested
-        else:
-            flag = grammar.flags.get(option[1])
+            raise TextRequested(f"{grammar.program} of svmcut {__version__}\n")
+        if option == "--help" or option[1] in grammar.help_characters:
+            raise TextRequested(grammar.usage())
+        long = option.startswith("--")
+        flag = grammar.long_flags.get(option[2:3]) if long else grammar.flags.get(option[1])
         if flag is None:
             raise UsageError(f"unrecognized option {option}; -{grammar.help_characters[0]} lists the options")
         if at + 1 == len(argv):
@@ -144,14 +136,10 @@ def run_original(grammar: Grammar, work, argv: list[str] | None) -> int:
 
     def run() -> int | None:
         try:
-            values, arguments = read_argv(sys.argv[1:] if argv is None else argv, grammar)
-        except HelpRequested:
-            print(grammar.usage(), end="")
+            return work(*read_argv(sys.argv[1:] if argv is None else argv, grammar))
+        except TextRequested as asked:
+            print(asked, end="")
             return 0
-        except VersionRequested:
-            print(f"{grammar.program} of svmcut {__version__}")
-            return 0
-        return work(values, arguments)
 
     return guard(run, lambda: grammar.program, statuses=(0, 1), final=argv is None)
 
@@ -173,74 +161,51 @@ def _convert(option: str, text: str, kind: Any) -> Any:
     return value
 
 
-_CLASSIFY_FLAGS = {
-    "v": Flag("verbosity", int, 1, "verbosity; 0 prints the measures alone"),
-    "y": Flag("light_verbosity", int, 0, "no effect"),
-}
-_PERF_CLASSIFY = Grammar(
-    "svm_perf_classify",
-    "example_file model_file [output_file]",
-    "Scores examples with a model and measures the predictions.",
-    _CLASSIFY_FLAGS,
-    {"d": Flag("dense", int, 1, "no effect")},
-    help_characters="?h",
-)
-_RANK_CLASSIFY = Grammar(
-    "svm_rank_classify",
-    "example_file model_file [output_file]",
-    "Scores examples with a model and counts swapped pairs per query.",
-    _CLASSIFY_FLAGS,
-    {},
-    help_characters="?h",
-)
-_HMM_CLASSIFY = Grammar(
-    "svm_hmm_classify",
-    "example_file model_file [output_file]",
-    "Tags the tokens of sequences and counts wrong tags.",
-    _CLASSIFY_FLAGS,
-    {"b": Flag("beam", int, 0, "states kept a token; 0 keeps all")},
-    help_characters="?h",
-)
-
-
 def svm_perf_classify(argv: list[str] | None = None) -> int:
     """Entry point of ``svm_perf_classify``."""
-    return run_original(_PERF_CLASSIFY, lambda *parsed: _classify("classification", *parsed), argv)
+    dense = {"d": Flag("dense", int, 1, "no effect")}
+    summary = "Scores examples with a model and measures the predictions."
+    return _classify("svm_perf_classify", summary, "classification", dense, argv)
 
 
 def svm_rank_classify(argv: list[str] | None = None) -> int:
     """Entry point of ``svm_rank_classify``."""
-    return run_original(_RANK_CLASSIFY, lambda *parsed: _classify("rank", *parsed), argv)
+    summary = "Scores examples with a model and counts swapped pairs per query."
+    return _classify("svm_rank_classify", summary, "rank", {}, argv)
 
 
 def svm_hmm_classify(argv: list[str] | None = None) -> int:
     """Entry point of ``svm_hmm_classify``."""
-    return run_original(_HMM_CLASSIFY, lambda *parsed: _classify("sequence", *parsed), argv)
+    beam = {"b": Flag("beam", int, 0, "states kept a token; 0 keeps all")}
+    return _classify("svm_hmm_classify", "Tags the tokens of sequences and counts wrong tags.", "sequence", beam, argv)
 
 
 def svm_perf_learn(argv: list[str] | None = None) -> int:
     """Entry point of ``svm_perf_learn``."""
     summary = "Trains a support vector machine for a performance measure."
-    grammar = _learn_grammar("svm_perf_learn", summary, "classification", 9)
-    return run_original(grammar, lambda *parsed: _learn("svm_perf_learn", "classification", *parsed), argv)
+    return _learn("svm_perf_learn", summary, "classification", 9, argv)
 
 
 def svm_rank_learn(argv: list[str] | None = None) -> int:
     """Entry point of ``svm_rank_learn``."""
-    summary = "Learns to rank the rows of queries."
-    grammar = _learn_grammar("svm_rank_learn", summary, "rank", 3)
-    grammar.long_flags.clear()
-    return run_original(grammar, lambda *parsed: _learn("svm_rank_learn", "rank", *parsed), argv)
+    return _learn("svm_rank_learn", "Learns to rank the rows of queries.", "rank", 3, argv)
 
 
 def svm_hmm_learn(argv: list[str] | None = None) -> int:
     """Entry point of ``svm_hmm_learn``."""
-    summary = "Learns to tag the tokens of sequences."
-    grammar = _learn_grammar("svm_hmm_learn", summary, "sequence", 4)
-    return run_original(grammar, lambda *parsed: _learn("svm_hmm_learn", "sequence", *parsed), argv)
+    return _learn("svm_hmm_learn", "Learns to tag the tokens of sequences.", "sequence", 4, argv)
 
 
-def _learn_grammar(program: str, summary: str, task: str, algorithm: int) -> Grammar:
+def classify_grammar(program: str, summary: str, long: dict[str, Flag]) -> Grammar:
+    """What the classifiers share, and the long options of one."""
+    short = {
+        "v": Flag("verbosity", int, 1, "verbosity; 0 prints the measures alone"),
+        "y": Flag("light_verbosity", int, 0, "no effect"),
+    }
+    return Grammar(program, "example_file model_file [output_file]", summary, short, long, help_characters="?h")
+
+
+def learn_grammar(program: str, summary: str, task: str, algorithm: int) -> Grammar:
     """The options of a task that its original knows: those of one letter. Defaults of others stay unset."""
     from svmcut.catalog import losses
     from svmcut.cli.options import numbered, options
@@ -258,33 +223,37 @@ def _learn_grammar(program: str, summary: str, task: str, algorithm: int) -> Gra
             option = option._replace(help=f"What to minimise: {numbered(known)}.")
         flag = Flag(option.field, kind, default, option.stated)
         short |= {spelt[1]: flag for spelt in option.flags if len(spelt) == 2}
-        long |= {spelt[2]: flag for spelt in option.flags if len(spelt) == 3}
+        long |= {spelt[2]: flag for spelt in option.flags if len(spelt) == 3 and task != "rank"}
     return Grammar(program, "example_file [model_file]", summary, short, long, least=1)
 
 
-def _learn(program: str, task: str, values: dict[str, Any], arguments: list[str]) -> int:
-    from svmcut.cli.options import LearnOptions
-    from svmcut.cli.training import run
-    from svmcut.parameters import task_defaults
+def _learn(program: str, summary: str, task: str, algorithm: int, argv: list[str] | None) -> int:
+    def work(values: dict[str, Any], arguments: list[str]) -> int:
+        from svmcut.cli.options import LearnOptions
+        from svmcut.cli.training import run
+        from svmcut.parameters import task_defaults
 
-    given = {name: value for name, value in values.items() if value is not None}
-    if given.get("kernel", "linear") != "linear" and task == "classification":
-        given.setdefault("bias", 1.0)  # svm_perf_learn's default, which it refuses with a kernel
-    files = dict(zip(("example_file", "model_file"), arguments))
-    command = "rank" if task == "rank" else "learn"
-    values = {"command": command, "given": frozenset(), **files, **task_defaults(task), **given}
-    return run(LearnOptions(**values), original=program)
+        given = {name: value for name, value in values.items() if value is not None}
+        if given.get("kernel", "linear") != "linear" and task == "classification":
+            given.setdefault("bias", 1.0)  # svm_perf_learn's default, which it refuses with a kernel
+        files = dict(zip(("example_file", "model_file"), arguments))
+        command = "rank" if task == "rank" else "learn"
+        values = {"command": command, "given": frozenset(), **files, **task_defaults(task), **given}
+        return run(LearnOptions(**values), original=program)
+
+    return run_original(learn_grammar(program, summary, task, algorithm), work, argv)
 
 
-def _classify(task: str, values: dict[str, Any], arguments: list[str]) -> None:
-    from svmcut.cli.scoring import run_scoring
-    from svmcut.machine import usable_cpus
+def _classify(program: str, summary: str, task: str, long: dict[str, Flag], argv: list[str] | None) -> int:
+    def work(values: dict[str, Any], arguments: list[str]) -> None:
+        from svmcut.cli.scoring import run_scoring
+        from svmcut.machine import usable_cpus
 
-    examples, model = arguments[:2]
-    predictions = arguments[2] if len(arguments) > 2 else "svm_predictions"
-    if values.get("beam", 0) < 0:
-        raise UsageError(f"option --b: {values['beam']} is refused; expected 0 or more")
-    run_scoring(
-        examples, model, predictions, task=task, verbosity=values["verbosity"], threads=usable_cpus(),
-        beam=values.get("beam", 0), arguments=("example_file", "model_file", "output_file"),
-    )  # fmt: skip
+        beam = values.get("beam", 0)
+        if beam < 0:
+            raise UsageError(f"option --b: {beam} is refused; expected 0 or more")
+        files = [*arguments, "svm_predictions"][:3]
+        run_scoring(*files, task=task, verbosity=values["verbosity"], threads=usable_cpus(), beam=beam,
+                    arguments=("example_file", "model_file", "output_file"))  # fmt: skip
+
+    return run_original(classify_grammar(program, summary, long), work, argv)

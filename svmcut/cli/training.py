@@ -65,11 +65,13 @@ def run(options: LearnOptions, original: str = "") -> int:
         stack.enter_context(told(lambda: "" if original else remedy(options.checkpoint, checkpoints)))
         look()  # for a signal that was lost while modules were imported
         if options.checkpoint is not None:
-            checkpoints = make_checkpoints(options.checkpoint, options)
+            from svmcut.cli.checkpoints import Checkpoints
+            from svmcut.saved import state_classes
+
+            checkpoints = Checkpoints(options.checkpoint, options, table(options.task), state_classes())
             stack.enter_context(checkpoints.held())
             stack.enter_context(checkpoints.signals())
-        training = Training(options, original, checkpoints)
-        training.warn_first([] if original else idle)
+        training = Training(options, original, [] if original else idle, checkpoints)
         training.open(stack)
         for cost, target in list(zip(options.path, targets, strict=True))[len(training.outcomes) :]:
             training.fit(cost, target)
@@ -80,14 +82,6 @@ def run(options: LearnOptions, original: str = "") -> int:
     if training.outcomes[-1].stopped_by == "interrupt":
         return INTERRUPTED
     return 0 if training.complete() else 3
-
-
-def make_checkpoints(path: str, options: LearnOptions) -> Checkpoints:
-    """The checkpoints of a run in this file, imported now."""
-    from svmcut.cli.checkpoints import Checkpoints
-    from svmcut.saved import state_classes
-
-    return Checkpoints(path, options, table(options.task), state_classes())
 
 
 class Training:
@@ -102,7 +96,7 @@ class Training:
         Gives the context of what reads a resumed state, which names the checkpoint where that fails.
     """
 
-    def __init__(self, options: LearnOptions, original: str, checkpoints: Checkpoints | None = None):
+    def __init__(self, options: LearnOptions, original: str, idle: list[str], checkpoints: Checkpoints | None = None):
         self.options, self.original, self._checkpoints = options, original, checkpoints
         self.outcomes: list[Outcome] = []
         self._failures: list[str] = []
@@ -117,7 +111,7 @@ class Training:
         self._seconds = {"read": time.perf_counter() - self._began, "train": 0.0, "write": 0.0}
         self._driver = self._task.plan(self.examples, options.settings(), bool(original), time_limit(options))
         look()
-        self._warnings = list(self._driver.warnings)
+        self._warnings = [*idle, *self._driver.warnings]
         self._validation = None
         if options.validate:
             reading = time.perf_counter()
@@ -175,10 +169,6 @@ class Training:
             self._failures.append(f"{target}: {stop_reason(outcome)}")
         if path or options.validate:
             self.rows.append(self._row(cost, target, outcome))
-
-    def warn_first(self, warnings: list[str]) -> None:
-        """Puts what the command line is to be told of in front of all other warnings."""
-        self._warnings[:0] = warnings
 
     def over(self) -> bool:
         """Whether the run ends here, whatever values of C are left."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 import pytest
 
-from svmcut.cli.originals import Flag, Grammar, HelpRequested, read_argv, svm_perf_classify, svm_rank_classify
+from svmcut.cli.originals import Flag, Grammar, TextRequested, read_argv, svm_perf_classify, svm_rank_classify
 from svmcut.errors import UsageError
 
 GRAMMAR = Grammar(
@@ -58,7 +58,7 @@ def test_refusals(argv, message):
 
 
 def test_help_is_asked_for_anywhere_in_the_options():
-    with pytest.raises(HelpRequested):
+    with pytest.raises(TextRequested):
         read_argv(["-c", "1", "-?"], GRAMMAR)
 
 
