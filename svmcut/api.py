@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from svmcut.errors import UsageError
 from svmcut.parameters import Settings
-from svmcut.refusals import check, check_names
+from svmcut.refusals import check, check_names, plain
 from svmcut.tasks.protocol import named
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def train(
     if not isinstance(arrays, tuple) or (arrays and len(arrays) not in (2, 3)) or data == ():
         raise UsageError("data is neither a path nor (X, y) or (X, y, qid)")
     task = ("rank" if len(arrays) == 3 else "classification") if task is None else task
-    settings = Settings(task=task, **parameters, given=frozenset(parameters))
+    settings = plain(Settings(task=task, **parameters, given=frozenset(parameters)))
     idle = check(settings)
     own = named(settings.task)
     if arrays:

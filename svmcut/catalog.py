@@ -226,11 +226,6 @@ def takers(task: str, parameter: str) -> list[str]:
     return [name for name in SOLVERS if name in found]
 
 
-def has_kernel(task: str, kernel: str, solver: str) -> bool:
-    """Whether a run is one on kernel values."""
-    return kernel != "linear" or (solver != AUTO and SOLVERS[solver].on_values(task))
-
-
 def listed(names, last: str = "and") -> str:
     """Names in a sentence: a, b and c."""
     *rest, end = names

@@ -22,7 +22,6 @@ from svmcut.catalog import (
     SAMPLING,
     SOLVERS,
     TASKS,
-    has_kernel,
 )
 from svmcut.kinds import ANY, FLAG, PATH, TEXT, Kind, duration, integer, number, one_of, size
 from svmcut.machine import usable_cpus
@@ -43,7 +42,7 @@ def param(default: Any, kind: Kind) -> Any:
     return field(**given, metadata={"kind": kind})
 
 
-@dataclass(kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
     """What to train. None leaves the choice to the task, the kernel or the solver.
 
@@ -156,14 +155,13 @@ class Settings:
 
     @property
     def has_kernel(self) -> bool:
-        """Whether a kernel trainer serves the run."""
-        return has_kernel(self.task, self.kernel, self.solver)
+        """Whether the run is one on kernel values."""
+        return self.kernel != "linear" or (self.solver != AUTO and SOLVERS[self.solver].on_values(self.task))
 
     @property
     def is_plain(self) -> bool:
         """Whether rescaling and slack norm are those every solver knows."""
         return self.rescaling == "margin" and self.slack_norm == 1
-
 
     @property
     def is_usual(self) -> bool:

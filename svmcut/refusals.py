@@ -11,7 +11,7 @@ import math
 import re
 import reprlib
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
 
 from svmcut.catalog import (
     AUTO,
@@ -38,7 +38,7 @@ OF_TASKS = {name for row in TASKS.values() for name in row.takes} - {"bias"}
 
 
 def check(settings: Settings) -> list[str]:
-    """Refuses what no data could make right, and leaves plain Python values in their place.
+    """Refuses what no data could make right.
 
     Returns
     -------
@@ -50,7 +50,7 @@ def check(settings: Settings) -> list[str]:
     UsageError
         Names the parameters and the remedy.
     """
-    check_values(settings)
+    settings = plain(settings)
     if settings.cost is None and settings.example_cost is None:
         raise UsageError(
             "C is missing; give parameter 'cost' (the original's unit) or parameter 'example_cost' (weight of one "
@@ -72,30 +72,23 @@ def check(settings: Settings) -> list[str]:
     return _warnings(settings, loss)
 
 
-def check_values(settings: Settings) -> None:
-    """Refuses values out of range, each by its kind.
-
-    Raises
-    ------
-    UsageError
-    """
+def plain(settings: Settings) -> Settings:
+    """These settings with plain Python values and the task's loss; a UsageError for values out of range."""
+    values = {}
     for name, kind in KINDS.items():
-        value = getattr(settings, name)
+        value = values[name] = getattr(settings, name)
         if value is None and DEFAULTS[name] is None:
             continue
         try:
-            setattr(settings, name, kind.take(value))
+            values[name] = kind.take(value)
         except ValueError:
             raise UsageError(f"parameter '{name}' is {reprlib.repr(value)}; expected {kind.expected}") from None
+    values["loss"] = values["loss"] or TASKS[values["task"]].loss
+    return replace(settings, **values)
 
 
 def check_names(names) -> None:
-    """Refuses parameters that do not exist.
-
-    Raises
-    ------
-    UsageError
-    """
+    """Refuses parameters that do not exist, as a UsageError."""
     for name in names:
         if name not in KINDS:
             import difflib
@@ -124,6 +117,15 @@ def fraction_of_positives(loss: Loss, p: float) -> float:
     return p or default
 
 
+def check_risk(loss: Loss, p: float, rescaling: str, slack_norm: int) -> None:
+    """Refuses what is not implemented for the loss, and p out of its range, as a UsageError."""
+    if rescaling not in loss.rescalings:
+        raise UsageError(f"{rescaling} rescaling is not implemented for loss '{loss.name}'; use rescaling='margin'")
+    if slack_norm not in loss.norms:
+        raise UsageError(f"slack norm {slack_norm} is not implemented for loss '{loss.name}'; use slack_norm=1")
+    fraction_of_positives(loss, p)
+
+
 def chosen_solver(settings: Settings) -> str:
     """The solver that is named, by itself or by a basis chosen in advance; "auto" where n or the machine decides."""
     by_basis = settings.solver == AUTO and settings.basis_method and settings.kernel != "linear"
@@ -139,31 +141,22 @@ def refuse_example_cost(loss: str) -> UsageError:
 
 
 def _loss(settings: Settings) -> Loss:
-    known = losses(settings.task)
-    name = settings.loss = settings.loss or TASKS[settings.task].loss
+    known, name = losses(settings.task), settings.loss or ""
     if name not in known:
         objects = TASKS[settings.task].objects
         raise UsageError(f"loss '{name}' is not for {objects}; expected one of {', '.join(known)}")
     loss = known[name]
-    if settings.rescaling not in loss.rescalings:
-        raise UsageError(f"slack rescaling is not implemented for loss '{name}'; use rescaling='margin'")
-    if settings.slack_norm not in loss.norms:
-        raise UsageError(f"slack norm 2 is not implemented for loss '{name}'; use slack_norm=1")
-    fraction_of_positives(loss, settings.p)
+    check_risk(loss, settings.p, settings.rescaling, settings.slack_norm)
     is_sum = loss.is_sum and (settings.task != "classification" or settings.is_plain)
     if settings.example_cost is not None and not is_sum:
         raise refuse_example_cost(name)
     return loss
 
 
-def variant(settings: Any) -> str | None:
+def variant(settings: Settings) -> str | None:
     """What makes another risk of the plain one of the task's first loss: "slack_norm=2", say; None where nothing does.
-
-    Parameters
-    ----------
-    settings : Settings or LearnOptions
     """
-    row = losses(settings.task).get(settings.loss)
+    row = losses(settings.task).get(settings.loss or "")
     if row is not None and not row.drawn and row.name != TASKS[settings.task].loss:
         return f"loss='{settings.loss}'"
     if settings.rescaling == "slack":
@@ -277,23 +270,13 @@ def _check_chain(settings: Settings) -> None:
         raise UsageError(
             f"{name} trains chains of transitions=1 and emissions=0; leave those out or use solver={others}"
         )
-    check_beam(beam, scaled)
-    if beam and not (scaled or name == CUTTING_PLANE):
-        raise UsageError(f"beam={beam} trains with cutting planes alone; add solver='{CUTTING_PLANE}'")
-
-
-def check_beam(beam: int, scaled: str | None) -> None:
-    """Refuses a beam where wrong tags are counted.
-
-    Raises
-    ------
-    UsageError
-    """
     if beam and scaled:
         raise UsageError(
             f"beam={beam} keeps a part of the states, but {scaled} needs them all; leave out parameter 'beam' or "
             f"{scaled}"
         )
+    if beam and name != CUTTING_PLANE:
+        raise UsageError(f"beam={beam} trains with cutting planes alone; add solver='{CUTTING_PLANE}'")
 
 
 def candidates(settings: Settings) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from svmcut.catalog import LOSSES, load
 from svmcut.errors import UsageError
-from svmcut.refusals import fraction_of_positives
+from svmcut.refusals import check_risk
 from svmcut.rows import Loss
 
 if TYPE_CHECKING:
@@ -52,18 +52,10 @@ def make_risk(
     """
     if name not in RISKS:
         raise UsageError(f"loss '{name}' is unknown; expected one of {', '.join(RISKS)}")
-    if rescaling not in ("margin", "slack"):
-        raise UsageError(f"rescaling '{rescaling}' is unknown; expected margin or slack")
-    if slack_norm not in (1, 2):
-        raise UsageError(f"slack norm {slack_norm} is unknown; expected 1 or 2")
     entry = RISKS[name]
-    if rescaling not in entry.rescalings:
-        raise UsageError(f"slack rescaling is not implemented for loss '{name}'; use rescaling='margin'")
-    if slack_norm not in entry.norms:
-        raise UsageError(f"slack norm 2 is not implemented for loss '{name}'; use slack_norm=1")
+    check_risk(entry, p, rescaling, slack_norm)
     plain = rescaling == "margin" and slack_norm == 1
     if not entry.table or (entry.is_sum and plain):
-        fraction_of_positives(entry, p)
         factory = load(entry.where if plain or entry.squared is None else entry.squared)
         if entry.task == "rank":
             return factory(name)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from svmcut.catalog import AUTO, CHOICES, KERNELS, SOLVERS, TASKS, losses
 from svmcut.kernels import Kernel
 from svmcut.parameters import CERTIFIED_ROWS, EPSILON, KKT_TOLERANCE, Settings
-from svmcut.refusals import chosen_solver
+from svmcut.refusals import chosen_solver, plain
 
 SMO, SUBSPACE = CHOICES["classification", True, True]
 CUTTING_PLANE, SAMPLED_CUTS = CHOICES["sequence", True, True]
@@ -25,9 +25,8 @@ def resolved(settings: Settings, n: int, time_limit: float | None = None) -> Set
     time_limit : float or None
         In place of the one there; 0 where it was over before the run.
     """
-    s, task, solver = settings, TASKS[settings.task], chosen_solver(settings)
+    s, task, solver = plain(settings), TASKS[settings.task], chosen_solver(settings)
     named = SOLVERS.get(solver)
-    s = replace(s, loss=s.loss or task.loss)
     if s.free_bias is None:  # "auto" is without, the objective of svm_perf
         s = replace(s, free_bias=named is not None and bool(named.free_bias))
     if s.has_kernel and s.task in SOLVERS[SUBSPACE].kernel:

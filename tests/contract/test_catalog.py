@@ -158,8 +158,8 @@ USES = [(task, kernel, solver) for task in TASKS for kernel in ("linear", "rbf")
 def trainer_for(task, kernel, solver, threads=1):
     """The trainer of one solver on the examples of a task."""
     case = {"task": task, "kernel": kernel, "solver": solver, "gap": 0.01}
-    settings = Settings(**parameters(case) | ({"gap": None} if SOLVERS[solver].steps else {"gap": 0.01}))
-    settings.threads = threads
+    gap = None if SOLVERS[solver].steps else 0.01
+    settings = Settings(**parameters(case) | {"gap": gap, "threads": threads})
     refusals.check(settings)
     return named(task).plan(named(task).from_arrays(*data(task)), settings)
 

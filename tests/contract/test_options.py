@@ -17,7 +17,7 @@ from svmcut.cli.words import in_options
 from svmcut.errors import UsageError
 from svmcut.kinds import FLAG
 from svmcut.parameters import DEFAULTS, KINDS, UNASKED, Settings, task_defaults
-from svmcut.refusals import OF_TASKS, STEERING, candidates, check, chosen_solver, reads
+from svmcut.refusals import OF_TASKS, STEERING, candidates, check, chosen_solver, plain, reads
 
 RUNS = [
     (task, kernel, solver)
@@ -229,8 +229,9 @@ def test_bad_units_are_refused_with_the_remedy(text, capsys):
 
 
 def test_python_takes_units_too():
-    settings = Settings(cost=1.0, time_limit="1h", max_memory="2G", cache_size="500K")
-    check(settings)
+    given = Settings(cost=1.0, time_limit="1h", max_memory="2G", cache_size="500K")
+    settings = plain(given)
+    assert check(given) == [] and given.time_limit == "1h"
     assert (settings.time_limit, settings.max_memory, settings.cache_size) == (3600.0, 2000.0, 0.5)
 
 
