@@ -54,7 +54,7 @@ def libsvm(train, test, cost, gamma, folder):
 
 def svmcut(train, test, cost, gamma, folder, threads, extra=()):
     model, report = str(folder / "model"), str(folder / "report")
-    command = [sys.executable, "-m", "svmcut.cli.main"]
+    command = [sys.executable, "-m", "svmcut.cli.start"]
     words = ["-t", "2", "-g", gamma, "--example-cost", cost, "--threads", str(threads), "--report", report, "-v", "0"]
     wall, cpu, _ = timed([*command, "learn", *words, *extra, train, model])
     found = json.loads(Path(report).read_text())

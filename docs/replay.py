@@ -63,7 +63,7 @@ def run(command: str) -> list[str]:
     """
     words = shlex.split(command)
     if words[0] == "svmcut":
-        from svmcut.cli.main import main
+        from svmcut.cli.start import main
 
         out = io.StringIO()
         with contextlib.redirect_stdout(out):

@@ -21,7 +21,7 @@ import warnings
 import numpy as np
 
 from svmcut.cli.checkpoints import Checkpoints
-from svmcut.cli.main import main
+from svmcut.cli.start import main
 
 CPU_SECONDS = 10
 """More than this for one mutant, whose time limit is half a second, is a finding."""

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from svmcut.cli import originals
-from svmcut.cli.main import main
+from svmcut.cli.start import main
 
 BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
 BIN = os.path.dirname(sys.executable)

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TRAINING = """
 import sys
 import numpy as np, svmcut
-from svmcut.cli.main import main
+from svmcut.cli.start import main
 assert svmcut.__file__.startswith(sys.argv[1]), svmcut.__file__
 rng = np.random.default_rng(7)
 y = np.where(rng.random(60) < 0.2, 1.0, -1.0)

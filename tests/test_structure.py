@@ -38,6 +38,43 @@ def test_a_file_imports_only_from_floors_below():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+#: What stands beside the rooms; trainers, options and models have rooms of their own.
+ROOT_MODULES = {
+    "__init__", "_version", "api", "arrays", "catalog", "data", "errors", "kernels", "kinds", "labellings", "machine",
+    "measures", "parameters", "refusals", "rows", "saved", "states",
+}  # fmt: skip
+
+
+def test_the_package_root_holds_no_trainer():
+    assert {path.stem for path in (ROOT / "svmcut").glob("*.py")} == ROOT_MODULES
+
+
+#: Rooms that grow by a file and a row: a new file stands on the top floor without being listed.
+GROWING = {"svmcut.risks", "svmcut.solvers"}
+
+
+def test_floors_are_strict_and_leave_nothing_out():
+    linter = PROJECT["tool"]["importlinter"]
+    assert linter.keys() == {"root_package", "contracts"}
+    packages = {name for name in PROJECT["tool"]["setuptools"]["packages"] if name != "svmcut._native"}
+    assert {name for contract in linter["contracts"] for name in contract["containers"]} == packages
+    for contract in linter["contracts"]:
+        assert contract.keys() - {"exhaustive"} == {"name", "type", "containers", "layers"}, contract["name"]
+        assert contract["type"] == "layers" and len(contract["containers"]) == 1
+        assert not any(sign in floor for floor in contract["layers"] for sign in ":()"), contract["name"]
+        assert contract.get("exhaustive", False) == (contract["containers"][0] not in GROWING), contract["name"]
+
+
+@pytest.mark.parametrize("room", sorted(GROWING))
+def test_a_file_without_a_floor_is_imported_by_none_of_its_room(room):
+    (contract,) = (found for found in PROJECT["tool"]["importlinter"]["contracts"] if found["containers"] == [room])
+    lower = {name.strip() for floor in contract["layers"][1:] for name in floor.split("|")}
+    files = sorted((ROOT / room.replace(".", "/")).glob("*.py"))
+    text = "".join(path.read_text(encoding="utf-8") for path in files if path.name != "__init__.py")
+    assert len(files) > 10 and lower < {path.stem for path in files}
+    assert set(re.findall(rf"(?:from|import) {re.escape(room)}\.(\w+)", text)) <= lower
+
+
 def test_no_file_over_400_lines():
     assert SOURCES
     lengths = {str(path.relative_to(ROOT)): len(path.read_bytes().splitlines()) for path in SOURCES}
@@ -85,7 +122,7 @@ def test_every_option_has_help():
 def test_help_imports_nothing_heavy():
     code = """
 import sys
-from svmcut.cli.main import main
+from svmcut.cli.start import main
 assert main(["--help"]) == 0
 print(sorted({"numpy", "scipy", "osqp", "tqdm"} & set(sys.modules)))
 """
@@ -93,7 +130,7 @@ print(sorted({"numpy", "scipy", "osqp", "tqdm"} & set(sys.modules)))
 
 
 def test_classifying_ten_rows_imports_neither_scipy_nor_osqp_nor_click(tmp_path):
-    from svmcut.cli.main import main
+    from svmcut.cli.start import main
 
     rows = (ROOT / "data" / "wine.train").read_text().splitlines(keepends=True)
     (tmp_path / "ten").write_text("".join(rows[::12][:10]))

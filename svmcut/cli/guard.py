@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+class CtrlC(BaseException):
+    """Takes a KeyboardInterrupt past click, which would print an empty line and forget its message."""
+
+    def __init__(self, interrupt: KeyboardInterrupt):
+        self.interrupt = interrupt
+
+
 def guard(
     work: Callable[[], int | None],
     program: Callable[[], str],

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import importlib
-import sys
 
 import click
 
 from svmcut._version import __version__
-from svmcut.cli.start import CtrlC, main
-
-__all__ = ["COMMANDS", "main", "svmcut"]
+from svmcut.cli.guard import CtrlC
 
 #: Command, the module and the function behind it, and its line in ``svmcut --help``.
 COMMANDS = {
@@ -75,7 +72,3 @@ def options_of(args: list[str]):
     assert command is not None
     with command.make_context(name, rest) as context:
         return collected(context)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -7,15 +7,8 @@ import sys
 from itertools import takewhile
 from typing import Any
 
-from svmcut.cli.guard import guard
+from svmcut.cli.guard import CtrlC, guard
 from svmcut.errors import UsageError
-
-
-class CtrlC(BaseException):
-    """Takes a KeyboardInterrupt past click, which would print an empty line and forget its message."""
-
-    def __init__(self, interrupt: KeyboardInterrupt):
-        self.interrupt = interrupt
 
 
 def main(args: list[str] | None = None) -> int:
@@ -73,3 +66,7 @@ def _program() -> str:
 def _names_checkpoint(words: list[str]) -> bool:
     """Whether a command line asks for checkpoints; what SIGTERM ends with does not wait for its being parsed."""
     return any(word.partition("=")[0] == "--checkpoint" for word in takewhile("--".__ne__, words))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

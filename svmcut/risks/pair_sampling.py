@@ -20,7 +20,7 @@ from svmcut.risks.sampling import Draw, merged
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from svmcut.risks.ordinal import BoundOrdinal
+    from svmcut.risks.protocol import BoundRisk
 
 #: Grades a query may have; time and memory grow with them.
 MOST_GRADES = 100
@@ -31,7 +31,7 @@ class PairSampler:
 
     Parameters
     ----------
-    risk : BoundOrdinal
+    risk : BoundRisk
     start : (Q + 1,) int64
         First row of every query and, last, n.
     grade : (n,) int32
@@ -44,7 +44,7 @@ class PairSampler:
         For more than MOST_GRADES grades.
     """
 
-    def __init__(self, risk: BoundOrdinal, start: NDArray, grade: NDArray, weight: NDArray):
+    def __init__(self, risk: BoundRisk, start: NDArray, grade: NDArray, weight: NDArray):
         self.grades = int(grade.max(initial=0)) + 1
         if self.grades > MOST_GRADES:
             raise ValueError(f"{self.grades} grades; sampled pairs are for at most {MOST_GRADES}")

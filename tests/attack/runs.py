@@ -61,7 +61,7 @@ def run(words, folder, limit=CPU_SECONDS):
             signal.signal(signal.SIGXCPU, signal.SIG_DFL)
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
             signal.alarm(20 * limit)
-            from svmcut.cli.main import main
+            from svmcut.cli.start import main
 
             status = main([str(word) for word in words])
             sys.stdout.flush()

@@ -15,7 +15,7 @@ def test_evaluator_agrees_with_the_report(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     from objective import Evaluator, read_liblinear, read_svm_light
 
-    from svmcut.cli.main import main
+    from svmcut.cli.start import main
 
     train, model, report = ROOT / "data" / "wine.train", tmp_path / "model", tmp_path / "report"
     assert main(["learn", "--example-cost", "2", "-v", "0", "--report", str(report), str(train), str(model)]) == 0

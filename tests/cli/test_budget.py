@@ -10,8 +10,9 @@ import pytest
 from cli.test_learn import write_rows
 from click.testing import CliRunner
 
-from svmcut.cli.main import main, svmcut
+from svmcut.cli.main import svmcut
 from svmcut.cli.originals import svm_perf_classify
+from svmcut.cli.start import main
 from svmcut.files.examples import read_examples
 from svmcut.files.models import read_model
 

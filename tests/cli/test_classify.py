@@ -12,7 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from svmcut.cli import originals
-from svmcut.cli.main import main, svmcut
+from svmcut.cli.main import svmcut
+from svmcut.cli.start import main
 from svmcut.files.models import write_model
 from svmcut.models import ChainModel, ChainShape, LinearModel, MultilabelModel
 
@@ -118,7 +119,7 @@ def test_the_originals_executable_ignores_queries(folder):
 
 @pytest.mark.parametrize("data", [ROWS.encode(), gzip.compress(ROWS.encode(), mtime=0)], ids=["plain", "gzip"])
 def test_standard_input(data):
-    command = [sys.executable, "-m", "svmcut.cli.main", "classify", "-v", "0", "-", "model", "/dev/stdout"]
+    command = [sys.executable, "-m", "svmcut.cli.start", "classify", "-v", "0", "-", "model", "/dev/stdout"]
     done = subprocess.run(command, input=data, capture_output=True)
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.decode() == SCORES + NOTE + MEASURES
@@ -200,14 +201,14 @@ def test_closed_pipe_is_quiet(folder, program):
 
 def test_full_stdout_is_a_message():
     with open("/dev/full", "wb") as full:
-        command = [sys.executable, "-m", "svmcut.cli.main", "classify", "test.dat", "model"]
+        command = [sys.executable, "-m", "svmcut.cli.start", "classify", "test.dat", "model"]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 1
     assert done.stderr == "svmcut classify: No space left on device\n"
 
 
 def test_closed_stdout_still_writes(folder):
-    result = subprocess.run(["sh", "-c", f"{sys.executable} -m svmcut.cli.main classify test.dat model >&-"])
+    result = subprocess.run(["sh", "-c", f"{sys.executable} -m svmcut.cli.start classify test.dat model >&-"])
     assert result.returncode == 0
     assert (folder / "svm_predictions").read_text() == SCORES
 

@@ -96,7 +96,7 @@ def test_links_within_the_project_lead_somewhere(page):
     ],
 )
 def test_report_keys_are_documented(command, name, options, tmp_path):
-    from svmcut.cli.main import main
+    from svmcut.cli.start import main
 
     page = (ROOT / "docs" / "report.md").read_text(encoding="utf-8")
     model, report = str(tmp_path / "model"), str(tmp_path / "report")
@@ -113,7 +113,7 @@ def test_report_keys_are_documented(command, name, options, tmp_path):
 
 
 def test_report_keys_of_sequences_are_documented(tmp_path):
-    from svmcut.cli.main import main
+    from svmcut.cli.start import main
 
     page = (ROOT / "docs" / "report.md").read_text(encoding="utf-8")
     data, model, report = (str(tmp_path / name) for name in ("data", "model", "report"))

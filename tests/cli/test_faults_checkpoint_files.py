@@ -222,7 +222,7 @@ def test_a_folder_that_goes_away_ends_no_run():
 TERMINATED = """
 import os, signal, sys
 from svmcut.cli import training_report
-from svmcut.cli.main import main
+from svmcut.cli.start import main
 line, left = training_report.iteration_line, [3]
 def counted(*values):
     left[0] -= 1

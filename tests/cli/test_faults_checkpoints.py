@@ -38,7 +38,7 @@ STRUCTURED = {
 SIGNALLED = """
 import os, signal, sys
 from svmcut.cli import training_report
-from svmcut.cli.main import main
+from svmcut.cli.start import main
 line, left = training_report.iteration_line, [{}]
 def counted(*values):
     left[0] -= 1

@@ -148,7 +148,7 @@ def test_rank_measures_may_select(folder):
 )
 def test_usage_is_refused_with_a_remedy(folder, words, says):
     run = subprocess.run(
-        [sys.executable, "-m", "svmcut.cli.main", "learn", *words, "train", "model"], capture_output=True, text=True
+        [sys.executable, "-m", "svmcut.cli.start", "learn", *words, "train", "model"], capture_output=True, text=True
     )
     assert run.returncode == 2
     assert says in run.stderr
@@ -173,7 +173,7 @@ def test_the_end_of_an_allotment_is_a_time_limit(folder, monkeypatch):
     assert call("learn", "-c", 1, "train", "m")[0] == 0
     monkeypatch.setenv("SVMCUT_DEADLINE", "soon")
     run = subprocess.run(
-        [sys.executable, "-m", "svmcut.cli.main", "learn", "-c", "1", "train", "m"], capture_output=True, text=True
+        [sys.executable, "-m", "svmcut.cli.start", "learn", "-c", "1", "train", "m"], capture_output=True, text=True
     )
     assert run.returncode == 2
     assert "SVMCUT_DEADLINE" in run.stderr
@@ -228,7 +228,7 @@ def test_quiet_training_says_nothing(folder):
 
 
 def test_progress_goes_to_stderr_on_request_only(folder):
-    words = [sys.executable, "-m", "svmcut.cli.main", "learn", "-c", "1", "-v", "0", "train", "model"]
+    words = [sys.executable, "-m", "svmcut.cli.start", "learn", "-c", "1", "-v", "0", "train", "model"]
     quiet = subprocess.run(words, capture_output=True, text=True)
     loud = subprocess.run([*words, "--progress"], capture_output=True, text=True)
     assert quiet.stderr == ""
@@ -239,7 +239,7 @@ def test_progress_goes_to_stderr_on_request_only(folder):
 def test_a_query_out_of_order_is_named_with_its_line(folder):
     (folder / "bad").write_text("# head\n1 qid:2 1:1\n2 qid:2 1:2\n1 qid:1 1:3\n")
     run = subprocess.run(
-        [sys.executable, "-m", "svmcut.cli.main", "rank", "-c", "1", "bad", "m"], capture_output=True, text=True
+        [sys.executable, "-m", "svmcut.cli.start", "rank", "-c", "1", "bad", "m"], capture_output=True, text=True
     )
     assert run.returncode == 1
     assert run.stderr.startswith("bad:4: qid 1 follows 2")

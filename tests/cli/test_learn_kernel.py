@@ -33,7 +33,7 @@ def call(*words):
 
 def refusal(*words):
     run = subprocess.run(
-        [sys.executable, "-m", "svmcut.cli.main", "learn", *words, "train", "model"], capture_output=True, text=True
+        [sys.executable, "-m", "svmcut.cli.start", "learn", *words, "train", "model"], capture_output=True, text=True
     )
     assert "Traceback" not in run.stderr
     return run.returncode, run.stderr

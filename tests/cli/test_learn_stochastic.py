@@ -115,7 +115,7 @@ def test_hold_out_polish_limits_and_paths(folder):
 )
 def test_refusals_name_the_remedy(folder, words, says):
     run = subprocess.run(
-        [sys.executable, "-m", "svmcut.cli.main", "learn", "-t", "2", "-c", "1", *words, "train", "model"],
+        [sys.executable, "-m", "svmcut.cli.start", "learn", "-t", "2", "-c", "1", *words, "train", "model"],
         capture_output=True, text=True,
     )  # fmt: skip
     assert "Traceback" not in run.stderr
@@ -128,7 +128,7 @@ def test_one_class_needs_no_free_bias(folder):
     text = (folder[0] / "train").read_text()
     (folder[0] / "one").write_text("".join(line for line in text.splitlines(True) if line.startswith("1")))
     run = subprocess.run(
-        [sys.executable, "-m", "svmcut.cli.main", "learn", "-t", "2", "-c", "1", "--solver", "sbp", "one", "model"],
+        [sys.executable, "-m", "svmcut.cli.start", "learn", "-t", "2", "-c", "1", "--solver", "sbp", "one", "model"],
         capture_output=True, text=True,
     )  # fmt: skip
     assert run.returncode == 1

@@ -10,7 +10,8 @@ import pytest
 
 from svmcut import __version__
 from svmcut.cli.guard import guard
-from svmcut.cli.main import COMMANDS, main
+from svmcut.cli.main import COMMANDS
+from svmcut.cli.start import main
 from svmcut.errors import DataError, TrainingError, UsageError
 
 
@@ -21,7 +22,7 @@ def modules_after(code):
 
 
 def test_help_imports_nothing_heavy():
-    loaded = modules_after("from svmcut.cli.main import main; main(['--help'])")
+    loaded = modules_after("from svmcut.cli.start import main; main(['--help'])")
     assert "click" in loaded
     assert not loaded & {"numpy", "scipy", "osqp", "tqdm", "json"}
 

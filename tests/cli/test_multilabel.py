@@ -11,7 +11,8 @@ from click.testing import CliRunner
 from programs import run
 from sklearn.metrics import f1_score, hamming_loss
 
-from svmcut.cli.main import main, svmcut
+from svmcut.cli.main import svmcut
+from svmcut.cli.start import main
 from svmcut.files.models import read_model
 from svmcut.files.multilabel import read_multilabel
 

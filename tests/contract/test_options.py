@@ -11,8 +11,9 @@ import pytest
 import svmcut
 from svmcut.catalog import AUTO, KERNELS, LOSSES, SOLVERS, TASKS, measures, solvers
 from svmcut.cli import option_checks
-from svmcut.cli.main import main, options_of
+from svmcut.cli.main import options_of
 from svmcut.cli.options import COMPATIBILITY, PANELS, options
+from svmcut.cli.start import main
 from svmcut.cli.words import in_options
 from svmcut.errors import UsageError
 from svmcut.kinds import FLAG
@@ -167,7 +168,7 @@ def test_what_the_rows_say_is_read_changes_the_result(solver, name, value):
 
 
 def help_of(*words):
-    code = "import sys; from svmcut.cli.main import main; sys.exit(main(sys.argv[1:]) or ('numpy' in sys.modules))"
+    code = "import sys; from svmcut.cli.start import main; sys.exit(main(sys.argv[1:]) or ('numpy' in sys.modules))"
     done = subprocess.run([sys.executable, "-c", code, *words, "--help"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr  # without numpy
     return done.stdout
