@@ -70,6 +70,7 @@ LOSSES = (
 _CLASSES, _VECTORS = ("classification",), ("classification", "rank")
 _HINGE, _SUMS = ("error-rate",), ("hamming",)
 _BLOCKS = ("sequence", "multilabel")
+_QP = ("qp",)  # cutting planes go on where they stand still
 _CUTS, _SPAN, _PASSES = ("certify", "qp"), ("polish", "basis"), ("certify", "qp", "polish", "epochs", "hold_out")
 _BUDGET, _STEPS = (*_PASSES, "sampling", "budget", "maintenance"), (*_PASSES, "basis")
 SOLVERS = {
@@ -77,14 +78,16 @@ SOLVERS = {
     for solver in (
         Solver("cutting-plane", "svmcut.solvers.cutting_plane:CuttingPlane", tuple(TASKS), (*_VECTORS, "sequence"),
                plain=False, takes=_CUTS),
-        Solver("dual-cd", "svmcut.solvers.dual_cd:DualCd", _CLASSES, losses=_HINGE),
-        Solver("newton", "svmcut.solvers.newton:Newton", _CLASSES, losses=_HINGE),
+        Solver("dual-cd", "svmcut.solvers.dual_cd:DualCd", _CLASSES, losses=_HINGE, takes=_QP),
+        Solver("newton", "svmcut.solvers.newton:Newton", _CLASSES, losses=_HINGE, takes=_QP),
         Solver("bcfw", {"sequence": "svmcut.solvers.bcfw:Bcfw", "multilabel": "svmcut.solvers.label_blocks:LabelBcfw"},
-               _BLOCKS, losses=_SUMS),
+               _BLOCKS, losses=_SUMS, takes=_QP),
         Solver("ssg", {"sequence": "svmcut.solvers.ssg:Ssg", "multilabel": "svmcut.solvers.label_blocks:LabelSsg"},
-               _BLOCKS, losses=_SUMS, takes=("qp",)),
-        Solver("soft-bcfw", "svmcut.solvers.soft_bcfw:SoftBcfw", _BLOCKS, losses=_SUMS, first_order=True),
-        Solver("gdmm", "svmcut.solvers.gdmm:Gdmm", _BLOCKS, losses=_SUMS, first_order=True),
+               _BLOCKS, losses=_SUMS, takes=_QP),
+        Solver("soft-bcfw", "svmcut.solvers.soft_bcfw:SoftBcfw", _BLOCKS, losses=_SUMS, first_order=True,
+               takes=_QP),
+        Solver("gdmm", "svmcut.solvers.gdmm:Gdmm", _BLOCKS, losses=_SUMS, first_order=True,
+               takes=_QP),
         Solver("smo", "svmcut.solvers.smo:Smo", (), _CLASSES, _HINGE, plan="smo", free_bias=True,
                takes=("free_bias",)),
         Solver("subspace", "svmcut.solvers.cutting_plane:CuttingPlane", (), _VECTORS, plain=False,

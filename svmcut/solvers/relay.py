@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from svmcut import states
 from svmcut.cutting.bundle import CutBundle
 from svmcut.errors import MemoryLimitError
-from svmcut.qp.checked import CheckedSimplexQp
+from svmcut.qp import make_qp
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.protocol import Progress, Run, Solver, Start, State, Watch, continued
 from svmcut.structured.protocol import StructuredProblem
@@ -63,7 +63,7 @@ class RelayRun(Run):
         except MemoryLimitError:
             return
         if last is not None:
-            begin = Start(CutBundle(cuts.space, CheckedSimplexQp()), (last.solution(),))
+            begin = Start(CutBundle(cuts.space, make_qp(cuts.qp)), (last.solution(),))
         self._run, self._handed = CuttingPlane().start(cuts, begin, self._then), handed
         for progress in continued(self._run, *handed):
             self.bundle = self._run.bundle

@@ -194,6 +194,12 @@ def test_a_run_goes_on_from_the_state_between_any_two_steps(case, tmp_path):
         assert found == whole[at:] or found[: len(whole) - at - 1] == whole[at + 1 :] != [], at
 
 
+@pytest.mark.parametrize("case", [("gdmm", "sequence", True), ("newton", "classification")], ids=str)
+def test_a_run_that_hands_over_asks_the_qp_it_was_given(case, tmp_path, monkeypatch):
+    monkeypatch.setattr("svmcut.qp.DEFAULT", "osqp")
+    test_a_run_goes_on_from_the_state_between_any_two_steps(case, tmp_path)
+
+
 @pytest.mark.parametrize("C", [1e-4, 0.01, 0.02])
 def test_dual_cd_goes_on_from_the_step_where_all_alpha_are_C(C):
     solver, problem = solver_class("dual-cd")(), dataclasses.replace(hinge(), C=C)

@@ -3,6 +3,9 @@
 
 import functools
 import itertools
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
