@@ -171,15 +171,12 @@ class RiskOracle:
         self._normals = Normals(space, REFRESH if carry and not self._valued else 1)
 
     def state(self) -> dict[str, Any]:
-        """What the next normal is formed from; it does not change any more."""
         return self._normals.state()
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Goes on from a `state`."""
         self._normals.restore(state)
 
     def form(self) -> states.Check:
-        """What a Point must look like."""
         kinds, real = self.space.kinds(), states.REAL
         cut = states.instance(Linearization, value=real, coef=states.maybe(kinds.coef), offset=real)
         known = states.instance(Scored, scores=kinds.scores, cut=cut)

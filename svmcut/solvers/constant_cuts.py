@@ -60,7 +60,6 @@ class SampleSpace(Elements):
         self._pull = np.zeros(0)
 
     def kinds(self) -> states.Kinds:
-        """What a state may hold of this space."""
         element = states.expansion(Points, self._rows.n)
         return states.Kinds(element, element, states.anything, states.anything)
 

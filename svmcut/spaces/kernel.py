@@ -88,7 +88,6 @@ class KernelSpace(Space):
         return Expansion(np.zeros(0, np.int64), np.zeros(0), np.zeros(self.dim))
 
     def kinds(self) -> states.Kinds:
-        """What a state may hold of this space."""
         scores = states.reals(self.dim)
         rounded = states.either(scores, states.array(np.float32, self.dim))
         element = states.expansion(Expansion, self.dim, scores=rounded)
@@ -125,7 +124,6 @@ class KernelSpace(Space):
         return float(b.coef @ a.scores[b.points])
 
     def combine(self, weights, elements) -> Expansion:
-        """sum_k weights[k] elements[k]"""
         coef, scores = np.zeros(self.dim), np.zeros(self.dim)
         for weight, element in zip(weights, elements, strict=True):
             coef[element.points] += weight * element.coef
@@ -136,10 +134,6 @@ class KernelSpace(Space):
                 sums += np.multiply(element.scores[start : start + _PIECE], weight, out=scaled, dtype=np.float64)
         points = np.flatnonzero(coef)
         return Expansion(points, coef[points], scores)
-
-    def blend(self, p: float, a: Expansion, q: float, b: Expansion) -> Expansion:
-        """p a + q b"""
-        return self.combine((p, q), (a, b))
 
     def _fill(self) -> None:
         n = self.rows.n

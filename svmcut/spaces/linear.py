@@ -32,7 +32,26 @@ class RowNormal:
         return self.coef.nbytes
 
 
-class LinearSpace(Space):
+class ArraySpace(Space):
+    """A space whose elements are float64 arrays (dim,)."""
+
+    threads: int
+
+    def zero(self):
+        return np.zeros(self.dim)
+
+    def combine(self, weights, elements):
+        out = np.empty(self.dim)
+        sparse.combine(np.ascontiguousarray(weights, dtype=np.float64), list(elements), out, self.threads)
+        return out
+
+    def blend(self, p: float, a, q: float, b):
+        out = np.empty(len(a))
+        sparse.blend(p, a, q, b, out, self.threads)
+        return out
+
+
+class LinearSpace(ArraySpace):
     """Rows X (n, d) extended by a constant feature.
 
     Parameters
@@ -70,15 +89,11 @@ class LinearSpace(Space):
         inner = inner[np.diff(inner, prepend=0) > 0]
         return np.concatenate([[0], inner, [d]]).astype(np.int64)
 
-    def zero(self):
-        return np.zeros(self.dim)
-
     def take(self, rows) -> LinearSpace:
         """The space of these rows."""
         return LinearSpace(self.X.take(rows), self.bias, self.threads)
 
     def kinds(self) -> states.Kinds:
-        """What a state may hold of this space."""
         w, scores = states.weights(self.dim), states.reals(self.X.n_rows)
         return states.Kinds(w, self._normals(w, states.instance(RowNormal, coef=scores)), scores, scores)
 
@@ -105,7 +120,6 @@ class LinearSpace(Space):
         return sparse.dot(a, b, self.threads)
 
     def dots(self, elements, a):
-        """(k,) dot products of every element with a, each to the last bit that of `dot`."""
         out = np.empty(len(elements))
         if not _has_normals(elements):
             sparse.dots(list(elements), a, out, self.threads)
@@ -116,12 +130,7 @@ class LinearSpace(Space):
         return out
 
     def combine(self, weights, elements):
-        """sum_k weights[k] elements[k]"""
-        if _has_normals(elements):
-            return self._combine_normals(weights, elements)
-        out = np.empty(self.dim)
-        sparse.combine(np.ascontiguousarray(weights, dtype=np.float64), list(elements), out, self.threads)
-        return out
+        return (self._combine_normals if _has_normals(elements) else super().combine)(weights, elements)
 
     def combined_square(self, weights, elements) -> float:
         """|sum_k weights[k] elements[k]|^2, to the last bit; the sum is not stored where it can be spared."""
@@ -159,12 +168,6 @@ class LinearSpace(Space):
         """The same vector for `dots` and `combine`, in less memory where most of it is 0."""
         kept = sparse.nonzeros(a, self.dim // 4) if self.dim >= SPARSE_DIM else None
         return a if kept is None else kept
-
-    def blend(self, p: float, a, q: float, b):
-        """p a + q b"""
-        out = np.empty(len(a))
-        sparse.blend(p, a, q, b, out, self.threads)
-        return out
 
     def split(self, w):
         """(feature weights (d,), value of the constant term: bias times its weight)."""

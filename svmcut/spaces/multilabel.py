@@ -35,7 +35,6 @@ class LabelSpace(LinearSpace):
         self.dim = self._n_weights + n_pairs
 
     def kinds(self) -> states.Kinds:
-        """As LinearSpace.kinds."""
         w, s = states.weights(self.dim), states.reals(self.X.n_rows * self._shape[1] + self.dim - self._n_weights)
         return states.Kinds(w, self._normals(w), s, s)
 

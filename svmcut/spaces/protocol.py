@@ -65,4 +65,4 @@ class Space(Elements, Protocol):
 
     def blend(self, p: float, a, q: float, b) -> Any:
         """p a + q b"""
-        ...
+        return self.combine((p, q), (a, b))

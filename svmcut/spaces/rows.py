@@ -14,8 +14,7 @@ import numpy as np
 
 from svmcut import states
 from svmcut._native import sparse
-from svmcut.spaces.linear import LinearSpace
-from svmcut.spaces.protocol import Space
+from svmcut.spaces.linear import ArraySpace, LinearSpace
 
 #: Rows up to which the Gram matrix is kept: it costs half as many passes as there are rows, and spares two a product.
 GRAM_ROWS = 512
@@ -32,7 +31,7 @@ def linear_space(X, bias: float, threads: int, cuts: bool) -> LinearSpace | RowS
     return (RowSpace if cuts and few_rows(X, bias) else LinearSpace)(X, bias, threads)
 
 
-class RowSpace(Space):
+class RowSpace(ArraySpace):
     """Combinations of rows X (n, d), extended by a constant feature; an element is (2 n,): coefficients, then scores.
 
     Parameters
@@ -63,12 +62,8 @@ class RowSpace(Space):
         return sparse.gram(self.features.rows, self.bias**2) if self.X.n_rows <= GRAM_ROWS else None
 
     def kinds(self) -> states.Kinds:
-        """What a state may hold of this space."""
         element, scores = states.weights(self.dim), states.reals(self.X.n_rows)
         return states.Kinds(element, element, scores, scores)
-
-    def zero(self):
-        return np.zeros(self.dim)
 
     def scores(self, w):
         """A w: (n,) scores, formed afresh from the coefficients."""
@@ -89,22 +84,9 @@ class RowSpace(Space):
         return sparse.dot(a[:n], b[n:], self.threads)
 
     def dots(self, elements, a):
-        """(k,) dot products of every element with a, each to the last bit that of `dot`."""
         n = self.X.n_rows
         out = np.empty(len(elements))
         sparse.dots([element[:n] for element in elements], a[n:], out, self.threads)
-        return out
-
-    def combine(self, weights, elements):
-        """sum_k weights[k] elements[k]"""
-        out = np.empty(self.dim)
-        sparse.combine(np.ascontiguousarray(weights, dtype=np.float64), list(elements), out, self.threads)
-        return out
-
-    def blend(self, p: float, a, q: float, b):
-        """p a + q b"""
-        out = np.empty(self.dim)
-        sparse.blend(p, a, q, b, out, self.threads)
         return out
 
     def weights(self, w):

@@ -217,7 +217,6 @@ class Subspace(Space):
         return Traced(np.zeros(self.dim), np.zeros(self.n) if self._trace else None)
 
     def kinds(self) -> states.Kinds:
-        """What a state may hold of this space."""
         scores = states.reals(self.n)
         traced = scores if self._trace else states.maybe(scores)
         element = states.instance(Traced, w=states.weights(self.dim), coef=traced)
@@ -274,14 +273,9 @@ class Subspace(Space):
         return float(a.w @ b.w)
 
     def combine(self, weights, elements) -> Traced:
-        """sum_k weights[k] elements[k]"""
         out = self.zero()
         for weight, element in zip(weights, elements, strict=True):
             out.w += weight * element.w
             if out.coef is not None:
                 out.coef += weight * element.coef
         return out
-
-    def blend(self, p: float, a: Traced, q: float, b: Traced) -> Traced:
-        """p a + q b"""
-        return self.combine((p, q), (a, b))

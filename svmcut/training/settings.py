@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from svmcut.catalog import AUTO, CHOICES, KERNELS, SOLVERS, TASKS, losses
+from svmcut.catalog import AUTO, CHOICES, KERNELS, SOLVERS, TASKS
 from svmcut.kernels import Kernel
 from svmcut.parameters import CERTIFIED_ROWS, EPSILON, KKT_TOLERANCE, Settings
 from svmcut.refusals import chosen_solver, plain
@@ -30,7 +30,7 @@ def resolved(settings: Settings, n: int, time_limit: float | None = None) -> Set
     if s.free_bias is None:  # "auto" is without, the objective of svm_perf
         s = replace(s, free_bias=named is not None and bool(named.free_bias))
     if s.has_kernel and s.task in SOLVERS[SUBSPACE].kernel:
-        solver = choose_kernel_solver(solver, n, is_hinge(s), s.free_bias)
+        solver = choose_kernel_solver(solver, n, s.task == "classification" and s.is_usual, s.free_bias)
     row = SOLVERS.get(solver)
     own = {} if row is None else row.defaults
     bias = _BIAS if s.task in ("classification", "multilabel") and not s.has_kernel else 0.0
@@ -49,11 +49,6 @@ def kernel_of(settings: Settings) -> Kernel:
     """The kernel with all its parameters, as a model file holds it."""
     s = settings
     return Kernel(s.kernel, s.degree, s.gamma, s.scale_kernel, s.coef0, s.u)
-
-
-def is_hinge(settings: Settings) -> bool:
-    """Whether the risk of examples is the plain sum of hinge losses, which other trainers than cutting planes know."""
-    return settings.task == "classification" and settings.is_plain and losses(settings.task)[settings.loss or ""].is_sum
 
 
 def choose_kernel_solver(solver: str, n: int, hinge: bool, free_bias: bool | None = None) -> str:

@@ -15,7 +15,6 @@ from svmcut.risks.protocol import QueryRisk
 from svmcut.risks.squared import SquaredRisk
 from svmcut.training.checks import check_memory, check_queries, label_warnings, rank_warnings
 from svmcut.training.outcome import PERCENT, Units
-from svmcut.training.settings import is_hinge
 
 
 class Vectors:
@@ -48,7 +47,7 @@ class Vectors:
         if weights:
             check_memory(self.path, self.X.n_features, s.max_memory)
         risk = make_risk(loss, p=s.p, rescaling=s.rescaling, slack_norm=s.slack_norm, one_class=one_class)
-        ranks, self.hinge = s.task == "rank", is_hinge(s)
+        ranks, self.hinge = s.task == "rank", s.task == "classification" and s.is_usual
         if s.slack_norm == 2 and not ranks:  # a ranking risk squares the slack of every query
             risk = SquaredRisk(risk)
         if ranks:
