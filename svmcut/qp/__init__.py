@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from svmcut.catalog import AUTO, QPS
-from svmcut.errors import UsageError
 
 if TYPE_CHECKING:
     from svmcut.qp.checked import CheckedSimplexQp
@@ -15,15 +14,7 @@ DEFAULT = AUTO
 
 
 def make_qp(name: str | None = None) -> CheckedSimplexQp:
-    """The SimplexQp of a name in `QPS`, None for the default.
-
-    Raises
-    ------
-    UsageError
-    """
+    """The SimplexQp of a name in `QPS`, None for the default."""
     from svmcut.qp.checked import CheckedSimplexQp
 
-    name = DEFAULT if name is None else name
-    if name not in QPS:
-        raise UsageError(f"qp '{name}' is unknown; expected one of {', '.join(QPS)}")
-    return CheckedSimplexQp(QPS[name].osqp_from)
+    return CheckedSimplexQp(QPS[name or DEFAULT].osqp_from)

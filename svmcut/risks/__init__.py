@@ -6,8 +6,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from svmcut.catalog import LOSSES, load
-from svmcut.errors import UsageError
-from svmcut.refusals import check_risk
 from svmcut.rows import Loss
 
 if TYPE_CHECKING:
@@ -45,15 +43,11 @@ def make_risk(
         For error-rate the hinge, a sum over examples; with slack rescaling or slack norm 2 the loss of the sample. With
         slack norm 2 that of a sample is the slack, that of queries the mean of their squared slacks.
 
-    Raises
-    ------
-    UsageError
-        When the name is unknown, p is out of range, or the loss has no such rescaling or slack norm.
+    Notes
+    -----
+    What a loss has no rescaling, slack norm or p for is refused before, by `svmcut.refusals.check`.
     """
-    if name not in RISKS:
-        raise UsageError(f"loss '{name}' is unknown; expected one of {', '.join(RISKS)}")
     entry = RISKS[name]
-    check_risk(entry, p, rescaling, slack_norm)
     plain = rescaling == "margin" and slack_norm == 1
     if not entry.table or (entry.is_sum and plain):
         factory = load(entry.where if plain or entry.squared is None else entry.squared)

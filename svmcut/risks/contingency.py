@@ -53,13 +53,7 @@ class ContingencyRisk:
         2 puts the root of the loss in place of the loss, for 1/2 w'w + C xi^2.
     one_class : bool
         Whether examples of one class are accepted. zero-one and error-rate accept them always.
-
-    Raises
-    ------
-    UsageError
-        When p is out of the loss's range.
     """
-
 
     def __init__(
         self,
@@ -69,8 +63,6 @@ class ContingencyRisk:
         slack_norm: Literal[1, 2] = 1,
         one_class: bool = False,
     ):
-        if name not in ROWS or rescaling not in ("margin", "slack") or slack_norm not in (1, 2):
-            raise ValueError(f"no such risk: {name!r}, {rescaling!r}, {slack_norm!r}")
         self.name, self.rescaling, self.slack_norm = name, rescaling, slack_norm
         self.p = fraction_of_positives(ROWS[name], p)
         self._both = not one_class and name not in ("zero-one", "error-rate")

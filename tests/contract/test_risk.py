@@ -9,6 +9,8 @@ import pytest
 from reference import risks as truth
 
 from svmcut.errors import TrainingError, UsageError
+from svmcut.parameters import Settings
+from svmcut.refusals import check
 from svmcut.risks import RISKS, make_risk
 
 
@@ -205,24 +207,21 @@ def test_impossible_combinations_are_refused(name, options):
     if options.get("slack_norm", 1) in RISKS[name].norms and "slack_norm" in options:
         return
     with pytest.raises(UsageError, match=f"not implemented for loss '{name}'"):
-        make_risk(name, **options)
+        check(Settings(task=RISKS[name].task, cost=1.0, loss=name, **options))
 
 
 @pytest.mark.parametrize(
     ("name", "p"), [("prec-at-k", 1.5), ("rec-at-k", 0.5), ("f1", -1.0), ("roc-area", float("nan")), ("f1", np.inf)]
 )
 def test_p_out_of_range_names_the_option(name, p):
-    with pytest.raises(UsageError, match=r"^p="):
-        make_risk(name, p=p)
+    with pytest.raises(UsageError, match=r"^(p=|parameter 'p' is)"):
+        check(Settings(task=RISKS[name].task, cost=1.0, loss=name, p=p))
 
 
 def test_unknown_names():
-    with pytest.raises(UsageError, match="'accuracy' is unknown; expected one of zero-one, f1"):
-        make_risk("accuracy")
-    with pytest.raises(UsageError, match="rescaling"):
-        make_risk("f1", rescaling="both")
-    with pytest.raises(UsageError, match="slack norm"):
-        make_risk("f1", slack_norm=3)
+    for name, value in (("loss", "accuracy"), ("rescaling", "both"), ("slack_norm", 3)):
+        with pytest.raises(UsageError, match=f"^parameter '{name}' is {value!r}; expected"):
+            check(Settings(cost=1.0, **{name: value}))
 
 
 def test_the_registry_imports_nothing():

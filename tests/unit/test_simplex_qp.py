@@ -6,9 +6,11 @@ import pytest
 
 from svmcut._native import qp
 from svmcut.errors import UsageError
+from svmcut.parameters import Settings
 from svmcut.qp import checked, make_qp, osqp
 from svmcut.qp.checked import CheckedSimplexQp, objective
 from svmcut.qp.exact import ExactSimplexQp
+from svmcut.refusals import check
 
 
 def problem(rng, k, d, scale=1.0, repeat=False):
@@ -132,8 +134,8 @@ def test_the_choices_of_the_catalog(rng, monkeypatch):
         asked.clear()
         assert_feasible(make_qp(name).solve(H, b, 1.0, np.eye(12)[0], 1e-9))
         assert len(asked) == expected
-    with pytest.raises(UsageError, match="'simplex' is unknown; expected one of auto, osqp, exact"):
-        make_qp("simplex")
+    with pytest.raises(UsageError, match="parameter 'qp' is 'simplex'; expected one of auto, osqp, exact"):
+        check(Settings(cost=1.0, qp="simplex"))
 
 
 def test_osqp_is_not_asked_about_a_few_cuts(rng, monkeypatch):
