@@ -142,14 +142,6 @@ class Csr:
             dense[i, self.indices[row]] = self.data[row]
         return dense
 
-    def to_scipy(self):
-        """The same arrays as scipy.sparse.csr_array."""
-        from scipy.sparse import csr_array
-
-        start, stop = self.indptr[0], self.indptr[-1]
-        parts = (self.data[start:stop], self.indices[start:stop], self.indptr - start)
-        return csr_array(parts, shape=(self.n_rows, self.n_features))
-
     @classmethod
     def from_dense(cls, dense) -> Csr:
         """Nonzeros of a 2-D array; for tests and small data."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from svmcut.data import Csr
 
 #: Names in the order of svm_light's numbers (``-t``).
-KERNELS = tuple(sorted(catalog.KERNELS, key=lambda name: catalog.KERNELS[name].number))
+KERNELS = tuple(catalog.KERNELS)
 _DEFAULTS = catalog.KERNEL_DEFAULTS
 
 

@@ -163,11 +163,8 @@ def dashed(names: tuple[str, ...]) -> Kind:
     )
 
 
-def one_line(text: str) -> str:
-    """Text for one line of a model file."""
-    if not isinstance(text, str) or "\n" in text or "\r" in text:
-        raise ValueError(f"{text!r} is not one line of text")
-    return text
+def _one_line(text: Any) -> str:
+    return _accept(text, isinstance(text, str) and "\n" not in text and "\r" not in text)
 
 
 def _flag(value: Any) -> bool:
@@ -175,7 +172,7 @@ def _flag(value: Any) -> bool:
 
 
 ANY = number(-1e300, 1e300)
-TEXT = Kind("TEXT", "one line of text", str, one_line)
+TEXT = Kind("TEXT", "one line of text", str, _one_line)
 PATH = Kind("FILE", "a path", str, lambda value: str(_accept(value, isinstance(value, str))))
 FLAG = Kind("", "True or False", str, _flag)
 LEVEL = Kind("INTEGER", "a whole number", int, lambda value: max(0, value))  # below 0 is 0, as in the originals

@@ -55,16 +55,13 @@ def classification_measures(y: NDArray, scores: NDArray) -> Measured:
     O(n log n) time, O(n) memory. With np positives: PRBEP is the precision among the np top ranked; the ROC area is
     1 - swapped pairs / (np nn); the average precision is the mean over positives of the precision at their rank.
     """
-    positive = np.asarray(y) > 0
-    scores = np.asarray(scores, np.float64)
-    predicted = scores > 0
-    n, n_positive = len(positive), int(positive.sum())
-    n_negative = n - n_positive
-    hits, n_predicted = int((positive & predicted).sum()), int(predicted.sum())
-    wrong = (n_positive - hits) + (n_predicted - hits)
-    precision, recall = _ratio(hits, n_predicted), _ratio(hits, n_positive)
+    hits, false_positives, misses, rest = contingency_table(y, scores)
+    n_positive, n_negative, wrong = hits + misses, false_positives + rest, false_positives + misses
+    n = n_positive + n_negative
+    precision, recall = _ratio(hits, hits + false_positives), _ratio(hits, n_positive)
 
-    ranked = positive[np.lexsort((positive, -scores))]
+    positive = np.asarray(y) > 0
+    ranked = positive[np.lexsort((positive, -np.asarray(scores, np.float64)))]
     ranks = np.flatnonzero(ranked)
     # Positive number k (from 0) at rank r (from 0) has r - k negatives above it.
     swapped = int(ranks.sum()) - n_positive * (n_positive - 1) // 2
@@ -79,8 +76,8 @@ def classification_measures(y: NDArray, scores: NDArray) -> Measured:
         "roc_area": 1.0 - swapped / (n_positive * n_negative) if n_positive and n_negative else np.nan,
         "average_precision": float(np.mean(found / (ranks + 1))) if n_positive else np.nan,
     }
-    error, percent = 100.0 * _ratio(wrong, n), {name: 100.0 * value for name, value in values.items()}
-    return Measured(percent, error, int(not wrong), 1)
+    percent = {name: 100.0 * value for name, value in values.items()}
+    return Measured(percent, percent["error_rate"], int(not wrong), 1)
 
 
 def contingency_table(y: NDArray, scores: NDArray) -> tuple[int, int, int, int]:

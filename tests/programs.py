@@ -6,7 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
+
 from svmcut.cli import originals
+from svmcut.cli.learn import collected
+from svmcut.cli.main import svmcut
 from svmcut.cli.start import main
 
 BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
@@ -46,9 +50,16 @@ def start(program, *words, **options):
     return subprocess.Popen(command(program, *words), **pipes | options)
 
 
-def status_of(program, svmcut):
+def options_of(words):
+    """The options of a command line of learn or rank, as they are read before anything runs."""
+    name, *rest = words
+    with svmcut.get_command(click.Context(svmcut), name).make_context(name, rest) as context:
+        return collected(context)
+
+
+def status_of(program, status):
     """The exit status expected of a program where svmcut's is given; the executables know 0 and 1 only."""
-    return svmcut if program.startswith("svmcut") or svmcut == 0 else 1
+    return status if program.startswith("svmcut") or status == 0 else 1
 
 
 def benchmark(folder, program, *words):

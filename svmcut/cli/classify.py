@@ -34,9 +34,7 @@ ROWS = (
 )  # fmt: skip
 
 
-@click.command(
-    cls=PanelCommand, rows=ROWS, epilog=_EPILOG, help_names="-? -h --help"
-)
+@click.command(cls=PanelCommand, rows=ROWS, epilog=_EPILOG, help_names="-? -h --help")
 @click.argument("example_file")
 @click.argument("model_file")
 @click.argument("predictions_file", default="svm_predictions")
@@ -54,10 +52,8 @@ def classify(example_file, model_file, predictions_file, **given):
     from svmcut.cli.scoring import run_scoring
     from svmcut.machine import usable_cpus
 
-    values = {"threads": usable_cpus()} | {name: value for name, value in given.items() if value is not None}
-    idle = inert(ROWS, values)
-    for row in ROWS:
-        if row.inert:
-            values.pop(row.field, None)
-    for warning in [*idle, *run_scoring(example_file, model_file, predictions_file, **values)]:
+    values = {name: value for name, value in given.items() if value is not None}
+    read = {row.field: values[row.field] for row in ROWS if row.field in values and not row.inert}
+    found = run_scoring(example_file, model_file, predictions_file, **{"threads": usable_cpus()} | read)
+    for warning in [*inert(ROWS, values), *found]:
         warn("svmcut classify", warning)

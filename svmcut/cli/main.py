@@ -56,19 +56,3 @@ def svmcut() -> None:
 
     A certified drop-in for svm_perf, svm_rank and svm_hmm.
     """
-
-
-def options_of(args: list[str]):
-    """The options of a command line of learn or rank, as they are read before anything runs.
-
-    Raises
-    ------
-    click.ClickException
-    """
-    from svmcut.cli.learn import collected
-
-    name, *rest = args
-    command = svmcut.get_command(click.Context(svmcut), name)
-    assert command is not None
-    with command.make_context(name, rest) as context:
-        return collected(context)

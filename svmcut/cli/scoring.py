@@ -37,18 +37,12 @@ def run_scoring(
 
     Parameters
     ----------
-    examples, model, predictions : str
-        Files.
     task : str or None
         Whose measures are printed; None lets the model and the file say: ranking where it has queries.
     verbosity : int
         0 prints the measures alone; 2 adds the contingency table.
-    labels : bool
-        Write labels instead of scores.
-    report : str or None
-        Where a JSON document goes.
-    beam : int
-        States kept a token of a sequence, 0 for all.
+    labels, report, beam
+        As the options of classify.
     arguments : tuple of str
         Names of the three files in messages.
 

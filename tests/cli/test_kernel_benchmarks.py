@@ -35,12 +35,12 @@ def test_a_board_has_the_colours_of_its_squares_and_flips(tmp_path):
         benchmark(tmp_path, "make_checkers.py", name, "--rows", 2000, "--side", 4, "--flip", flip)
     assert (tmp_path / "clean").read_bytes() == (tmp_path / "again").read_bytes()
     clean, flipped = (read_examples(str(tmp_path / name)) for name in ("clean", "flipped"))
-    X = clean.X.to_scipy().toarray()
+    X = clean.X.to_dense()
     assert X.min() >= -2 and X.max() < 2
     # the read value is float32, a hair below an edge now and then
     squares = np.floor(X.astype(np.float64) + 2 + 1e-6).astype(int)
     assert np.array_equal(clean.y, np.where(squares.sum(axis=1) % 2 == 0, 1, -1))
-    assert np.array_equal(X, flipped.X.to_scipy().toarray())
+    assert np.array_equal(X, flipped.X.to_dense())
     assert np.mean(clean.y != flipped.y) == pytest.approx(0.25, abs=0.04)
 
 

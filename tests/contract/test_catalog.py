@@ -11,12 +11,12 @@ from pathlib import Path
 import click
 import numpy as np
 import pytest
+from programs import options_of
 
 import svmcut
 from svmcut import refusals
 from svmcut.catalog import AUTO, KERNELS, LOSSES, MEASURES, RESCALINGS, SOLVERS, TASKS, losses, solvers
 from svmcut.cli import option_checks
-from svmcut.cli.main import options_of
 from svmcut.cli.words import in_options
 from svmcut.errors import UsageError
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint

@@ -71,7 +71,7 @@ class Recomputed:
     def __init__(self, X, y, bias):
         from scipy.sparse import csr_array, hstack
 
-        rows = X.to_scipy().astype(np.float64)
+        rows = csr_array((X.data.astype(np.float64), X.indices, X.indptr), shape=(X.n_rows, X.n_features))
         self.A = csr_array(hstack([rows, np.full((X.n_rows, 1), bias)])) if bias else rows
         self.y, self.best, self._normals = y, 0.0, {}
 

@@ -7,11 +7,11 @@ import sys
 
 import click
 import pytest
+from programs import options_of
 
 import svmcut
 from svmcut.catalog import AUTO, KERNELS, LOSSES, SOLVERS, TASKS, measures, solvers
 from svmcut.cli import option_checks
-from svmcut.cli.main import options_of
 from svmcut.cli.options import COMPATIBILITY, PANELS, options
 from svmcut.cli.start import main
 from svmcut.cli.words import in_options
