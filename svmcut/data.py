@@ -104,6 +104,11 @@ class Csr:
         return int(self.indptr[-1] - self.indptr[0])
 
     @property
+    def stored(self) -> slice:
+        """Where the entries of these rows stand in data and indices."""
+        return slice(int(self.indptr[0]), int(self.indptr[-1]))
+
+    @property
     def nbytes(self) -> int:
         return self.data.nbytes + self.indices.nbytes + self.indptr.nbytes
 
@@ -129,10 +134,9 @@ class Csr:
         """
         if self.n_features <= 2 * self.nnz + 1_000_000:
             return self, None
-        columns, places = np.unique(self.indices[self.indptr[0] : self.indptr[-1]], return_inverse=True)
-        data = self.data[self.indptr[0] : self.indptr[-1]]
+        columns, places = np.unique(self.indices[self.stored], return_inverse=True)
         starts = self.indptr - self.indptr[0]
-        return Csr(data, places.astype(np.int32), starts, len(columns), self.proven), columns
+        return Csr(self.data[self.stored], places.astype(np.int32), starts, len(columns), self.proven), columns
 
     def to_dense(self) -> NDArray[np.float32]:
         """(n, d) float32; for tests and small data."""

@@ -37,6 +37,15 @@ def planned_memory(limit: float | None) -> float:
     return min(limit or math.inf, 0.8 * available if available is not None else 4000.0)
 
 
+def shortage(need: float, limit: float | None = None, least: float = 0.0) -> str:
+    """How many megabytes are available, or may be used, in words, where they are fewer than the need; else nothing.
+
+    Needs up to `least` are not doubted: a control group counts files that are merely cached as used.
+    """
+    available = limit if limit is not None or need <= least else available_memory()
+    return f"{available:,.0f} MB are available" if available is not None and need > available else ""
+
+
 def available_memory() -> float | None:
     """Megabytes this process may still use: the system's, or less where a control group or a limit says so."""
     bounds = []

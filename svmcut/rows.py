@@ -216,7 +216,8 @@ class Format(NamedTuple):
     first : bytes
         Line 1.
     where : str
-        Module with `read`, of (path, line 1, open file), and `write`, of (path, line 1, output, model).
+        Module with `read`, of (path, line 1, open file), and `write`, of (path, line 1, output, model), which raise as
+        `svmcut.files.models.read_model` and `write_model`.
     models : tuple of str
         Classes of svmcut.models.
     """

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from svmcut.catalog import losses, measures
+from svmcut.catalog import FORMATS, TASKS, listed, losses, measures
 from svmcut.cli.training_report import final_lines
 from svmcut.measures import Measured, contingency_table
 
@@ -35,8 +35,8 @@ class Presentation:
     """
 
     note, width, always, no_labels, has_beam = "", 6, False, "", False
-    foreign = (
-        "no model of sequences; expected one that starts with 'SVM-HMM Version V3.10' or 'svmcut kernel chain model 1'"
+    foreign = "no model of sequences; expected one that starts with " + listed(
+        [repr(row.first.decode()) for row in FORMATS if row.models[0] in TASKS["sequence"].models], "or"
     )
 
     def __init__(self, task: str):

@@ -31,7 +31,6 @@ from svmcut.states import StateError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_MAGIC = MAGIC
 _DIGEST = hashlib.sha256().digest_size
 _KINDS = "biuf"
 _STUMBLES = (
@@ -67,7 +66,7 @@ def write_checkpoint(path: str, identity: dict[str, Any], state: Any, classes: I
     head = json.dumps({"identity": identity, "tree": tree, "arrays": heads}).encode()
     digest = hashlib.sha256()
     with write_atomically(path) as output:
-        parts: list[bytes | memoryview] = [_MAGIC, head, b"\n"]
+        parts: list[bytes | memoryview] = [MAGIC, head, b"\n"]
         for part in (*parts, *(array.reshape(-1).view(np.uint8).data for array in arrays)):
             digest.update(part)
             output.write(part)
@@ -101,15 +100,15 @@ def read_checkpoint(path: str, classes: Iterable[type] = ()) -> tuple[dict[str, 
 
 
 def _parse(path: str, data: bytes, classes: dict[str, type]) -> tuple[dict[str, Any], Any]:
-    if not data.startswith(_MAGIC):
+    if not data.startswith(MAGIC):
         raise CheckpointError(
             path, "is no checkpoint of svmcut; remove it or name another file with parameter 'checkpoint'"
         )
-    if len(data) < len(_MAGIC) + _DIGEST or hashlib.sha256(data[:-_DIGEST]).digest() != data[-_DIGEST:]:
+    if len(data) < len(MAGIC) + _DIGEST or hashlib.sha256(data[:-_DIGEST]).digest() != data[-_DIGEST:]:
         raise CheckpointError(path, "is damaged or cut short; remove it to start afresh")
     with unfit(path):
-        end = data.index(b"\n", len(_MAGIC))
-        head = json.loads(data[len(_MAGIC) : end])
+        end = data.index(b"\n", len(MAGIC))
+        head = json.loads(data[len(MAGIC) : end])
         arrays, at, body = [], end + 1, memoryview(data)[:-_DIGEST]
         for kind, shape in head["arrays"]:
             dtype = np.dtype(kind)

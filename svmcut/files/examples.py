@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from svmcut._native.scan import Scanner
 from svmcut.data import Csr, Examples, Source
 from svmcut.errors import DataError
-from svmcut.files.text import block_bytes_of, check_memory, feed, memory_for, opened
+from svmcut.files.text import block_bytes_of, check_limit, feed, memory_for, opened
 
 CREW_BYTES = 1 << 22
 """A regular file of so many bytes is read by all threads, each its own blocks."""
@@ -47,7 +47,7 @@ def read_examples(path: str, *, threads: int = 1, max_memory: float | None = Non
         scanner = Scanner(path, threads=threads)
 
         def check(position: int, bytes_left: int) -> None:
-            check_memory(scanner, position, bytes_left, max_memory)
+            check_limit(scanner, position, bytes_left, max_memory)
 
         with memory_for(scanner, block_bytes):
             if threads > 1 and text.state is not None and text.state[0] >= CREW_BYTES:

@@ -15,7 +15,7 @@ import numpy as np
 from svmcut._native.scan import Scanner
 from svmcut.data import Csr, MultilabelExamples, Source
 from svmcut.errors import DataError
-from svmcut.files.text import Text, block_bytes_of, check_memory, feed, memory_for, opened
+from svmcut.files.text import Text, block_bytes_of, check_limit, feed, memory_for, opened
 
 _HEADER = re.compile(rb"\xef?\xbb?\xbf?[ \t]*(\d{1,18})[ \t]+(\d{1,18})[ \t]+(\d{1,18})[ \t]*\r?(?:\n|$)")
 
@@ -25,12 +25,8 @@ def read_multilabel(path: str, *, threads: int = 1, max_memory: float | None = N
 
     Parameters
     ----------
-    path : str
-        A file or pipe, plain or gzip by content; ``-`` for standard input.
-    threads : int
-        How many scan at once. The result and the error do not depend on it.
-    max_memory : float, optional
-        In MB (10^6 bytes), for the arrays returned.
+    path, threads, max_memory
+        As in `read_examples`.
 
     Returns
     -------
@@ -47,11 +43,10 @@ def read_multilabel(path: str, *, threads: int = 1, max_memory: float | None = N
     """
     block_bytes = block_bytes_of(threads)
     with opened(path) as text:
-        start = _Start(text)
-        scanner = Scanner(path, threads=threads, multilabel=True, zero_based=start.header is not None)
+        start, scanner = _started(text, path, threads)
         with memory_for(scanner, block_bytes):
             for _ in feed(scanner, start, block_bytes):
-                check_memory(scanner, text.position, text.bytes_left(), max_memory)
+                check_limit(scanner, text.position, text.bytes_left(), max_memory)
             examples = _take(scanner, start.header)
     _check_count(path, len(examples), start.header)
     return examples
@@ -62,10 +57,8 @@ def stream_multilabel(path: str, *, threads: int = 1, block_bytes: int = 1 << 20
 
     Parameters
     ----------
-    path, threads
-        As in `read_multilabel`.
-    block_bytes : int
-        About how much text makes a block; a longer line makes a block of its own.
+    path, threads, block_bytes
+        As in `stream_examples`.
 
     Yields
     ------
@@ -80,8 +73,8 @@ def stream_multilabel(path: str, *, threads: int = 1, block_bytes: int = 1 << 20
         the last block.
     """
     with opened(path) as text:
-        start, count = _Start(text), 0
-        scanner = Scanner(path, threads=threads, multilabel=True, zero_based=start.header is not None)
+        start, scanner = _started(text, path, threads)
+        count = 0
         with memory_for(scanner, block_bytes):
             for _ in feed(scanner, start, block_bytes):
                 examples = _take(scanner, start.header)
@@ -89,6 +82,11 @@ def stream_multilabel(path: str, *, threads: int = 1, block_bytes: int = 1 << 20
                     count += len(examples)
                     yield examples
         _check_count(path, count, start.header)
+
+
+def _started(text: Text, path: str, threads: int) -> tuple[_Start, Scanner]:
+    start = _Start(text)
+    return start, Scanner(path, threads=threads, multilabel=True, zero_based=start.header is not None)
 
 
 def _take(scanner: Scanner, header: tuple[int, int, int] | None) -> MultilabelExamples:

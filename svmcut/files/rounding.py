@@ -36,23 +36,16 @@ def read_back_number(value: float) -> float:
     return float(f"{value:.8g}")
 
 
-def kernel_read_back(kernel: Kernel) -> Kernel:
-    """The kernel with the parameters of a model file."""
-    return replace(
-        kernel, gamma=read_back_number(kernel.gamma), scale=read_back_number(kernel.scale),
-        offset=read_back_number(kernel.offset),
-    )  # fmt: skip
-
-
 def model_read_back(model: KernelModel) -> KernelModel:
     """The model as its file has it; the very same support vectors where no feature changes."""
     support = model.support
-    stored = slice(int(support.indptr[0]), int(support.indptr[-1]))
     values = support.data.copy()
-    values[stored] = read_back(support.data[stored])
+    values[support.stored] = read_back(support.data[support.stored])
     if not np.array_equal(values, support.data):
         support = replace(support, data=values)
-    return replace(model, kernel=kernel_read_back(model.kernel), support=support, b=read_back_number(model.b))
+    gamma, scale, offset = map(read_back_number, (model.kernel.gamma, model.kernel.scale, model.kernel.offset))
+    kernel = replace(model.kernel, gamma=gamma, scale=scale, offset=offset)
+    return replace(model, kernel=kernel, support=support, b=read_back_number(model.b))
 
 
 def change_in_file(model: KernelModel, kept: KernelModel) -> tuple[float, float]:
@@ -62,7 +55,7 @@ def change_in_file(model: KernelModel, kept: KernelModel) -> tuple[float, float]
         return 0.0, offset
     support = model.support
     rows = np.repeat(np.arange(support.n_rows), np.diff(support.indptr))
-    data = support.data[support.indptr[0] : support.indptr[-1]].astype(np.float64)
+    data = support.data[support.stored].astype(np.float64)
     largest = float(np.max(np.bincount(rows, data * data, support.n_rows), initial=0.0))
     return float(np.abs(model.alpha).sum()) * _value_change(model.kernel, largest), offset
 

@@ -105,9 +105,8 @@ def _bounds(tokens: Examples, last: int) -> NDArray[np.int64]:
 
 def _copied(X: Csr, start: int) -> Csr:
     """Rows from start on in arrays of their own, so that the block they came from can go."""
-    entries = slice(int(X.indptr[start]), int(X.indptr[-1]))
-    indptr = X.indptr[start:] - X.indptr[start]
-    return Csr(X.data[entries].copy(), X.indices[entries].copy(), indptr, X.n_features, X.proven)
+    X = X.rows(start, X.n_rows)
+    return Csr(X.data[X.stored].copy(), X.indices[X.stored].copy(), X.indptr - X.indptr[0], X.n_features, X.proven)
 
 
 def _joined(first: Sequences, second: Sequences, goes_on: bool) -> Sequences:

@@ -58,7 +58,7 @@ def feed(scanner: Scanner, text: Bytes, block_bytes: int) -> Iterator[None]:
         yield
 
 
-def check_memory(scanner: Scanner, position: int, bytes_left: int, max_memory: float | None) -> None:
+def check_limit(scanner: Scanner, position: int, bytes_left: int, max_memory: float | None) -> None:
     """Refuses more than max_memory (MB), by what has been read so far.
 
     Raises

@@ -12,7 +12,7 @@ from svmcut._native import sparse
 from svmcut.data import Csr
 from svmcut.errors import MemoryLimitError
 from svmcut.kernels import Kernel
-from svmcut.machine import available_memory
+from svmcut.machine import shortage
 from svmcut.models.columns import renumber
 
 if TYPE_CHECKING:
@@ -70,11 +70,10 @@ def check_lattice(shape: ChainShape, sequences: NDArray[np.int64]) -> None:
     """
     longest = int(np.max(np.diff(sequences), initial=0))
     need = 8e-6 * longest * (shape.node_size + shape.n_tags ** max(0, shape.transition_order - 1) * shape.stride)
-    available = available_memory() if need > 100 else None
-    if available is not None and need > available:
+    if there := shortage(need, least=100):
         refusal = (
             f"a sequence of {longest} tokens at transition order {shape.transition_order} needs about {need:,.0f} MB "
-            f"for its states and {available:,.0f} MB are available"
+            f"for its states and {there}"
         )
         remedy = "cut the sequence, or train at a lower order of transitions"
         raise MemoryLimitError(

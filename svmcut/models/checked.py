@@ -28,10 +28,10 @@ def check_model(model: Model, n_features: int = 2**31 - 1) -> None:
         m, d = model.support.n_rows, model.support.n_features
         kind = states.fields(alpha=reals(m), b=states.REAL)
     elif isinstance(model, ChainModel):
-        check_shape(model.shape)
+        _check_shape(model.shape)
         d, kind = model.shape.n_features, states.fields(w=reals(model.shape.dim), loss=states.count(0, 1))
     elif isinstance(model, KernelChainModel):
-        check_shape(model.shape)
+        _check_shape(model.shape)
         d, shape = model.support.n_features, model.shape
         alpha = reals(model.support.n_rows, shape.n_tags)
         kind = states.fields(alpha=alpha, transitions=reals(shape.transitions))
@@ -46,13 +46,8 @@ def check_model(model: Model, n_features: int = 2**31 - 1) -> None:
     states.checked(model, states.fields(columns=states.maybe(columns)), "model")
 
 
-def check_shape(shape: ChainShape) -> None:
-    """Refuses a layout no chain has.
-
-    Raises
-    ------
-    StateError
-    """
+def _check_shape(shape: ChainShape) -> None:
+    """Refuses a layout no chain has."""
     states.checked(shape, states.fields(
         n_tags=states.count(1, 2**31 - 1), n_features=states.count(0, 2**31 - 1), transition_order=states.count(0, 3),
         emission_order=states.count(0, 1),

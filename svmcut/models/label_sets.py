@@ -11,7 +11,7 @@ import numpy as np
 from svmcut._native import sparse
 from svmcut.data import Csr
 from svmcut.errors import MemoryLimitError
-from svmcut.machine import available_memory
+from svmcut.machine import shortage
 from svmcut.models.columns import renumber
 
 if TYPE_CHECKING:
@@ -56,20 +56,12 @@ class MultilabelModel:
         if not len(self.v):
             return None
         need = 8e-6 * len(self.names) ** 2
-        available = available_memory() if need > 100 else None
-        if available is not None and need > available:
-            refusal = (
-                f"weights of the pairs of {len(self.names)} labels take {need:,.0f} MB and {available:,.0f} MB are "
-                "available"
-            )
+        if there := shortage(need, least=100):
+            refusal = f"weights of the pairs of {len(self.names)} labels take {need:,.0f} MB and {there}"
             raise MemoryLimitError(f"{refusal}; train with pairs='none'", original=refusal)
         pairs = np.zeros((len(self.names), len(self.names)))
         pairs[self.first, self.second] = pairs[self.second, self.first] = self.v
         return pairs
-
-    def label_scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
-        """(n, K) float64 scores of every label alone."""
-        return LabelDecoder(self).label_scores(X, threads)
 
     def decode(self, X: Csr, method: str = "lp", threads: int = 1) -> tuple[NDArray, NDArray, NDArray]:
         """Predicted sets of rows; see LabelDecoder."""

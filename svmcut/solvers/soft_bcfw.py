@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from svmcut.catalog import CHOICES
 from svmcut.errors import MemoryLimitError
-from svmcut.machine import available_memory
+from svmcut.machine import shortage
 from svmcut.solvers.gdmm import Gdmm, GdmmRun
 from svmcut.solvers.protocol import Start, State
 from svmcut.structured.multilabel import LabelSets
@@ -39,14 +39,14 @@ class SoftBcfwRun(GdmmRun):
     soft = True
 
     def __init__(self, solver: Gdmm, problem: StructuredProblem, start: Start | None, state: State | None):
-        model, available = problem.model, available_memory()
-        if isinstance(model, LabelSets) and model.pairs and available is not None:
+        model = problem.model
+        if isinstance(model, LabelSets) and model.pairs:
             need = 1e-6 * PAIR_BYTES * model.n_samples * model.n_labels * (model.n_labels - 1) / 2
-            if need > available:
+            if there := shortage(need):
                 others = " or ".join(map(repr, reversed(CHOICES["multilabel", False, True])))
                 raise MemoryLimitError(
                     f"soft-bcfw keeps every pair of {model.n_labels} labels for {model.n_samples} examples, about "
-                    f"{need:,.0f} MB, and {available:,.0f} MB are available; use solver={others}"
+                    f"{need:,.0f} MB, and {there}; use solver={others}"
                 )
         known = solver if solver.rho is not None else replace(solver, rho=RHO / problem.C)
         super().__init__(known, problem, start, state)

@@ -9,7 +9,7 @@ import numpy as np
 
 from svmcut.data import Examples, MultilabelExamples
 from svmcut.errors import DataError, MemoryLimitError
-from svmcut.machine import available_memory
+from svmcut.machine import shortage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,7 +45,7 @@ def check_memory(path: str, n_features: int, limit_mb: float | None) -> None:
     MemoryLimitError
     """
     need = 12 * 8 * n_features / 1e6
-    if there := _shortage(need, limit_mb):
+    if there := shortage(need, limit_mb):
         raise MemoryLimitError(
             f"{path}: training on {n_features} features needs about {need:,.0f} MB for weight vectors and {there}"
         )
@@ -62,7 +62,7 @@ def check_counting(path: str, numbers: NDArray, lengths: NDArray, option: str, l
     MemoryLimitError
     """
     need = 8e-6 * float(numbers.sum())
-    if there := _shortage(need, limit_mb):
+    if there := shortage(need, limit_mb):
         refusal = (
             f"{path}: {option} counts the wrong tags of sequences of up to {lengths[0]} tokens, which needs about "
             f"{need:,.0f} MB for {len(numbers)} at a time, and {there}"
@@ -101,14 +101,8 @@ def check_label_memory(examples: MultilabelExamples, n_features: int, pairs: boo
     """
     K = len(examples.names)
     need = 8e-6 * K * (4 * n_features + len(examples) + pairs * 4 * K)
-    if there := _shortage(need, limit_mb):
+    if there := shortage(need, limit_mb):
         raise MemoryLimitError(
             f"{examples.source.path}: training {K} labels on {n_features} features and {len(examples)} examples needs "
             f"about {need:,.0f} MB and {there}"
         )
-
-
-def _shortage(need: float, limit_mb: float | None) -> str:
-    """The megabytes there are or may be used, in words, where they are fewer than the need; else nothing."""
-    available = limit_mb if limit_mb is not None else available_memory()
-    return f"{available:,.0f} MB are available" if available is not None and need > available else ""

@@ -10,7 +10,7 @@ from programs import call
 from svmcut import machine
 from svmcut.cli import originals
 from svmcut.errors import MemoryLimitError
-from svmcut.models import ChainShape, chain, check_lattice, label_sets
+from svmcut.models import ChainShape, check_lattice
 from svmcut.training import checks, emissions, room
 
 LEARNERS = ("svm_perf_learn", "svm_rank_learn", "svm_hmm_learn")
@@ -126,8 +126,7 @@ def test_refusals_of_classifiers(program, capsys, monkeypatch):
 
 
 def test_what_does_not_fit_names_a_remedy_that_the_program_has(capsys, monkeypatch):
-    for module in (checks, machine, chain, label_sets):
-        monkeypatch.setattr(module, "available_memory", lambda: 0.0001)
+    monkeypatch.setattr(machine, "available_memory", lambda: 0.0001)
     for module in (room, emissions):
         monkeypatch.setattr(module, "planned_memory", lambda limit: 1e-9)
     runs = (

@@ -9,7 +9,7 @@ from reference import multilabel as truth
 
 from svmcut._native import multilabel, sparse
 from svmcut.data import Csr, MultilabelExamples, Source
-from svmcut.models import MultilabelModel
+from svmcut.models import LabelDecoder, MultilabelModel
 from svmcut.solvers.gdmm import Gdmm
 from svmcut.solvers.label_blocks import LabelBcfw, LabelSsg
 from svmcut.solvers.protocol import StoppingRule
@@ -189,7 +189,7 @@ def test_a_model_ignores_features_it_does_not_know(rng):
         np.array([1, 4, 9]), np.array([0, 5], np.int32),
     )  # fmt: skip
     X = Csr.from_dense([[1, 7, 0, 0, 0, 2, 9]])
-    np.testing.assert_allclose(model.label_scores(X), [model.W[0] + 2 * model.W[1]])
+    np.testing.assert_allclose(LabelDecoder(model).label_scores(X), [model.W[0] + 2 * model.W[1]])
     pairs = model.pair_weights()
     assert pairs[0, 2] == pairs[2, 0] == 0.5
 

@@ -6,11 +6,12 @@ import gzip
 import numpy as np
 import pytest
 
+from svmcut import machine
 from svmcut.data import Csr
 from svmcut.errors import DataError, MemoryLimitError, ModelError
 from svmcut.files.models import grammar, read_model, write_model
 from svmcut.files.multilabel import read_multilabel
-from svmcut.models import MultilabelModel, label_sets
+from svmcut.models import MultilabelModel
 
 
 def read(tmp_path, text, **options):
@@ -169,11 +170,10 @@ def test_features_that_no_label_has_take_no_memory(tmp_path):
 
 def test_what_does_not_fit_is_refused_before_it_is_asked_for(tmp_path, rng, monkeypatch):
     write_model(str(tmp_path / "model"), model_of(rng))
-    monkeypatch.setattr(grammar, "available_memory", lambda: 1.0)
+    monkeypatch.setattr(machine, "available_memory", lambda: 1.0)
     assert read_model(str(tmp_path / "model")).W.shape == (4, 3)
     with pytest.raises(MemoryLimitError, match="model: its weights take 160 MB, and 1 MB are available"):
         grammar.check_fits("model", 20_000_000)
-    monkeypatch.setattr(label_sets, "available_memory", lambda: 1.0)
     pair = np.array([0], np.int32), np.array([2], np.int32)
     large = MultilabelModel(np.zeros((1, 5000)), np.zeros(5000), *pair, np.ones(1), np.arange(5000))
     with pytest.raises(MemoryLimitError, match="pairs of 5000 labels take 200 MB"):

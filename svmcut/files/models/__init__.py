@@ -17,10 +17,6 @@ if TYPE_CHECKING:
 def read_model(path: str) -> Model:
     """Read a model of svm_perf, svm_rank, svm_hmm, svm_light V6.20 or of this program.
 
-    Parameters
-    ----------
-    path : str
-
     Returns
     -------
     LinearModel, KernelModel, ChainModel, KernelChainModel or MultilabelModel
@@ -31,6 +27,8 @@ def read_model(path: str) -> Model:
     ModelError
         With line and column: another version or kernel, a header line that is no number or out of range, a file cut
         short, more or fewer support vectors than announced, indices that do not increase, numbers that are not finite.
+    MemoryLimitError
+        When the weights take more memory than there is.
 
     Notes
     -----

@@ -22,9 +22,9 @@ from svmcut.files.models.grammar import (
     HeaderLines,
     check_fits,
     finite32,
-    kernel_text,
     parse_lines,
     products,
+    write_header,
     write_weights,
 )
 from svmcut.files.models.transitions import transition_numbers, transition_places
@@ -37,15 +37,7 @@ if TYPE_CHECKING:
 
 
 def read(path: str, first: bytes, file: BinaryIO) -> ChainModel:
-    """The model behind line 1 of the file.
-
-    Raises
-    ------
-    ModelError
-        With line and column, as `svmcut.files.models.read_model`.
-    MemoryLimitError
-        When the weights take more memory than there is.
-    """
+    """The model behind line 1 of the file; see svmcut.rows.Format."""
     lines = HeaderLines(path, first, file, 15)
     kernel = lines.kernel()
     if not kernel.is_linear:
@@ -82,13 +74,7 @@ def read(path: str, first: bytes, file: BinaryIO) -> ChainModel:
 
 
 def write(path: str, first: bytes, output: Output, model: ChainModel) -> None:
-    """The whole file.
-
-    Raises
-    ------
-    ModelError
-        When a weight is not finite in float32.
-    """
+    """The whole file; see svmcut.rows.Format."""
     shape = model.shape
     features = shape.n_features
     if model.columns is not None and len(model.columns):
@@ -100,21 +86,17 @@ def write(path: str, first: bytes, output: Output, model: ChainModel) -> None:
     numbers = _numbers(places, shape, whole, model.columns)
     order = np.argsort(numbers)
     numbers, weights = numbers[order], weights[places[order]]
-    highest = _emission_base(whole) + features * (shape.n_tags * (shape.n_tags if shape.emission_order else 0))
-    highest += features * (shape.n_tags + 1) + 1
-    text = (
-        f"{first.decode()}\n"
-        f"{kernel_text(model.kernel)}"
-        f"{highest} # highest feature index \n"
+    write_header(
+        output, first, model.kernel,
+        f"{_largest_number(whole) + 1} # highest feature index \n"
         f"{features} # number of emission features \n"
         f"{shape.n_tags} # number of classes \n"
         f"{shape.transition_order} # HMM order of transitions \n"
         f"{shape.emission_order} # HMM order of emissions \n"
         f"{model.loss} # loss function \n"
         "2 # number of support vectors plus 1 \n"
-        "0 # threshold b, each following line is a SV (starting with alpha*y)\n"
-    )
-    output.write(text.encode("utf-8", "surrogateescape"))
+        "0 # threshold b, each following line is a SV (starting with alpha*y)\n",
+    )  # fmt: skip
     write_weights(output, (numbers - 1).astype(np.int32), weights)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from svmcut._native.text import ExpansionFault, format_pairs, parse_expansion
 from svmcut.errors import MemoryLimitError, ModelError
 from svmcut.kernels import KERNELS, Kernel
-from svmcut.machine import available_memory
+from svmcut.machine import shortage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -144,9 +144,8 @@ def check_fits(path: str, numbers: int) -> None:
     MemoryLimitError
     """
     need = 8e-6 * numbers
-    available = available_memory() if need > 100 else None
-    if available is not None and need > available:
-        raise MemoryLimitError(f"{path}: its weights take {need:,.0f} MB, and {available:,.0f} MB are available")
+    if there := shortage(need, least=100):
+        raise MemoryLimitError(f"{path}: its weights take {need:,.0f} MB, and {there}")
 
 
 def finite32(path: str, values: NDArray) -> NDArray[np.float32]:
@@ -158,16 +157,19 @@ def finite32(path: str, values: NDArray) -> NDArray[np.float32]:
     return rounded
 
 
-def kernel_text(kernel: Kernel) -> str:
-    """Lines 2 to 7."""
-    return (
+def write_header(output: Output, first: bytes, kernel: Kernel, rest: str) -> None:
+    """Line 1, the kernel in lines 2 to 7, and the rest."""
+    text = (
+        f"{first.decode()}\n"
         f"{kernel.number} # kernel type\n"
         f"{kernel.degree} # kernel parameter -d \n"
         f"{kernel.gamma:.8g} # kernel parameter -g \n"
         f"{kernel.scale:.8g} # kernel parameter -s \n"
         f"{kernel.offset:.8g} # kernel parameter -r \n"
         f"{kernel.text}# kernel parameter -u \n"
+        f"{rest}"
     )
+    output.write(text.encode("utf-8", "surrogateescape"))
 
 
 def write_weights(output: Output, columns: NDArray[np.int32], weights: NDArray[np.float32]) -> None:

@@ -27,9 +27,9 @@ from svmcut.files.models.grammar import (
     HeaderLines,
     check_fits,
     finite32,
-    kernel_text,
     parse_lines,
     products,
+    write_header,
     write_weights,
 )
 from svmcut.files.models.transitions import transition_numbers, transition_places
@@ -44,15 +44,7 @@ _FIRST_LINE = 13
 
 
 def read(path: str, first: bytes, file: BinaryIO) -> KernelChainModel:
-    """The model behind line 1 of the file.
-
-    Raises
-    ------
-    ModelError
-        With line and column, as `svmcut.files.models.read_model`.
-    MemoryLimitError
-        When the weights take more memory than there is.
-    """
+    """The model behind line 1 of the file; see svmcut.rows.Format."""
     lines = HeaderLines(path, first, file, _FIRST_LINE - 1)
     kernel = lines.kernel()
     highest = lines.integer(8, "the highest index", 0)
@@ -91,33 +83,23 @@ def read(path: str, first: bytes, file: BinaryIO) -> KernelChainModel:
 
 
 def write(path: str, first: bytes, output: Output, model: KernelChainModel) -> None:
-    """The whole file; weights and features are rounded to float32.
-
-    Raises
-    ------
-    ModelError
-        When a weight is not finite in float32.
-    """
+    """The whole file, weights and features rounded to float32; see svmcut.rows.Format."""
     shape, support, K = model.shape, model.support, model.shape.n_tags
     features = max(shape.n_features, model.highest_feature or 0)
     columns = support.indices if model.columns is None else model.columns[support.indices]
-    stored = slice(int(support.indptr[0]), int(support.indptr[-1]))
-    if len(columns[stored]):
-        features = max(features, int(columns[stored].max()) + 1)
+    features = max(features, int(np.max(columns[support.stored], initial=-1)) + 1)
     V, alpha, values = (finite32(path, part) for part in (model.transitions, model.alpha, support.data))
     used = np.flatnonzero(V)
     numbers = transition_numbers(used, shape)
     highest = max(K + features, int(numbers[-1]) if len(numbers) else 0)
-    text = (
-        f"{first.decode()}\n"
-        f"{kernel_text(model.kernel)}"
+    write_header(
+        output, first, model.kernel,
         f"{highest} # highest index\n"
         f"{features} # number of emission features\n"
         f"{support.n_rows + 1} # number of support tokens plus 1\n"
         f"{K} # number of classes\n"
-        f"{shape.transition_order} # order of transitions; they follow, then the support tokens\n"
-    )
-    output.write(text.encode("utf-8", "surrogateescape"))
+        f"{shape.transition_order} # order of transitions; they follow, then the support tokens\n",
+    )  # fmt: skip
     write_weights(output, (numbers - 1).astype(np.int32), V[used])
     bounds = support.indptr.tolist()
     for u in range(support.n_rows):

@@ -30,13 +30,7 @@ _HEADER_LINES = 5
 
 
 def write(path: str, first: bytes, output: Output, model: MultilabelModel) -> None:
-    """Write a model; weights are rounded to float32, the constants keep all digits.
-
-    Raises
-    ------
-    ModelError
-        When a weight is not finite in the precision of the file.
-    """
+    """The whole file, weights rounded to float32, the constants with all digits; see svmcut.rows.Format."""
     W, v = finite32(path, model.W), finite32(path, model.v)
     if not np.isfinite(model.constant).all():
         raise ModelError(path, "a constant is not finite; the model is not written")
@@ -61,16 +55,7 @@ def write(path: str, first: bytes, output: Output, model: MultilabelModel) -> No
 
 
 def read(path: str, first: bytes, file: BinaryIO) -> MultilabelModel:
-    """The model behind line 1 of the file.
-
-    Raises
-    ------
-    ModelError
-        With line and column: a header line that is not as it should be, a file cut short or with more lines than it
-        announces, indices that do not increase, numbers that are not finite.
-    MemoryLimitError
-        When the weights take more memory than there is.
-    """
+    """The model behind line 1 of the file; see svmcut.rows.Format."""
     lines = HeaderLines(path, first, file, _HEADER_LINES, limit=-1)
     K = lines.integer(2, "the number of labels", 0, INDEX_LIMIT - 1)
     d = lines.integer(3, "the number of features", 0)

@@ -18,9 +18,9 @@ from svmcut.files.models.grammar import (
     INDEX_LIMIT,
     HeaderLines,
     finite32,
-    kernel_text,
     parse_lines,
     products,
+    write_header,
     write_weights,
 )
 from svmcut.models import KernelModel, LinearModel, ScoringModel
@@ -30,12 +30,7 @@ if TYPE_CHECKING:
 
 
 def read(path: str, first: bytes, file: BinaryIO) -> ScoringModel:
-    """The model behind line 1 of the file.
-
-    Raises
-    ------
-    ModelError
-    """
+    """The model behind line 1 of the file; see svmcut.rows.Format."""
     lines = HeaderLines(path, first, file, 11)
     kernel = lines.kernel()
     highest = lines.integer(8, "the highest feature index", 0)
@@ -58,33 +53,25 @@ def read(path: str, first: bytes, file: BinaryIO) -> ScoringModel:
 
 
 def write(path: str, first: bytes, output: Output, model: ScoringModel) -> None:
-    """The whole file.
-
-    Raises
-    ------
-    ModelError
-        When a number is not finite in the precision of the file.
-    """
+    """The whole file; see svmcut.rows.Format."""
     if isinstance(model, LinearModel):
         _write_linear(path, first, output, model)
     else:
         _write_expansion(path, first, output, model)
 
 
-def _header_text(path: str, first: bytes, model: ScoringModel, highest: int, count: int) -> bytes:
+def _write_header(path: str, first: bytes, output: Output, model: ScoringModel, highest: int, count: int) -> None:
     if not np.isfinite(model.b):
         raise ModelError(path, f"the threshold b is {model.b}; the model is not written")
     if model.highest_index is not None:
         highest = max(highest, min(model.highest_index, INDEX_LIMIT))
-    text = (
-        f"{first.decode()}\n"
-        f"{kernel_text(model.kernel)}"
+    write_header(
+        output, first, model.kernel,
         f"{highest} # highest feature index \n"
         f"{min(model.n_documents, INDEX_LIMIT)} # number of training documents \n"
         f"{count + 1} # number of support vectors plus 1 \n"
-        f"{model.b:.8g} # threshold b, each following line is a SV (starting with alpha*y)\n"
-    )
-    return text.encode("utf-8", "surrogateescape")
+        f"{model.b:.8g} # threshold b, each following line is a SV (starting with alpha*y)\n",
+    )  # fmt: skip
 
 
 def _write_linear(path: str, first: bytes, output: Output, model: LinearModel) -> None:
@@ -92,19 +79,18 @@ def _write_linear(path: str, first: bytes, output: Output, model: LinearModel) -
     weights = finite32(path, model.w)
     nonzero = np.flatnonzero(weights).astype(np.int32)
     columns = nonzero if model.columns is None else model.columns[nonzero]
-    output.write(_header_text(path, first, model, int(columns[-1]) + 1 if len(columns) else 0, 1))
+    _write_header(path, first, output, model, int(columns[-1]) + 1 if len(columns) else 0, 1)
     write_weights(output, columns, weights[nonzero])
 
 
 def _write_expansion(path: str, first: bytes, output: Output, model: KernelModel) -> None:
     support = model.support
-    stored = slice(int(support.indptr[0]), int(support.indptr[-1]))
-    values, columns = finite32(path, support.data[stored]), support.indices[stored]
+    values, columns = finite32(path, support.data[support.stored]), support.indices[support.stored]
     if model.columns is not None:
         columns = model.columns[columns]
     if not np.isfinite(model.alpha).all():
         raise ModelError(path, "a weight alpha is not finite; the model is not written")
-    output.write(_header_text(path, first, model, int(columns.max()) + 1 if len(columns) else 0, support.n_rows))
+    _write_header(path, first, output, model, int(columns.max()) + 1 if len(columns) else 0, support.n_rows)
     bounds = (support.indptr - support.indptr[0]).tolist()
     for i, alpha in enumerate(model.alpha.tolist()):
         row = slice(bounds[i], bounds[i + 1])
