@@ -12,23 +12,13 @@ from svmcut.errors import DataError
 
 
 def vector_examples(X: Any, y: Any, qid: Any = None) -> Examples:
-    """Rows with one label each, validated.
-
-    Raises
-    ------
-    DataError
-    """
+    """Rows with one label each, validated; a DataError where they cannot be."""
     queries = None if qid is None else _column(qid, "qid").astype(np.int64)
     return Examples(as_rows(X), _column(y, "y"), queries, None, Source("X")).checked()
 
 
 def multilabel_examples(X: Any, Y: Any, qid: Any = None) -> MultilabelExamples:
-    """Rows with the labels whose column of Y is not 0, validated.
-
-    Raises
-    ------
-    DataError
-    """
+    """Rows with the labels whose column of Y is 1, validated; a DataError where they cannot be."""
     if qid is not None:
         raise DataError("X", "label sets have no queries; give (X, Y)")
     rows, sets = as_rows(X), as_rows(Y, "Y")

@@ -230,8 +230,8 @@ def takers(task: str, parameter: str) -> list[str]:
 
 
 def listed(names, last: str = "and") -> str:
-    """Names in a sentence: a, b and c."""
-    *rest, end = names
+    """Names in a sentence: a, b and c; nothing of none."""
+    *rest, end = names or [""]
     return f"{', '.join(rest)} {last} {end}" if rest else end
 
 

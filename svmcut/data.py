@@ -141,9 +141,8 @@ class Csr:
     def to_dense(self) -> NDArray[np.float32]:
         """(n, d) float32; for tests and small data."""
         dense = np.zeros((self.n_rows, self.n_features), np.float32)
-        for i in range(self.n_rows):
-            row = slice(self.indptr[i], self.indptr[i + 1])
-            dense[i, self.indices[row]] = self.data[row]
+        entries = slice(self.indptr[0], self.indptr[-1])
+        dense[np.repeat(np.arange(self.n_rows), np.diff(self.indptr)), self.indices[entries]] = self.data[entries]
         return dense
 
     @classmethod
@@ -214,8 +213,8 @@ class Examples:
             For rows that Csr.checked refuses, and for labels, queries or costs that are not one finite number a row.
         """
         X = checked_rows(self.X, self.source)
-        columns: tuple[tuple[str, Any], ...] = (("y", self.y), ("qid", self.qid), ("cost", self.cost))
-        for name, values in columns:
+        for name in ("y", "qid", "cost"):
+            values: Any = getattr(self, name)
             if values is None and name != "y":
                 continue
             if np.shape(values) != (X.n_rows,):
@@ -228,12 +227,7 @@ class Examples:
 
 
 def checked_rows(X: Csr, source: Source) -> Csr:
-    """X.checked, whose failures name the source.
-
-    Raises
-    ------
-    DataError
-    """
+    """X.checked, whose failures are a DataError of the source."""
     try:
         return X.checked()
     except ValueError as error:

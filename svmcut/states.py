@@ -33,12 +33,7 @@ class Kinds(NamedTuple):
 
 
 def checked(state: Any, check: Check, name: str = "state") -> Any:
-    """The state, once it has passed.
-
-    Raises
-    ------
-    StateError
-    """
+    """The state, once it has passed."""
     check(state, name)
     return state
 

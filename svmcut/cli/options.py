@@ -126,7 +126,7 @@ class LearnOptions(Settings):
             values[name] = values[name][0].value if values[name] else None
         values["solver"] = solver_name(self)
         if self.algorithm == 9:
-            values["rescaling"] = Settings().rescaling
+            values["rescaling"] = DEFAULTS["rescaling"]
         return Settings(**values)
 
     def as_dict(self) -> dict[str, Any]:
@@ -305,7 +305,6 @@ def solver_names(task: str) -> str:
 def _words(task: str) -> dict[str, Any]:
     """What the help texts of a task are filled with."""
     row, known, rows = TASKS[task], solvers(task), list(losses(task).values())
-    at = [loss for loss in rows if loss.at]
     rescalings = {name for loss in rows for name in loss.rescalings}
     tolerant = [name for name, solver in known.items() if solver.by_conditions]
     passes = {name: solver.defaults["epochs"] for name, solver in known.items() if "epochs" in solver.defaults}
@@ -317,21 +316,21 @@ def _words(task: str) -> dict[str, Any]:
         "tasks": listed([f"{name} ({TASKS[name].help})" for name in LEARNT], "or"),
         "objective": row.objective, "original": row.original or "svm_hmm", "one": row.one, "points": row.points,
         "losses": numbered(rows), "first": DEFAULTS["task"],
-        "at": listed([loss.name for loss in at]) if at else "",
-        "at_default": listed([f"{loss.at[2]:g}" for loss in at if loss.at]) if at else "",
+        "at": listed([loss.name for loss in rows if loss.at]),
+        "at_default": listed([f"{loss.at[2]:g}" for loss in rows if loss.at]),
         "rescalings": listed([f"{name} ({RESCALINGS[name]})" for name in RESCALINGS if name in rescalings], "or"),
         "bias": f"{row.defaults.get('bias', 1):g}" + (" without a kernel, 0 with one" if solvers(task, True) else ""),
         "kernels": ", ".join(f"{name} ({kernel.number}) {kernel.formula}".strip() for name, kernel in KERNELS.items()),
         "examples": row.objects.capitalize() if task == "sequence" else "Examples",
         "maintenance": ", ".join(f"{way} for {listed(names)}" for way, names in ways.items() if names),
-        "adaptive": listed([name for name, solver in known.items() if solver.adaptive] or [""]),
+        "adaptive": listed([name for name, solver in known.items() if solver.adaptive]),
         "polish": f"on, for {listed(bare)} off" if bare else "on",
         "certified": f"{CERTIFIED_ROWS:,} {'tokens' if task == 'sequence' else 'rows'}",
         "kkt": f"{listed(tolerant)}: tolerance of the KKT conditions, {KKT_TOLERANCE:g}." if tolerant else "",
         "epsilon": f"{row.defaults.get('epsilon', EPSILON):g}",
         "epochs": ", ".join((f"{usual:g}", *(f"{name} {n:g}" for name, n in passes.items() if n != usual))),
         "measures": ", ".join(name.replace("_", "-") for name in measures(task)),
-        "solvers": solver_names(task), "algorithms": listed([str(number) for number in row.algorithms] or [""], "or"),
+        "solvers": solver_names(task), "algorithms": listed([str(number) for number in row.algorithms], "or"),
         "qps": "; ".join(f"{name}, {qp.help}" for name, qp in QPS.items()), "qp": next(iter(QPS)),
     }  # fmt: skip
 
@@ -367,7 +366,7 @@ def options(task: str) -> tuple[Option, ...]:
         kernels = [name for name, kernel in KERNELS.items() if row.field in kernel.takes]
         names = {"takers": taking, "spanned": spanned, "kernels_of": kernels,
                  "polished": [name for name in taking if name not in spanned]}  # fmt: skip
-        texts = words | {key: listed(found or [""]) for key, found in names.items()}
+        texts = words | {key: listed(found) for key, found in names.items()}
         default = _default(row.field, task) if row.default is None else row.default.format(**texts)
         help, more = (text.format(**texts) for text in (row.help, row.more))
         more = f"{more} {NOTES.get((task, row.field), '')}".strip()
