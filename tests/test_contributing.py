@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The walk-through of CONTRIBUTING.md works as it is written, step for step in a copy of the tree."""
+"""The walk-throughs of CONTRIBUTING.md work as they are written, step for step in a copy of the tree."""
 
 import os
 import re
@@ -16,8 +16,9 @@ from svmcut.cli.start import main
 assert svmcut.__file__.startswith(sys.argv[1]), svmcut.__file__
 rng = np.random.default_rng(7)
 y = np.where(rng.random(60) < 0.2, 1.0, -1.0)
-outcome = svmcut.train((rng.normal(size=(60, 3)) + y[:, None], y), loss="balanced-error", cost=1.0, gap=1e-6)
-assert outcome.converged and outcome.gap <= 1e-6 * outcome.primal
+words = {sys.argv[2]: sys.argv[3], "gap": float(sys.argv[4])}
+outcome = svmcut.train((rng.normal(size=(60, 3)) + y[:, None], y), cost=1.0, **words)
+assert outcome.converged and outcome.gap <= words["gap"] * outcome.primal
 main(["learn", "--help"])
 """
 
@@ -32,34 +33,52 @@ def copy(folder):
         elif path.suffix == ".so":
             target.parent.mkdir(parents=True, exist_ok=True)
             target.symlink_to(path)
-    for name in ("pyproject.toml", "tests/conftest.py", "tests/contract/test_risk.py"):
+    contracts = (f"tests/contract/test_{name}.py" for name in ("risk", "catalog"))
+    for name in ("pyproject.toml", "tests/conftest.py", *contracts):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
     shutil.copytree(ROOT / "tests" / "reference", folder / "tests" / "reference")
 
 
-def test_add_a_measure_in_one_file(tmp_path):
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+def followed(folder, title, registry):
+    """Does the steps under a title in a copy of the tree: a module, its row of the registry, the truth."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split(f"## {title}\n")[1].split("\n## ")[0]
     steps = re.findall(r"^\d\. (.*?)```python\n(.*?)```", text, re.DOTALL | re.MULTILINE)
-    (written, module), (added, row), (appended, truth) = steps
-    copy(tmp_path)
-    path = lambda prose: tmp_path / re.search(r"`([\w/]+\.py)`", prose)[1]  # noqa: E731
+    (written, module), (added, row), (held, truth) = steps
+    copy(folder)
+    path = lambda prose: folder / re.search(r"`([\w/]+\.py)`", prose)[1]  # noqa: E731
     path(written).write_text(module, encoding="utf-8")
     catalog = path(added).read_text(encoding="utf-8")
-    assert catalog.count("LOSSES = (\n") == 1
-    path(added).write_text(catalog.replace("LOSSES = (\n", f"LOSSES = (\n{row}"), encoding="utf-8")
-    with path(appended).open("a", encoding="utf-8") as file:
-        file.write(f"\n\n{truth}")
+    assert catalog.count(registry) == 1
+    path(added).write_text(catalog.replace(registry, registry + row), encoding="utf-8")
+    path(held).parent.mkdir(parents=True, exist_ok=True)
+    with path(held).open("a", encoding="utf-8") as file:
+        file.write(truth if file.tell() == 0 else f"\n\n{truth}")
 
-    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
-    runs = (
-        ("-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/contract/test_risk.py", "-k", "balanced-error"),
-        ("-c", TRAINING, str(tmp_path)),
-    )
-    found = [subprocess.run([sys.executable, *run], cwd=tmp_path, env=environment, capture_output=True, text=True)
-             for run in runs]  # fmt: skip
-    for done in found:
-        assert done.returncode == 0, done.stdout + done.stderr
-    contract, training = (done.stdout for done in found)
-    assert int(re.search(r"(\d+) passed", contract)[1]) >= 10
+
+def passes(folder, *words):
+    """Standard output of Python run in the copy; it must succeed."""
+    environment = os.environ | {"PYTHONPATH": str(folder)}
+    done = subprocess.run([sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def checked(folder, name, *tests):
+    """How many tests of the copy that name the new thing have passed."""
+    found = passes(folder, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, "-k", name)
+    return int(re.search(r"(\d+) passed", found)[1])
+
+
+def test_add_a_measure_in_one_file(tmp_path):
+    followed(tmp_path, "Add a measure in one file", "LOSSES = (\n")
+    assert checked(tmp_path, "balanced-error", "tests/contract/test_risk.py") >= 10
+    training = passes(tmp_path, "-c", TRAINING, str(tmp_path), "loss", "balanced-error", "1e-6")
     assert "balanced-error" in training
+
+
+def test_add_a_solver_in_one_file(tmp_path):
+    followed(tmp_path, "Add a solver in one file", "SOLVERS = {\n    solver.name: solver\n    for solver in (\n")
+    tests = "tests/unit/test_frank_wolfe.py", "tests/contract/test_catalog.py"
+    assert checked(tmp_path, "frank_wolfe or frank-wolfe", *tests) == 3
+    assert "frank-wolfe" in passes(tmp_path, "-c", TRAINING, str(tmp_path), "solver", "frank-wolfe", "0.05")

@@ -65,6 +65,14 @@ def test_floors_are_strict_and_leave_nothing_out():
         assert contract.get("exhaustive", False) == (contract["containers"][0] not in GROWING), contract["name"]
 
 
+def test_contributing_draws_the_floors_as_they_are():
+    drawing = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("```text\n")[1].split("```")[0]
+    floors = [re.split(r"\s{2,}", line.strip())[0].split(" | ") for line in drawing.splitlines()]
+    drawn = [{name.removesuffix("/").removesuffix(".py") for name in floor} for floor in floors]
+    layers = PROJECT["tool"]["importlinter"]["contracts"][0]["layers"]
+    assert drawn == [*({name.strip() for name in layer.split("|")} for layer in layers), {"csrc"}]
+
+
 @pytest.mark.parametrize("room", sorted(GROWING))
 def test_a_file_without_a_floor_is_imported_by_none_of_its_room(room):
     (contract,) = (found for found in PROJECT["tool"]["importlinter"]["contracts"] if found["containers"] == [room])

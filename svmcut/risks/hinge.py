@@ -2,7 +2,7 @@
 """Error rate: R(s) = sum_i max(0, 1 - y_i s_i).
 
 The most violated constraint flips exactly the examples inside the margin (Joachims, KDD 2006, Algorithm 1, lines 5 to
-7), so coef_i = -y_i there and the offset is their number. The weights are 1: svm_perf's 100/n stands in C (units.py).
+7), so coef_i = -y_i there and the offset is their number. The weights are 1: svm_perf's 100/n stands in C.
 """
 
 from __future__ import annotations
