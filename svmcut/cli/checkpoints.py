@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING, Any
 from svmcut import states
 from svmcut._version import __version__
 from svmcut.cli.guard import warn
+from svmcut.cli.options import options as table
 from svmcut.cli.termination import Terminated, asked
 from svmcut.errors import CheckpointError, OutputError
 from svmcut.files.checkpoints import read_checkpoint, unfit, write_checkpoint
 from svmcut.files.generations import Generations, check_ours, hold, previous
+from svmcut.saved import state_classes
 from svmcut.training.outcome import Outcome
 
 if TYPE_CHECKING:
-    from svmcut.cli.options import LearnOptions, Option
+    from svmcut.cli.options import LearnOptions
     from svmcut.data import Examples, MultilabelExamples, Sequences
 
 #: Fields of LearnOptions that may differ between a run and the one that goes on from its checkpoint.
@@ -40,10 +42,6 @@ class Checkpoints:
     path : str
         The checkpoint file.
     options : LearnOptions
-    table : options of the command
-        For the names in messages.
-    classes : types
-        What states are made of beside plain values.
 
     Notes
     -----
@@ -52,9 +50,8 @@ class Checkpoints:
     A checkpoint that cannot be written does not end the run: the next one may be.
     """
 
-    def __init__(self, path: str, options: LearnOptions, table: tuple[Option, ...], classes: tuple[type, ...]):
-        self.path, self._every = path, options.checkpoint_every
-        self._options, self._table, self._classes = options, table, classes
+    def __init__(self, path: str, options: LearnOptions):
+        self.path, self._options, self._classes = path, options, state_classes()
         self._identity: dict[str, Any] = {}
         self._latest: Any = None
         self._written = time.perf_counter()
@@ -154,7 +151,7 @@ class Checkpoints:
     def take(self, snapshot: Callable[[], Any]) -> None:
         """Keeps the state of a run at a place it can go on from; writes it when that is due."""
         self._latest = snapshot()
-        if self._wanted or time.perf_counter() - self._written >= self._every:
+        if self._wanted or time.perf_counter() - self._written >= self._options.checkpoint_every:
             self._write()
 
     def finish(self, keep: bool) -> None:
@@ -192,7 +189,7 @@ class Checkpoints:
             found.append(f"it is of svmcut {other['version']}, this is {mine['version']}")
         if other["examples"] != mine["examples"]:
             found.append(f"the examples of {self._options.example_file} differ")
-        names = {option.field: max(option.flags, key=len).split("/")[0] for option in self._table}
+        names = {option.field: max(option.flags, key=len).split("/")[0] for option in table(self._options.task)}
         for field in sorted(mine["options"].keys() | other["options"].keys()):
             was, now = (side["options"].get(field, "nothing") for side in (other, mine))
             if was != now:

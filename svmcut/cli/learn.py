@@ -24,6 +24,11 @@ class TrainingCommand(PanelCommand):
     def get_params(self, ctx):
         return [*map(PanelOption.of, options(self.task(ctx))), *super().get_params(ctx)]
 
+    def invoke(self, ctx) -> int:
+        from svmcut.cli.training import run
+
+        return run(collected(ctx))
+
     def format_epilog(self, ctx, formatter):
         self.epilog = EPILOGS[self.task(ctx)]
         super().format_epilog(ctx, formatter)
@@ -89,12 +94,6 @@ Examples:
 }
 
 
-def _run() -> int:
-    from svmcut.cli.training import run
-
-    return run(collected(click.get_current_context()))
-
-
 @click.command(cls=TrainingCommand)
 @click.argument("example_file", metavar="EXAMPLE_FILE")
 @click.argument("model_file", metavar="[MODEL_FILE]", required=False)
@@ -111,7 +110,6 @@ def learn(**values):
     With --task multilabel a line is LABEL,LABEL,... INDEX:VALUE ..., labels are whole numbers from 0, and a line that
     starts with a blank has none; a first line EXAMPLES FEATURES LABELS says that features are counted from 0.
     """
-    return _run()
 
 
 @click.command(cls=TrainingCommand)
@@ -124,4 +122,3 @@ def rank(**values):
     numbers do not decrease; a larger label belongs above a smaller one of the same query. Without qid all rows are one
     query (ordinal regression). Every option of svm_rank_learn is taken with the same meaning.
     """
-    return _run()

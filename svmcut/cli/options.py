@@ -277,16 +277,14 @@ def offered(task: str) -> set[str]:
         "slack_norm": any(len(loss.norms) > 1 for loss in rows),
         "rescaling": row.original is not None,
     }
-    needs |= dict.fromkeys(("kernel", "cache_size", *KERNEL_PARAMETERS), bool(solvers(task, True)))
+    of_kernels = {"kernel", "cache_size"}.union(*(kernel.takes for kernel in KERNELS.values()))
+    needs |= dict.fromkeys(of_kernels, bool(solvers(task, True)))
     for option in ROWS:
         if option.panel == COMPATIBILITY or option.field == "alphas":  # two dashes and a letter: svm_perf alone
             needs[option.field] = row.original is not None and (
                 len(option.flags[0]) == 2 or row.original == TASKS[LEARNT[0]].original
             )
     return {name for name in found if needs.get(name, True)}
-
-
-KERNEL_PARAMETERS = tuple(dict.fromkeys(name for row in KERNELS.values() for name in row.takes))
 
 
 def numbered(rows) -> str:
@@ -296,12 +294,6 @@ def numbered(rows) -> str:
     return "; ".join(f"{name}, {row.help}" for name, row in zip(names, rows)) if told else ", ".join(names)
 
 
-def solver_names(task: str) -> str:
-    """The solvers of a task on features, then those on kernel values, in a sentence."""
-    linear, values = (listed((AUTO, *solvers(task, kernel)), "or") for kernel in (False, True))
-    return f"{linear}; with kernels {values}" if solvers(task, True) else linear
-
-
 def _words(task: str) -> dict[str, Any]:
     """What the help texts of a task are filled with."""
     row, known, rows = TASKS[task], solvers(task), list(losses(task).values())
@@ -309,6 +301,7 @@ def _words(task: str) -> dict[str, Any]:
     tolerant = [name for name, solver in known.items() if solver.by_conditions]
     passes = {name: solver.defaults["epochs"] for name, solver in known.items() if "epochs" in solver.defaults}
     usual = max(passes.values(), default=0)
+    by_data = [listed((AUTO, *names), "or") for names in (solvers(task, False), solvers(task, True)) if names]
     bare = [name for name, solver in known.items() if solver.polished is False]
     ways = {way: [name for name, kernel in KERNELS.items() if kernel.maintenance[0] == way]
             for kernel in KERNELS.values() for way in kernel.maintenance}  # fmt: skip
@@ -330,7 +323,8 @@ def _words(task: str) -> dict[str, Any]:
         "epsilon": f"{row.defaults.get('epsilon', EPSILON):g}",
         "epochs": ", ".join((f"{usual:g}", *(f"{name} {n:g}" for name, n in passes.items() if n != usual))),
         "measures": ", ".join(name.replace("_", "-") for name in measures(task)),
-        "solvers": solver_names(task), "algorithms": listed([str(number) for number in row.algorithms], "or"),
+        "solvers": "; with kernels ".join(by_data),
+        "algorithms": listed([str(number) for number in row.algorithms], "or"),
         "qps": "; ".join(f"{name}, {qp.help}" for name, qp in QPS.items()), "qp": next(iter(QPS)),
     }  # fmt: skip
 

@@ -36,12 +36,7 @@ def main(args: list[str] | None = None) -> int:
 
 
 def refusal(error: Any, program: str) -> str:
-    """What click refuses, as all other refusals are worded: what is wrong, and what to do.
-
-    Parameters
-    ----------
-    error : click.ClickException
-    """
+    """What click refuses, as all other refusals are worded: what is wrong, and what to do."""
     import click
 
     see = f"{program} --help lists the options"

@@ -18,7 +18,6 @@ from svmcut.cli.files import check_training_files, log_beside, model_files
 from svmcut.cli.guard import warn
 from svmcut.cli.option_checks import check
 from svmcut.cli.options import LearnOptions
-from svmcut.cli.options import options as table
 from svmcut.cli.presentations import PRESENTATIONS
 from svmcut.cli.progress_bar import ProgressBar
 from svmcut.cli.report import write_report
@@ -66,9 +65,8 @@ def run(options: LearnOptions, original: str = "") -> int:
         look()  # for a signal that was lost while modules were imported
         if options.checkpoint is not None:
             from svmcut.cli.checkpoints import Checkpoints
-            from svmcut.saved import state_classes
 
-            checkpoints = Checkpoints(options.checkpoint, options, table(options.task), state_classes())
+            checkpoints = Checkpoints(options.checkpoint, options)
             stack.enter_context(checkpoints.held())
             stack.enter_context(checkpoints.signals())
         training = Training(options, original, [] if original else idle, checkpoints)
