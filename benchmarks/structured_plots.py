@@ -67,12 +67,12 @@ def chains(given) -> Task:
 def sequences(given) -> Task:
     """Files of svm_hmm."""
     settings = Settings(task="sequence", example_cost=given.example_cost, threads=1)
-    family = make_driver(settings, read_sequences(given.train)).plan.family
-    model, parts = family.model, list(stream_sequences(given.test))
-    exact = Problem(*family.cuts(), given.example_cost, RULE)
+    plan = make_driver(settings, read_sequences(given.train)).plan
+    model, parts = plan.model, list(stream_sequences(given.test))
+    exact = Problem(*plan.cuts(), given.example_cost, RULE)
 
     def error(w):
-        tagger = family.made(w)
+        tagger = plan.made(w)
         wrong = sum(int(np.sum(tagger.tags(part.X, part.indptr) != part.tags)) for part in parts)
         return 100 * wrong / sum(len(part.tags) for part in parts)
 
@@ -83,12 +83,12 @@ def labels(given) -> Task:
     """LIBSVM's multilabel files."""
     train, test = read_multilabel(given.train), read_multilabel(given.test)
     settings = Settings(task="multilabel", example_cost=given.example_cost, threads=1)
-    family = make_driver(settings, train).plan.family
-    model = family.model
-    exact = Problem(*family.cuts(), given.example_cost, RULE)
+    plan = make_driver(settings, train).plan
+    model = plan.model
+    exact = Problem(*plan.cuts(), given.example_cost, RULE)
 
     def error(w):
-        return measure(named("multilabel"), family.made(w), test)["hamming_loss"]
+        return measure(named("multilabel"), plan.made(w), test)["hamming_loss"]
 
     return Task(model, given.example_cost, error, "multilabel", exact, given.time_limit, given.growth)
 

@@ -131,9 +131,9 @@ CHOICES = {
 PLANS = {
     "classification": "svmcut.training.linear:Linear",
     "rank": "svmcut.training.linear:Linear",
-    "sequence": "svmcut.training.chains:chains",
+    "sequence": "svmcut.training.chains:Chains",
     "sequence kernel": "svmcut.training.emissions:Emissions",
-    "multilabel": "svmcut.training.label_sets:label_sets",
+    "multilabel": "svmcut.training.label_sets:LabelSetPlan",
     "cuts": "svmcut.training.span:KernelCuts",
     "draws": "svmcut.training.draws:DrawPlan",
     "smo": "svmcut.training.smo:SmoPlan",

@@ -85,21 +85,6 @@ class QueryRisk(BoundRisk, Protocol):
     n_pairs: int
 
 
-@runtime_checkable
-class DrawnRisk(BoundRisk, Protocol):
-    """A sum whose terms may be drawn at random."""
-
-    def sampler(self) -> Any:
-        """Its svmcut.risks.sampling.Sampler.
-
-        Raises
-        ------
-        ValueError
-            When there is nothing to draw from.
-        """
-        ...
-
-
 class Risk(Protocol):
     """A family of risks.
 

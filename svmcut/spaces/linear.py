@@ -166,7 +166,7 @@ class LinearSpace(ArraySpace):
 
     def without_zeros(self, a):
         """The same vector for `dots` and `combine`, in less memory where most of it is 0."""
-        kept = sparse.nonzeros(a, self.dim // 4) if self.dim >= SPARSE_DIM else None
+        kept = sparse.nonzeros(a, self.dim // MOSTLY_ZERO) if self.dim >= SPARSE_DIM else None
         return a if kept is None else kept
 
     def split(self, w):

@@ -21,13 +21,8 @@ from svmcut.training.settings import CUTTING_PLANE, kernel_of
 from svmcut.training.structured import Structured
 
 
-def chains(sequences: Sequences, settings: Settings, one_class: bool = False) -> Structured:
-    """The plan of chains."""
-    return Structured(settings, Chains(sequences, settings))
-
-
-class Chains:
-    """The family of chains over the tokens of sequences.
+class Chains(Structured):
+    """Chains over the tokens of sequences.
 
     Raises
     ------
@@ -38,46 +33,40 @@ class Chains:
 
     warm = True
 
-    def __init__(self, sequences: Sequences, settings: Settings):
-        examples = sequences.tokens()
-        self._loss = losses(settings.task)[settings.loss or ""].number or 0  # 0 for sequences with any wrong tag
-        self._examples, self._settings, s = examples.checked(), settings, settings
-        self.path, n_tags = examples.source.path, int(sequences.tags.max()) + 1
-        features = examples.X.n_features
+    def __init__(self, sequences: Sequences, settings: Settings, one_class: bool = False):
+        self._examples, s = sequences.tokens().checked(), settings
+        self._loss = losses(s.task)[s.loss or ""].number or 0  # 0 for sequences with any wrong tag
+        path, n_tags, features = sequences.source.path, int(sequences.tags.max()) + 1, self._examples.X.n_features
         if index_limit(ChainShape(n_tags, features, s.transitions, s.emissions)) > LARGEST_INDEX:
             raise UsageError(
-                f"{self.path}: {n_tags} tags, {features} features and these orders give weights above number "
+                f"{path}: {n_tags} tags, {features} features and these orders give weights above number "
                 f"{LARGEST_INDEX} of a model file; lower parameter 'transitions' or parameter 'emissions', or number "
                 "features and tags without gaps"
             )
         X, self._columns = self._examples.X.compact()
         sequences = Sequences(X, sequences.indptr, sequences.tags, sequences.source)
         shape = ChainShape(n_tags, X.n_features, s.transitions, s.emissions)
-        check_memory(self.path, shape.dim, s.max_memory)
-        self.model = ChainSequences(sequences, shape, s.threads, s.beam)
+        check_memory(path, shape.dim, s.max_memory)
+        super().__init__(s, path, ChainSequences(sequences, shape, s.threads, s.beam), [])
         self._check_counting()
-        self.warnings: list[str] = []
 
     def choose(self) -> str:
         shape = self.model.shape
-        if variant(self._settings):
+        if variant(self.settings):
             return CUTTING_PLANE
         return choose_chain(shape.n_tags, (shape.transition_order, shape.emission_order) == (1, 0))
 
     def cuts(self) -> tuple[SequenceSum, ChainSpace]:
-        model, s = self.model, self._settings
+        model, s = self.model, self.settings
         check_memory(self.path, model.chains.n_tokens * model.shape.node_size, s.max_memory)
         return self._risk(), ChainSpace(model.sequences.X, model.chains, s.threads)
 
     def made(self, w) -> ChainModel:
-        kernel, highest = kernel_of(self._settings), self._examples.X.n_features
+        kernel, highest = kernel_of(self.settings), self._examples.X.n_features
         return ChainModel(w, self.model.shape, kernel, self._columns, highest, self._loss)
 
-    def restore(self, kept, w) -> None:
-        """A file of chains keeps every weight alike."""
-
     def _risk(self) -> SequenceSum:
-        s, chains, threads = self._settings, self.model.chains, self._settings.threads
+        s, chains, threads = self.settings, self.model.chains, self.settings.threads
         longest = int(np.diff(self.model.parts).max())
         if self._loss == 0:
             risk = zero_one(chains, threads)
@@ -90,7 +79,7 @@ class Chains:
 
     def _check_counting(self) -> None:
         """Refuses states of the longest sequences, one a thread, that do not fit."""
-        s, shape, option = self._settings, self.model.shape, variant(self._settings)
+        s, shape, option = self.settings, self.model.shape, variant(self.settings)
         if option is None:
             return
         lengths = np.sort(np.diff(self.model.parts))[::-1][: s.threads]

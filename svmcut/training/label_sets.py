@@ -18,13 +18,8 @@ from svmcut.training.checks import check_label_memory
 from svmcut.training.structured import Structured
 
 
-def label_sets(examples: MultilabelExamples, settings: Settings, one_class: bool = False) -> Structured:
-    """The plan of label sets."""
-    return Structured(settings, LabelFamily(examples, settings))
-
-
-class LabelFamily:
-    """The family of label sets; without pairs of labels, every label is a support vector machine of its own.
+class LabelSetPlan(Structured):
+    """Label sets; without pairs of labels, every label is a support vector machine of its own.
 
     Raises
     ------
@@ -33,21 +28,20 @@ class LabelFamily:
 
     warm = False
 
-    def __init__(self, examples: MultilabelExamples, settings: Settings):
-        self._examples, self._threads = examples.checked(), settings.threads
-        self.path, pairs = examples.source.path, settings.pairs == "all"
+    def __init__(self, examples: MultilabelExamples, settings: Settings, one_class: bool = False):
+        self._examples, s = examples.checked(), settings
+        path, pairs = examples.source.path, s.pairs == "all"
         X, self._columns = self._examples.X.compact()
-        check_label_memory(examples, X.n_features, pairs, settings.max_memory)
-        self.model = LabelSets(replace(self._examples, X=X), settings.bias or 0.0, pairs, self._threads)
-        self.warnings: list[str] = []
-        if not len(examples.names):
-            self.warnings.append(f"no example of {self.path} has a label; the model will predict none")
+        check_label_memory(examples, X.n_features, pairs, s.max_memory)
+        warnings = [] if len(examples.names) else [f"no example of {path} has a label; the model will predict none"]
+        model = LabelSets(replace(self._examples, X=X), s.bias or 0.0, pairs, s.threads)
+        super().__init__(s, path, model, warnings)
 
     def choose(self) -> str:
         return choose_labels(self.model.n_labels, self.model.pairs)
 
     def cuts(self) -> tuple[LabelRisk, LabelSpace]:
-        model, threads = self.model, self._threads
+        model, threads = self.model, self.settings.threads
         n_pairs = model.dim - model.n_rows * model.n_labels
         space = LabelSpace(model.examples.X, model.n_labels, n_pairs, model.bias, threads)
         return LabelRisk(self._examples.gold(), model.pairs, threads), space

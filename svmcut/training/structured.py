@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 from svmcut.catalog import AUTO, SOLVERS
 from svmcut.parameters import Settings
@@ -25,36 +26,47 @@ class Structured(Plan):
 
     Parameters
     ----------
-    settings : Settings
-    family : Chains or LabelFamily
-        What differs: its path, warnings and model; choose(), the solver that "auto" stands for; cuts(), risk and space
-        of cutting planes, and warm, whether they start from the C before; made(w), the model of weights; restore(kept,
-        w), which sets weights again that a file keeps in another way.
+    path, warnings
+        As of Plan.
+    model : StructuredModel
+
+    Notes
+    -----
+    What differs beside the method here: choose(), the solver that "auto" stands for; cuts(), risk and space of cutting
+    planes, and warm, whether they start from the C before; made(w), the model of weights.
     """
 
-    def __init__(self, settings: Settings, family: Any):
-        super().__init__(settings, family.path, units_of_structures(settings, family.model.n_samples), family.warnings)
-        self.family = family
+    warm: ClassVar[bool]
+    choose: Callable[[], str]
+    cuts: Callable[[], tuple[Any, Any]]
+    made: Callable[[Any], Any]
+
+    def __init__(self, settings: Settings, path: str, model: Any, warnings: list[str]):
+        super().__init__(settings, path, units_of_structures(settings, model.n_samples), warnings)
+        self.model = model
+
+    def restore(self, kept, w) -> None:
+        """Sets weights again that a file keeps in another way than those it gives back, kept."""
 
     def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
         """The solver of that name, or the one that "auto" stands for."""
-        s, family = self.settings, self.family
-        name = family.choose() if s.solver == AUTO else s.solver
+        s = self.settings
+        name = self.choose() if s.solver == AUTO else s.solver
         solver = make_solver(name, s.seed, s.task)
         if SOLVERS[name].losses is None:
-            return Stage(name, solver, self._cuts(objective), objective, family.warm)
-        problem = StructuredProblem(family.model, objective.C, self.stop(objective), s.qp)
+            return Stage(name, solver, self._cuts(objective), objective, self.warm)
+        problem = StructuredProblem(self.model, objective.C, self.stop(objective), s.qp)
         return Stage(name, Relay(solver, lambda: self._cuts(objective)), problem, objective)
 
     def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
         """The weights, with their primal as a reader of the model file gets it."""
         w, problem = ended.progress.solution(), ended.stage.problem
-        outcome = ended.outcome(ended.stage.name, self.family.made(w), float(w @ w))
+        outcome = ended.outcome(ended.stage.name, self.made(w), float(w @ w))
         if not isinstance(problem, Problem):
             problem = self._cuts(objective)
-        outcome.primal_of_file = primal_of_file(w, problem, outcome, restore=lambda kept: self.family.restore(kept, w))
+        outcome.primal_of_file = primal_of_file(w, problem, outcome, restore=lambda kept: self.restore(kept, w))
         return outcome.judge(problem.stop, ended.stopped_by)
 
     def _cuts(self, objective: Objective) -> Problem:
-        risk, space = self.family.cuts()
+        risk, space = self.cuts()
         return Problem(risk, space, objective.C, self.stop(objective), self.settings.qp)
