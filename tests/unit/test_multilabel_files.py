@@ -2,6 +2,7 @@
 """Multilabel example files and model files."""
 
 import gzip
+import io
 
 import numpy as np
 import pytest
@@ -173,7 +174,7 @@ def test_what_does_not_fit_is_refused_before_it_is_asked_for(tmp_path, rng, monk
     monkeypatch.setattr(machine, "available_memory", lambda: 1.0)
     assert read_model(str(tmp_path / "model")).W.shape == (4, 3)
     with pytest.raises(MemoryLimitError, match="model: its weights take 160 MB, and 1 MB are available"):
-        grammar.check_fits("model", 20_000_000)
+        grammar.HeaderLines("model", b"", io.BytesIO(), 1).check_fits(20_000_000)
     pair = np.array([0], np.int32), np.array([2], np.int32)
     large = MultilabelModel(np.zeros((1, 5000)), np.zeros(5000), *pair, np.ones(1), np.arange(5000))
     with pytest.raises(MemoryLimitError, match="pairs of 5000 labels take 200 MB"):

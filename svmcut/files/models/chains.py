@@ -18,15 +18,7 @@ import numpy as np
 
 from svmcut.data import MOST_TAGS
 from svmcut.errors import ModelError
-from svmcut.files.models.grammar import (
-    HeaderLines,
-    check_fits,
-    finite32,
-    parse_lines,
-    products,
-    write_header,
-    write_weights,
-)
+from svmcut.files.models.grammar import HeaderLines, finite32, products, write_header, write_weights
 from svmcut.files.models.transitions import transition_numbers, transition_places
 from svmcut.models import ChainModel, ChainShape
 
@@ -51,7 +43,7 @@ def read(path: str, first: bytes, file: BinaryIO) -> ChainModel:
     count = lines.integer(14, "the number of support vectors plus 1", 1) - 1
     lines.real(15, "the threshold b")
     text = file.read()
-    alpha, indptr, indices, values = parse_lines(path, text, count, highest, 16)
+    alpha, indptr, indices, values = lines.vectors(text, count, highest)
     weights = products(alpha, indptr, values)
     whole, described = ChainShape(tags, features, transition, emission), 64 * (lines.size + len(text) + 2**20)
     if whole.transitions > described:
@@ -64,7 +56,7 @@ def read(path: str, first: bytes, file: BinaryIO) -> ChainModel:
         base = _emission_base(whole)
         columns = np.unique((numbers[numbers > base + features] - base - 1) % features).astype(np.int32)
     shape = ChainShape(tags, features if columns is None else len(columns), transition, emission)
-    check_fits(path, shape.dim)
+    lines.check_fits(shape.dim)
     places = _places(path, numbers, whole, shape, columns)
     w = np.zeros(shape.dim)
     np.add.at(w, places, weights)

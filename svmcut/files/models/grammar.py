@@ -59,7 +59,7 @@ class HeaderLines:
     Raises
     ------
     ModelError
-        When the file ends before, or a line is too long.
+        When the file ends before, or a line is too long. Its methods raise it for a line that holds something else.
     """
 
     def __init__(self, path: str, first: bytes, file: BinaryIO, last: int, limit: int = LINE_LIMIT):
@@ -111,20 +111,32 @@ class HeaderLines:
             self.text(7).decode("utf-8", "surrogateescape"),
         )
 
+    def vectors(self, text: bytes, count: int, highest: int, line: int | None = None):
+        """alpha, indptr, indices and values of so many support vectors, in the text that starts at that line.
 
-def parse_lines(path: str, text: bytes, count: int, highest: int, line: int):
-    """alpha, indptr, indices and values of the support vectors in the text that starts at that line.
+        None for the line behind the header.
 
-    Raises
-    ------
-    ModelError
-    """
-    try:
-        return parse_expansion(text, count, highest)
-    except ExpansionFault as fault:
-        before = text[: fault.where]
-        place = line + before.count(b"\n"), fault.where - before.rfind(b"\n")
-        raise ModelError(path, _FAULTS[fault.kind], *place) from None
+        Raises
+        ------
+        ModelError
+        """
+        try:
+            return parse_expansion(text, count, highest)
+        except ExpansionFault as fault:
+            before, line = text[: fault.where], len(self._lines) + 1 if line is None else line
+            place = line + before.count(b"\n"), fault.where - before.rfind(b"\n")
+            raise ModelError(self.path, _FAULTS[fault.kind], *place) from None
+
+    def check_fits(self, numbers: int) -> None:
+        """Refuses weights that do not fit: so many float64 of a model's own, whatever its file holds of them.
+
+        Raises
+        ------
+        MemoryLimitError
+        """
+        need = 8e-6 * numbers
+        if there := shortage(need, least=100):
+            raise MemoryLimitError(f"{self.path}: its weights take {need:,.0f} MB, and {there}")
 
 
 def products(alpha: NDArray, indptr: NDArray, values: NDArray) -> NDArray[np.float64]:
@@ -134,18 +146,6 @@ def products(alpha: NDArray, indptr: NDArray, values: NDArray) -> NDArray[np.flo
         with np.errstate(over="ignore"):
             weights *= np.repeat(alpha, np.diff(indptr))
     return weights
-
-
-def check_fits(path: str, numbers: int) -> None:
-    """Refuses weights that do not fit: so many float64 of a model's own, whatever its file holds of them.
-
-    Raises
-    ------
-    MemoryLimitError
-    """
-    need = 8e-6 * numbers
-    if there := shortage(need, least=100):
-        raise MemoryLimitError(f"{path}: its weights take {need:,.0f} MB, and {there}")
 
 
 def finite32(path: str, values: NDArray) -> NDArray[np.float32]:

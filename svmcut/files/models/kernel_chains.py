@@ -23,15 +23,7 @@ import numpy as np
 from svmcut._native.text import format_pairs
 from svmcut.data import MOST_TAGS, Csr
 from svmcut.errors import ModelError
-from svmcut.files.models.grammar import (
-    HeaderLines,
-    check_fits,
-    finite32,
-    parse_lines,
-    products,
-    write_header,
-    write_weights,
-)
+from svmcut.files.models.grammar import HeaderLines, finite32, products, write_header, write_weights
 from svmcut.files.models.transitions import transition_numbers, transition_places
 from svmcut.models import ChainShape, KernelChainModel
 
@@ -57,8 +49,8 @@ def read(path: str, first: bytes, file: BinaryIO) -> KernelChainModel:
     shape = ChainShape(K, features, order)
     if shape.transitions > room or (count - 1) * K > room:
         raise ModelError(path, f"{K} tags are more than a file of this size describes", 11, 1)
-    check_fits(path, shape.transitions + (count - 1) * K)
-    factor, indptr, indices, values = parse_lines(path, text, count, highest, _FIRST_LINE)
+    lines.check_fits(shape.transitions + (count - 1) * K)
+    factor, indptr, indices, values = lines.vectors(text, count, highest)
     weights = products(factor, indptr, values)
     line_of = np.repeat(np.arange(count), np.diff(indptr))
     own = slice(int(indptr[1]), None)

@@ -20,7 +20,7 @@ import numpy as np
 
 from svmcut._native.text import format_pairs
 from svmcut.errors import ModelError
-from svmcut.files.models.grammar import INDEX_LIMIT, HeaderLines, check_fits, finite32, parse_lines
+from svmcut.files.models.grammar import INDEX_LIMIT, HeaderLines, finite32
 from svmcut.models import MultilabelModel
 
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ def read(path: str, first: bytes, file: BinaryIO) -> MultilabelModel:
     names = _names(path, lines.text(5), K)
     body = file.read()
     split, size = _end_of_line(body, K), lines.size + len(body)
-    constant, indptr, indices, values = parse_lines(path, body[:split], K, d, _HEADER_LINES + 1)
-    labels, starts, places, v = parse_lines(path, body[split:], K, K, _HEADER_LINES + 1 + K)
+    constant, indptr, indices, values = lines.vectors(body[:split], K, d)
+    labels, starts, places, v = lines.vectors(body[split:], K, K, _HEADER_LINES + 1 + K)
     left = np.repeat(np.arange(K, dtype=np.int32), np.diff(starts))
     wrong = labels != names
     if wrong.any():
@@ -77,7 +77,7 @@ def read(path: str, first: bytes, file: BinaryIO) -> MultilabelModel:
     if d > 2 * (size + 100) or d * K > 4 * (size + 2**18):
         columns, indices = np.unique(indices, return_inverse=True)
         d = len(columns)
-    check_fits(path, d * K)
+    lines.check_fits(d * K)
     W = np.zeros((d, K))
     W[indices, np.repeat(np.arange(K), np.diff(indptr))] = values
     return MultilabelModel(W, constant, left, places, v.astype(np.float64), names, columns)

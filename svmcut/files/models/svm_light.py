@@ -14,15 +14,7 @@ import numpy as np
 from svmcut._native.text import format_pairs
 from svmcut.data import Csr
 from svmcut.errors import ModelError
-from svmcut.files.models.grammar import (
-    INDEX_LIMIT,
-    HeaderLines,
-    finite32,
-    parse_lines,
-    products,
-    write_header,
-    write_weights,
-)
+from svmcut.files.models.grammar import INDEX_LIMIT, HeaderLines, finite32, products, write_header, write_weights
 from svmcut.models import KernelModel, LinearModel, ScoringModel
 
 if TYPE_CHECKING:
@@ -38,7 +30,7 @@ def read(path: str, first: bytes, file: BinaryIO) -> ScoringModel:
     count = lines.integer(10, "the number of support vectors plus 1", 1) - 1
     b = lines.real(11, "the threshold b")
     text = file.read()
-    alpha, indptr, indices, values = parse_lines(path, text, count, highest, 12)
+    alpha, indptr, indices, values = lines.vectors(text, count, highest)
     columns, d = None, int(indices.max()) + 1 if len(indices) else 0
     if d > 2 * (lines.size + len(text)):
         columns, indices = np.unique(indices, return_inverse=True)
