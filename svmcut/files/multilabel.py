@@ -73,8 +73,7 @@ def stream_multilabel(path: str, *, threads: int = 1, block_bytes: int = 1 << 20
         the last block.
     """
     with opened(path) as text:
-        start, scanner = _started(text, path, threads)
-        count = 0
+        (start, scanner), count = _started(text, path, threads), 0
         with memory_for(scanner, block_bytes):
             for _ in feed(scanner, start, block_bytes):
                 examples = _take(scanner, start.header)
@@ -157,10 +156,6 @@ class _Start:
         if found:
             self.header = int(found[1]), int(found[2]), int(found[3])
             self._head[: found.start(1) + 1] = b"#" * (found.start(1) + 1)
-
-    @property
-    def position(self) -> int:
-        return self._text.position
 
     def bytes_left(self) -> int:
         left = self._text.bytes_left()

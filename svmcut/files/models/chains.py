@@ -68,10 +68,8 @@ def read(path: str, first: bytes, file: BinaryIO) -> ChainModel:
 def write(path: str, first: bytes, output: Output, model: ChainModel) -> None:
     """The whole file; see svmcut.rows.Format."""
     shape = model.shape
-    features = shape.n_features
-    if model.columns is not None and len(model.columns):
-        features = max(features, int(model.columns[-1]) + 1)
-    features = max(features, model.highest_feature or 0)
+    known = -1 if model.columns is None else int(np.max(model.columns, initial=-1))
+    features = max(shape.n_features, known + 1, model.highest_feature or 0)
     whole = ChainShape(shape.n_tags, features, shape.transition_order, shape.emission_order)
     weights = finite32(path, model.w)
     places = np.flatnonzero(weights)
