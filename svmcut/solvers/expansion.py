@@ -23,7 +23,7 @@ from svmcut import states
 from svmcut._native.expansion import Expansion
 from svmcut.data import Csr
 from svmcut.kernels import Kernel
-from svmcut.solvers.protocol import Progress, Run, Solver, Start, State
+from svmcut.solvers.protocol import Progress, Run, Solution, Solver, Start, State
 
 #: Seconds of one call of the compiled loops: signals, limits and progress wait no longer.
 PIECE_SECONDS = 0.2
@@ -112,13 +112,6 @@ class Look(NamedTuple):
         """Whether this one is to be kept instead of an earlier one."""
         mine, theirs = ((x.error if x.error == x.error else 0.0, x.rank) for x in (self, other))
         return mine <= theirs
-
-
-class Solution(NamedTuple):
-    """f(x) = sum_i beta_i K(x_i, x) + b: (n,) float64 coefficients by row, with the labels' signs, and the bias."""
-
-    beta: NDArray[np.float64]
-    b: float
 
 
 @dataclass(frozen=True)

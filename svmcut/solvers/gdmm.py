@@ -78,14 +78,12 @@ class LabelFactors:
         return max(passes + 1, int(1.2 * passes))
 
     def state(self) -> State:
-        """The run as it stands."""
         return {
             "descent": self._descent.saved(), "W": self.W.copy(), "v": self.v.copy(), "passes": self.passes,
             "active": self.active,
         }  # fmt: skip
 
     def restore(self, state: State) -> None:
-        """Goes on from a `state`."""
         W, v = states.weights(*self.W.shape), states.weights(*self.v.shape)
         states.checked(state, states.fields(W=W, v=v, passes=states.COUNT, active=states.COUNT), "run")
         states.require(states.scheduled(state["passes"], self.due), "the passes of the run", "those of a look")
@@ -145,7 +143,6 @@ class ChainFactors:
         self._descent = gdmm_chain.Gdmm(model.chains, self.w, C, rho, parts, brute, seed, soft)
 
     def run(self) -> None:
-        """One pass over the sequences."""
         self._descent.run()
         self.passes += 1
 
@@ -154,14 +151,12 @@ class ChainFactors:
         return max(passes + 1 + self.model.shape.n_tags**2 // LOOK_ENTRIES, int(1.2 * passes))
 
     def state(self) -> State:
-        """The run as it stands."""
         return {
             "descent": self._descent.saved(), "w": self.w.copy(), "passes": self.passes, "active": self.active,
             "longest_cut": self.longest_cut,
         }  # fmt: skip
 
     def restore(self, state: State) -> None:
-        """Goes on from a `state`."""
         states.checked(state, states.fields(
             w=states.weights(len(self.w)), passes=states.COUNT, active=states.COUNT, longest_cut=states.real(0)
         ), "run")  # fmt: skip
@@ -171,7 +166,6 @@ class ChainFactors:
         self.passes, self.active, self.longest_cut = state["passes"], state["active"], state["longest_cut"]
 
     def look(self) -> tuple[float, list]:
-        """As LabelFactors.look."""
         repaired, linear = self.repaired()
         quadratic = float(repaired @ repaired)
         scale = min(1.0, linear / quadratic) if quadratic > 0 else 1.0

@@ -6,10 +6,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from svmcut import states
 from svmcut.cutting.oracle import Oracle, RiskOracle
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class Progress(NamedTuple):
@@ -58,6 +62,13 @@ class Progress(NamedTuple):
     extra: Mapping[str, float] | None = None
     report: bool = True
     watched: float | None = None
+
+
+class Solution(NamedTuple):
+    """f(x) = sum_i beta_i K(x_i, x) + b: (n,) float64 coefficients by row, with the labels' signs, and the bias."""
+
+    beta: NDArray[np.float64]
+    b: float
 
 
 def kept(w: Any) -> Callable[[], Any]:

@@ -141,8 +141,6 @@ class Sbp(StepSolver):
 
     Parameters
     ----------
-    epochs, seed, max_steps
-        As StepSolver.
     nu : float or None
         Mean slack at |w| = 1; None to follow C.
     free_bias : bool

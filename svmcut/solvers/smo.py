@@ -26,7 +26,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,20 +35,13 @@ from svmcut import states
 from svmcut._native.smo import Smo as NativeSmo
 from svmcut.data import Csr
 from svmcut.kernels import Kernel
-from svmcut.solvers.protocol import Progress, Run, Solver, Start, State
+from svmcut.solvers.protocol import Progress, Run, Solution, Solver, Start, State
 
 FIRST_PEEK = 500_000  # steps
 #: Refreshes without gain after which rounding is said to forbid progress.
 FUTILE = 2
 #: Points whose v is formed anew to see whether a refresh of all is due, where there are more than eight times as many.
 PROBED = 250
-
-
-class Expansion(NamedTuple):
-    """f(x) = sum_i beta_i K(x_i, x) + b: (n,) float64 coefficients with the labels' signs, and the bias."""
-
-    beta: NDArray[np.float64]
-    b: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,10 +237,10 @@ class SmoRun(Run):
             run.evaluations,
         )  # fmt: skip
 
-    def expansion(self) -> Expansion:
+    def expansion(self) -> Solution:
         """The present solution."""
         beta, v = self._native.solution()
-        return Expansion(beta, self._bias(beta, v))
+        return Solution(beta, self._bias(beta, v))
 
     def _bias(self, beta, v) -> float:
         if not self._solver.free_bias:

@@ -30,8 +30,6 @@ class VisitSolver(StepSolver):
 
     Parameters
     ----------
-    epochs, seed, max_steps
-        As there.
     sampling : {"shuffled", "independent"}
         Every point once an epoch in random order, or drawn anew at every visit.
     """

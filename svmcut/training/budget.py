@@ -17,7 +17,6 @@ from svmcut.models import KernelModel
 from svmcut.models.checked import check_model
 from svmcut.parameters import Settings
 from svmcut.solvers.smo import KernelProblem
-from svmcut.training.certificate import scaled_bound
 from svmcut.training.chosen import Chosen
 from svmcut.training.outcome import Objective, Outcome
 from svmcut.training.room import KernelPlan, KernelRoom
@@ -92,8 +91,7 @@ class BudgetPlan(Chosen):
         squared, risk = room.parts(found["model"])
         primal, dual = 0.5 * squared + C * risk, ended.progress.dual
         if alpha is not None and self.settings.certify:
-            most, coef = C / max(float(alpha.max()), 1e-300), alpha * room.vectors.risk.signs
-            dual = room.bracket(primal, scaled_bound(float(alpha.sum()), room.squared(coef), most))[1]
+            dual = room.bracket(primal, room.bound(alpha, C))[1]
         ended = ended._replace(progress=ended.progress._replace(primal=primal, dual=dual, gap=primal - dual, risk=risk))
         outcome = ended.outcome(self.settings.solver, found["model"], squared, longest_cut=0.0)
         stop = self.stop(objective)

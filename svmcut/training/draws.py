@@ -73,12 +73,12 @@ class DrawPlan(Chosen):
         if self.settings.certify:
             primal = room.primal(model, C)
             if self._constant:
-                box, signs = np.zeros(n), room.vectors.risk.signs
-                box[w.points] = np.clip(w.coef * signs[w.points], 0.0, C)
-                offset, coef, most = float(box.sum()), box * signs, C / max(float(box.max()), 1e-300)
+                alpha = np.zeros(n)
+                alpha[w.points] = np.clip(w.coef * room.vectors.risk.signs[w.points], 0.0, C)
+                dual = room.bound(alpha, C)
             else:
-                (offset, coef), most = ended.run.dual_point(C, n), 1.0
-            dual = scaled_bound(offset, room.squared(coef), most)
+                offset, coef = ended.run.dual_point(C, n)
+                dual = scaled_bound(offset, room.squared(coef))
         squared = float(w.coef @ room.rows.accumulate(w.points, w.coef)[w.points]) if len(w.points) else 0.0
         progress = ended.progress._replace(primal=primal, dual=dual, gap=primal - dual)
         outcome = ended._replace(progress=progress).outcome(self.settings.solver, model, squared)

@@ -44,13 +44,7 @@ class Driver:
         self._warm: tuple[float, Start] | None = None
 
     def objective(self, cost: float | None, example_cost: float | None) -> Objective:
-        """C and epsilon converted to the unit of the risk; exactly one of the costs is given.
-
-        Raises
-        ------
-        UsageError
-            For both or none, or for an example's cost with a loss that is no sum over examples.
-        """
+        """As Units.objective."""
         return self.plan.units.objective(cost, example_cost)
 
     def fit(

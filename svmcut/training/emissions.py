@@ -84,7 +84,6 @@ class Emissions(Plan):
             self.space = KernelChainSpace(rows, self._labellings, stored=True)
 
     def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
-        """The cuts."""
         s = self.settings
         problem = Problem(self._risk, self.space, objective.C, self.stop(objective), s.qp)
         if not self._drawn:

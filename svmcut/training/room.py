@@ -13,6 +13,7 @@ from svmcut._native.kernels import KernelRows
 from svmcut.errors import MemoryLimitError, SvmcutError, TrainingError
 from svmcut.machine import planned_memory
 from svmcut.models import KernelModel
+from svmcut.training.certificate import scaled_bound
 from svmcut.training.outcome import SLIP, Outcome
 from svmcut.training.settings import kernel_of
 from svmcut.training.stage import Plan
@@ -107,6 +108,11 @@ class KernelRoom:
         points = np.flatnonzero(coef)
         Z = self.X.take(points)
         return max(0.0, float(coef[points] @ self._expand(Z, Z, coef[points])))
+
+    def bound(self, alpha: NDArray, C: float) -> float:
+        """The dual bound of alpha in [0, C]^n for a sum of hinge losses: the best multiple of it in the box."""
+        squared, most = self.squared(alpha * self.vectors.risk.signs), C / max(float(alpha.max()), 1e-300)
+        return scaled_bound(float(alpha.sum()), squared, most)
 
     def bracket(self, primal: float, dual: float) -> tuple[float, float]:
         """Both, or no dual where it lies above the primal because the kernel is not positive semidefinite.

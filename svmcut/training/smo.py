@@ -39,7 +39,6 @@ class SmoPlan(KernelPlan):
         return StoppingRule(math.nan, self.settings.gap)
 
     def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
-        """The steps."""
         room = self.room
         y = np.ascontiguousarray(room.vectors.risk.signs, np.float64)
         problem = KernelProblem(room.X, y, room.kernel, objective.C, objective.epsilon, self.settings.gap)

@@ -128,11 +128,9 @@ class KernelCuts(KernelPlan):
         self._span = Span(room, _basis_points(room) if "basis" in SOLVERS[settings.solver].takes else None)
 
     def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
-        """The cutting planes."""
         return self._span.stage(self.settings.solver, objective, self.stop(objective), warm=True)
 
     def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
-        """Their model with the certificate of the full problem."""
         outcome = self._span.judged(ended)
         outcome.kernel_evaluations = self.room.evaluations
         return outcome

@@ -100,8 +100,7 @@ class StepPlan(Chosen):
         """A dual bound of the problem over the points trained on, which is one of the problem over all."""
         y = self._y
         if not self._has_level:
-            box = np.clip(run.solution().beta * y, 0.0, C)
-            return scaled_bound(float(box.sum()), self.room.squared(box * y), C / max(float(box.max()), 1e-300))
+            return self.room.bound(np.clip(run.solution().beta * y, 0.0, C), C)
         p = run.distribution()
         if p is None:
             return math.nan
