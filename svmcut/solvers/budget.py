@@ -76,9 +76,6 @@ class BudgetedRun(Run):
         self._score, self._primal = (math.inf, math.inf), problem.C * n
         if state is None:
             return
-        # numbers may come as arrays without a dimension, as numpy.savez keeps them
-        state = {name: value.item() if isinstance(value, np.ndarray | np.generic) and value.ndim == 0 else value
-                 for name, value in state.items()}  # fmt: skip
         run.restore(state)
         number, Z = states.real(0, infinite=True), states.array(np.float32, None, X.n_features)
         states.checked(state, states.fields(
@@ -86,10 +83,9 @@ class BudgetedRun(Run):
             best_beta=states.anything, **{name: states.REAL for name in VALUES if name in state},
         ))  # fmt: skip
         states.checked(state["best_beta"], states.reals(len(state["best_Z"])), "best_beta")
-        self._values = {name: float(state[name]) for name in VALUES if name in state}
-        self._score = float(state["best_error"]), float(state["best_primal"])
-        self._primal, self._spent = float(state["primal"]), float(state["spent"])
-        self._best = Centres(np.array(state["best_Z"]), np.array(state["best_beta"]))
+        self._values = {name: state[name] for name in VALUES if name in state}
+        self._score, self._primal = (state["best_error"], state["best_primal"]), state["primal"]
+        self._spent, self._best = state["spent"], Centres(state["best_Z"], state["best_beta"])
 
     def state(self) -> State:
         best = self.solution()

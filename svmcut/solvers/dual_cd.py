@@ -26,7 +26,6 @@ import numpy as np
 
 from svmcut import states
 from svmcut._native import dual_cd, sparse
-from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.fractional import FractionalRun
 from svmcut.solvers.newton import DENSE_DIM, Newton
 from svmcut.solvers.protocol import Interrupted, Problem, Progress, Solver, Stall, Start, State
@@ -60,8 +59,8 @@ class DualCdRun(FractionalRun):
             "numbers": (self._ratio, *self._last), "stall": self._stall.state(),
         }  # fmt: skip
 
-    def _successor(self) -> Newton | CuttingPlane:
-        return Newton() if self._few else CuttingPlane()
+    def _successor(self) -> Solver:
+        return Newton() if self._few else super()._successor()
 
     def _descend(self, saved: State | None) -> Generator[Progress, None, bool]:
         problem, alpha, w = self._problem, self._alpha, self._w

@@ -22,6 +22,7 @@ from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.errors import TrainingError
 from svmcut.qp import make_qp
 from svmcut.risks.protocol import SignedRisk
+from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, State, continued
 from svmcut.spaces.linear import LinearSpace
 
@@ -125,7 +126,8 @@ class FractionalRun(Run):
         raise NotImplementedError
 
     def _successor(self) -> Solver:
-        raise NotImplementedError
+        """What goes on where the descent leads no further."""
+        return CuttingPlane()
 
     def begin(self) -> None:
         """Takes in the cuts and points of the start."""

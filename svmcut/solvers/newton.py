@@ -30,7 +30,6 @@ import numpy as np
 from svmcut import states
 from svmcut._native import newton as native
 from svmcut.cutting.oracle import Normals
-from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.fractional import FractionalRun
 from svmcut.solvers.protocol import Problem, Progress, Solver, Stall, Start, State
 
@@ -243,9 +242,6 @@ class NewtonRun(FractionalRun):
 
     def _descent_state(self) -> State:
         return self._descent.state()
-
-    def _successor(self) -> CuttingPlane:
-        return CuttingPlane()
 
     def _descend(self, saved: State | None) -> Generator[Progress, None, bool]:
         problem = self._problem

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -116,5 +116,4 @@ class Certified(Solver):
     """
 
     run = CertifiedRun
-    patience: ClassVar[int | None] = CuttingPlane.patience
     certify: Certify | None

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Budgeted solvers: the best look is the answer, states go on to the same bytes, duals where they exist."""
 
+import copy
 import itertools
 
 import numpy as np
@@ -73,8 +74,7 @@ def test_a_run_goes_on_from_its_state_to_the_same_bytes(cls, options):
         run, between = cls(30, 5, threads=2, seconds_between=0.0, **options).start(p), 0
         for _ in itertools.islice(run, stop):
             between += not run.looked
-        state = {name: np.array(value) for name, value in run.state().items()}
-        last = list(quiet.start(p, state=state))[-1]
+        last = list(quiet.start(p, state=copy.deepcopy(run.state())))[-1]
         assert last.solution().beta.tobytes() == whole.solution().beta.tobytes()
         assert last.solution().Z.tobytes() == whole.solution().Z.tobytes()
         plain = {"seconds": 0.0, "solution": None}
