@@ -26,7 +26,7 @@ import numpy as np
 
 from svmcut import states
 from svmcut._native import gdmm_chain, multilabel, sparse
-from svmcut.solvers.passes import PassRun
+from svmcut.solvers.passes import PassRun, due
 from svmcut.solvers.protocol import Solver, Start, State
 from svmcut.structured.chain import ChainSequences
 from svmcut.structured.multilabel import LabelSets
@@ -56,6 +56,7 @@ class LabelFactors:
     """
 
     longest_cut = 0.0
+    due = staticmethod(due)
 
     def __init__(self, model: LabelSets, C: float, seed: int, rho: float | None = None, soft: bool = False):
         self.model, self.C, self.passes = model, C, 0
@@ -72,10 +73,6 @@ class LabelFactors:
         """One pass over the samples."""
         self._descent.run(self.model.pairs and self.passes >= self._node_passes)
         self.passes += 1
-
-    def due(self, passes: int) -> int:
-        """The pass of the look after the one at this pass."""
-        return max(passes + 1, int(1.2 * passes))
 
     def state(self) -> State:
         return {

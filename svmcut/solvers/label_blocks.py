@@ -21,14 +21,9 @@ import numpy as np
 
 from svmcut import states
 from svmcut._native import multilabel
-from svmcut.solvers.passes import PassRun
+from svmcut.solvers.passes import PassRun, due
 from svmcut.solvers.protocol import Solver, Start, State
 from svmcut.structured.protocol import StructuredProblem
-
-
-def due(passes: int) -> int:
-    """The pass of the look after the one at this pass."""
-    return max(passes + 1, int(1.2 * passes))
 
 
 class LabelRun(PassRun):

@@ -13,6 +13,11 @@ from svmcut.solvers.protocol import Progress, Run, Stall, Start, State, kept
 from svmcut.structured.protocol import StructuredProblem
 
 
+def due(passes: int) -> int:
+    """The pass of the look after the one at this pass, where a look costs no more than a pass."""
+    return max(passes + 1, int(1.2 * passes))
+
+
 class PassRun(Run):
     """A step after every look at the gap; a subclass makes the passes.
 

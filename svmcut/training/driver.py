@@ -12,7 +12,7 @@ from svmcut._native.interrupt import watched_signals
 from svmcut.catalog import load, plan_of
 from svmcut.parameters import Settings
 from svmcut.refusals import check
-from svmcut.solvers.protocol import Interrupted, Progress, Start, Watch
+from svmcut.solvers.protocol import Interrupted, Progress, Start, State, Watch
 from svmcut.training.outcome import Outcome
 from svmcut.training.settings import resolved
 from svmcut.training.stage import Ended, Plan, Stage
@@ -48,11 +48,7 @@ class Driver:
         return self.plan.units.objective(cost, example_cost)
 
     def fit(
-        self,
-        cost: float | None,
-        example_cost: float | None,
-        observe: Observe | None = None,
-        state: dict[str, Any] | None = None,
+        self, cost: float | None, example_cost: float | None, observe: Observe | None = None, state: State | None = None
     ) -> Outcome:
         """Trains to the stopping rule, a limit or an interrupt; the best model so far is returned in every case.
 
@@ -88,7 +84,7 @@ class Driver:
         found.seconds = time.perf_counter() - began
         return found
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         """Where the present fit stands; to be called from its observer."""
         return {
             "stage": self._stage.name, "found": self._found, "solver": self._present.state(),
@@ -104,7 +100,7 @@ class Driver:
         """The gap at which the present fit ends; nan where it ends by another rule."""
         return self.plan.stop(objective).target(primal)
 
-    def _run(self, stage: Stage, observe: Observe | None, state: dict[str, Any] | None) -> Ended:
+    def _run(self, stage: Stage, observe: Observe | None, state: State | None) -> Ended:
         """Runs a stage to its end."""
         C, start = stage.problem.C, stage.start if state is None else None
         if state is not None:
