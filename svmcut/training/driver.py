@@ -72,8 +72,8 @@ class Driver:
             found = states.checked(state, states.fields(found=states.anything))["found"]
             plan.check_found(found)
         while not isinstance(found, Outcome):
-            self._found, self._stage = found, plan.next(objective, found)
             try:
+                self._found, self._stage = found, plan.next(objective, found)
                 found = plan.finish(objective, found, self._run(self._stage, observe, state))
             except Exception as error:
                 told = plan.failure(error)

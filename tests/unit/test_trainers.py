@@ -11,10 +11,11 @@ from drivers import driver
 from reference.chain import noisy_chains
 
 from svmcut.data import Csr, Examples, MultilabelExamples, Source
-from svmcut.errors import UsageError
+from svmcut.errors import MemoryLimitError, UsageError
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
 from svmcut.saved import state_classes
 from svmcut.states import StateError
+from svmcut.training.steps import StepPlan
 
 
 def examples(rng, n=12, queries=False):
@@ -131,3 +132,14 @@ def test_what_a_first_stage_found_is_checked(rng, solver):
             make().fit(1.0, None, None, last | {"found": found | values})
     with pytest.raises(StateError, match=r"state\.stage"):
         make().fit(1.0, None, None, last | {"found": None})
+
+
+def test_a_span_without_memory_names_the_file(rng, monkeypatch):
+    """Its points are laid out between two stages, where no solver runs."""
+    def full(self, objective, found):
+        raise MemoryError("no room for the span")
+
+    monkeypatch.setattr(StepPlan, "span", full)
+    trainer = driver(examples(rng), kernel="rbf", solver="pegasos", polish=True)
+    with pytest.raises(MemoryLimitError, match=r"^train\.dat: no room for the span"):
+        trainer.fit(1.0, None)
