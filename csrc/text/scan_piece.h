@@ -50,6 +50,7 @@ struct Piece {
     int32_t largest = 0; /* 1-based */
     bool has_qid = false, has_cost = false;
     bool multilabel = false, zero_based = false;
+    bool wide = false; /* values beyond float are none of its faults; for whoever reads them as double */
     std::vector<int32_t> labels; /* of multilabel rows, one after the other; Row::label counts them */
     std::vector<Row> rows;
     std::vector<Skip> skips;
@@ -194,7 +195,8 @@ class Lines {
         const char* q = read_decimal(p + 1, end, number);
         if (!q || (q < end && !ends_token(*q))) return refuse_feature(token, last);
         const float value = to_float(number);
-        if (index <= last || index > largest_index || !std::isfinite(value)) return refuse_feature(token, last);
+        const bool fits = std::isfinite(value) || (piece.wide && std::isfinite(to_double(number)));
+        if (index <= last || index > largest_index || !fits) return refuse_feature(token, last);
         last = static_cast<int32_t>(index);
         piece.indices[piece.entries] = last - 1;
         piece.values[piece.entries++] = value;

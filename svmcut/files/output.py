@@ -8,6 +8,7 @@ terminal has no such thing as an old content and is written in place; so is ``-`
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import re
 import stat
@@ -27,7 +28,7 @@ class Output:
 
     def __init__(self, path: str, descriptor: int):
         self._path = path
-        self._file = os.fdopen(descriptor, "wb", _BUFFER_BYTES)
+        self._file = io.BufferedWriter(io.FileIO(descriptor, "wb"), _BUFFER_BYTES)
 
     def write(self, data: bytes | memoryview) -> None:
         """Append data.
@@ -50,9 +51,9 @@ class Output:
             self._file.close()
 
     def _abandon(self) -> None:
-        # close() flushes what is buffered and may fail once more on a full disk; the descriptor is closed all the same.
+        # Below its buffer: a flush may fail once more on a full disk, or wait for the reader of a pipe after a signal.
         with contextlib.suppress(OSError):
-            self._file.close()
+            self._file.raw.close()
 
 
 @contextlib.contextmanager

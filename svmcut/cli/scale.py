@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``svmcut scale``."""
+
+from __future__ import annotations
+
+import math
+
+import click
+
+_EPILOG = """\b
+Examples:
+  svmcut scale -l 0 -s ranges train.dat >train.scaled      zeros stay out
+  svmcut scale -r ranges test.dat >test.scaled             the same scale
+  zcat test.gz | svmcut scale -r ranges | svmcut classify - model scores
+"""
+
+
+@click.command(epilog=_EPILOG, context_settings={"help_option_names": ["-?", "--help"], "max_content_width": 110})
+@click.option("-l", "lower", type=float, help="Where the lowest value of a feature goes.  [default: -1]")
+@click.option("-u", "upper", type=float, help="Where the highest value goes.  [default: 1]")
+@click.option("-y", "labels", type=(float, float), metavar="LOWER UPPER", help="Scale labels too, to these limits.")
+@click.option("-s", "save", metavar="RANGE_FILE", help="Write the ranges of the features, for -r.")
+@click.option("-r", "restore", metavar="RANGE_FILE", help="Scale by these ranges and limits; one pass.")
+@click.argument("example_file", metavar="[EXAMPLE_FILE]", default="-")
+def scale(lower, upper, labels, save, restore, example_file):
+    """Scale every feature of EXAMPLE_FILE to one range, to standard output.
+
+    The lowest value of a feature becomes -1 and the highest 1, or what -l and -u say. A feature that a row leaves out
+    is 0 in it; where 0 is scaled to another number the row names it afterwards, so sparse files want -l 0. Features
+    that are the same in all rows are left out. Options, numbers and range files are those of LIBSVM's svm-scale; qid:,
+    sid:, cost: and comments, which it does not know, stay as they are.
+
+    The file is read twice; standard input, the default, from a copy among the temporary files (TMPDIR). With -r the
+    file is read once.
+    """
+    from svmcut.cli.guard import warn
+    from svmcut.errors import UsageError
+    from svmcut.files.output import descriptor_of
+    from svmcut.files.roles import File, check_roles
+    from svmcut.files.scaling import read_ranges, scale_examples, single
+
+    if save is not None and restore is not None:
+        raise UsageError("-s writes ranges and -r reads them; give one of the two")
+    if save is not None and descriptor_of(save) == 1:
+        raise UsageError("-s: standard output takes the scaled examples; name a file")
+    if restore == example_file == "-":
+        raise UsageError("-r and EXAMPLE_FILE cannot both be standard input; name one of them")
+    limits = (single(-1 if lower is None else lower), single(1 if upper is None else upper))
+    label_limits = (single(labels[0]), single(labels[1])) if labels else None
+    for names, pair in (("-l and -u", limits), ("-y", label_limits or (0, 1))):
+        if not (all(map(math.isfinite, pair)) and pair[0] < pair[1]):
+            raise UsageError(f"{names}: limits {pair[0]:g} and {pair[1]:g}; the first must be below the second")
+    inputs = [File("EXAMPLE_FILE", example_file), *([File("-r", restore)] if restore is not None else ())]
+    check_roles(inputs, [File("-s", save)] if save is not None else ())
+    ranges = read_ranges(restore) if restore is not None else None
+    if ranges and not lower is upper is None:
+        warn("svmcut scale", f"-l and -u have no effect: the limits are those of {restore}")
+    if ranges and ranges.labels and labels:
+        warn("svmcut scale", f"-y has no effect: the limits are those of {restore}")
+    done = scale_examples(
+        example_file, limits, label_limits, restored=(restore, ranges) if ranges else None, save=save
+    )
+    if ranges and done.missing:
+        first = ", ".join(map(str, done.first_missing)) + (", ..." if done.missing > len(done.first_missing) else "")
+        warn("svmcut scale", f"{restore}: no range for {done.missing} features of {example_file}, left out: {first}")
+    if done.after > done.before:
+        warn(
+            "svmcut scale",
+            f"{done.after} values were written and {done.before} read: zeros are no zeros any more; "
+            "-l 0 keeps them where values are not negative",
+        )
