@@ -2,10 +2,11 @@
  *
  * Steps of budgeted training: one example against at most B + 1 centres, O(B) kernel values.
  *
- *   BSCA   alpha_i <- clip(alpha_i + (1 - y_i f(x_i)) / K_ii, 0, C), and f moves by the change (Qaadan, Schueler and
+ *   BSCA   alpha_i <- clip(alpha_i + (1 - y_i f(x_i)) / K_ii, 0, C_i), and f moves by the change (Qaadan, Schueler and
  *          Glasmachers, 2018, Algorithm 1)
  *   BSGD   f <- (1 - 1/t) f, and + y_i n C / t K(x_i, .) where y_i f(x_i) < 1 before (Wang, Crammer and Vucetic, JMLR 13,
- *          2012); the factor is kept apart from the coefficients, and their product n C does not depend on t
+ *          2012); the factor is kept apart from the coefficients, and their product n C does not depend on t. With
+ *          weights v of the examples they are visited as often as these say, and sum v stands for n
  *   a centre too many: the one with the least |beta| sqrt(K(z, z)) is merged with the one of its sign that loses least,
  *   or projected on the others, or dropped
  *
@@ -19,6 +20,7 @@
 #include <chrono>
 #include <cmath>
 #include <new>
+#include <numeric>
 
 #include "budget/merge_table.h"
 #include "core/parallel.h"
@@ -58,6 +60,10 @@ bool svmcut_budget::open(int threads) {
     state.scale = 1;
     try {
         if (options.dual) alpha.assign(n, 0.0f);
+        if (weights && !options.dual) {
+            sums.assign(weights, weights + n);
+            std::partial_sum(sums.begin(), sums.end(), sums.begin());
+        }
         if (!options.append) place.assign(n, -1);
         if (options.sampling != SVMCUT_INDEPENDENT) schedule.reserve(adaptive ? 2 * n + 1 : n);
         if (adaptive) {
@@ -107,8 +113,8 @@ int svmcut_budget::step() {
     if (options.dual) {
         const double own = svmcut::diagonal_of(centres.points.kernel, probe.query.squared), before = alpha[i];
         double wanted = before + (1 - margin) / own;
-        if (!(own > 0)) wanted = margin < 1 ? options.C : 0.0;
-        const float value = wanted <= 0 ? 0.0f : std::min(static_cast<float>(wanted), float_below(options.C));
+        if (!(own > 0)) wanted = margin < 1 ? most(i) : 0.0;
+        const float value = wanted <= 0 ? 0.0f : std::min(static_cast<float>(wanted), float_below(most(i)));
         const double change = value - before;
         alpha[i] = value;
         state.sum_alpha += change;
@@ -121,7 +127,8 @@ int svmcut_budget::step() {
         for (double& beta : centres.beta) beta *= state.scale;
         state.scale = 1;
     }
-    return margin < 1 ? move(i, sign * static_cast<double>(X.n_rows) * options.C / (t * state.scale)) : SVMCUT_OK;
+    const double all = sums.empty() ? static_cast<double>(X.n_rows) : sums.back();
+    return margin < 1 ? move(i, sign * all * options.C / (t * state.scale)) : SVMCUT_OK;
 }
 
 int svmcut_budget::move(int64_t i, double change) {
@@ -216,12 +223,14 @@ void svmcut_budget::remove(int64_t k) {
 
 extern "C" {
 
-svmcut_budget* svmcut_budget_new(const svmcut_csr* X, const double* y, const svmcut_kernel* kernel,
-                                 const svmcut_budget_options* options, int threads, int instructions) {
+svmcut_budget* svmcut_budget_new(const svmcut_csr* X, const double* y, const double* weights,
+                                 const svmcut_kernel* kernel, const svmcut_budget_options* options, int threads,
+                                 int instructions) {
     std::unique_ptr<svmcut_budget> run(new (std::nothrow) svmcut_budget);
     if (!run) return nullptr;
     run->X = *X;
     run->y = y;
+    run->weights = weights;
     run->options = *options;
     run->centres.points.kernel = *kernel;
     run->rows_code = &svmcut::kernel_code(instructions);

@@ -72,7 +72,7 @@ struct Factor {
 
 struct svmcut_budget {
     svmcut_csr X;
-    const double* y;
+    const double *y, *weights; /* weights: null for 1 each */
     svmcut_budget_options options;
     const svmcut::KernelCode* rows_code;
     const svmcut::BudgetCode* code;
@@ -83,8 +83,10 @@ struct svmcut_budget {
     svmcut::Lines<float> K, kappa; /* of the example and of the centre that goes, against all places */
     int64_t room = 0;
     std::vector<float> table, alpha, preference, credit, first, second;
+    std::vector<double> sums; /* of the weights, where they say how often an example is visited; else empty */
     std::vector<int32_t> schedule, place; /* place: of the example among the centres, -1 */
 
+    double most(int64_t i) const { return weights ? options.C * weights[i] : options.C; } /* C_i */
     bool open(int threads);
     bool make_room();
     void evaluate(const svmcut::Probe& of, float* out);

@@ -34,6 +34,7 @@ uint64_t stream(uint64_t seed, int64_t epoch) {
 int64_t svmcut_budget::visit(int64_t position) const {
     if (options.sampling != SVMCUT_INDEPENDENT) return schedule[position];
     Random random{stream(options.seed, state.epoch) + static_cast<uint64_t>(position) * kGolden};
+    if (!sums.empty()) return svmcut::draw_one(sums.data(), X.n_rows, random);
     return random.below(static_cast<uint32_t>(X.n_rows));
 }
 
@@ -43,6 +44,7 @@ void svmcut_budget::begin_epoch() {
     state.position = 0;
     state.scheduled = n;
     if (options.sampling == SVMCUT_INDEPENDENT) return;
+    Random random{stream(options.seed, state.epoch)};
     if (options.sampling == SVMCUT_ADAPTIVE && state.epoch > 0) {
         double sum = 0;
         for (int64_t i = 0; i < n; ++i) sum += preference[i];
@@ -58,8 +60,8 @@ void svmcut_budget::begin_epoch() {
     } else {
         schedule.resize(n);
         for (int64_t i = 0; i < n; ++i) schedule[i] = static_cast<int32_t>(i);
+        if (!sums.empty()) svmcut::draw_evenly(sums.data(), n, n, random, schedule.data());
     }
-    Random random{stream(options.seed, state.epoch)};
     state.scheduled = static_cast<int64_t>(schedule.size());
     svmcut::shuffle(schedule.data(), state.scheduled, random);
 }

@@ -2,7 +2,7 @@
 //
 // Block-coordinate ascent of the dual of a chain machine, one sequence at a time.
 //
-//     max over q of  C sum_n sum_j q_nj Delta_nj - 1/2 |w|^2,    w = C sum_n sum_j q_nj psi_nj,    q_n in the simplex
+//     max over q of  sum_n C_n sum_j q_nj Delta_nj - 1/2 |w|^2,    w = sum_n C_n sum_j q_nj psi_nj,    q_n in the simplex
 //
 // A visit finds the sequence's most violated labelling and joins it to those it has met (psi = Psi(right) - Psi(labelling);
 // the right one, psi = 0, is always among them), then moves q_n to the optimum over these by steps between two labellings.
@@ -75,9 +75,9 @@ SVMCUT_AVX512 void visit_avx512(svmcut_bcfw& run, int64_t n) { visit_body(run, n
 
 extern "C" {
 
-svmcut_bcfw* svmcut_bcfw_new(const svmcut_chain* chain, double C, uint64_t seed) {
+svmcut_bcfw* svmcut_bcfw_new(const svmcut_chain* chain, double C, const double* v, uint64_t seed) {
     try {
-        return new svmcut_bcfw(chain, C, seed);
+        return new svmcut_bcfw(chain, C, v, seed);
     } catch (...) {
         return nullptr;
     }
@@ -133,7 +133,7 @@ int svmcut_bcfw_weights(svmcut_bcfw* run, int afresh, double* w) {
     std::fill(w, w + dim, 0.0);
     for (int64_t n = 0; n < run->chain->n_sequences; ++n)
         for (const Labelling& y : run->blocks[n].labellings)
-            if (y.weight > 0) run->add(run->chain->sequences[n], y, run->C * y.weight, w);
+            if (y.weight > 0) run->add(run->chain->sequences[n], y, run->most(n) * y.weight, w);
     for (int64_t k = 0; k < dim; ++k) run->w[k] = static_cast<Real>(w[k]);
     return SVMCUT_OK;
 }

@@ -50,6 +50,7 @@ struct svmcut_bcfw {
     const svmcut_chain* chain;
     ChainLayout at;
     double C;
+    const double* v;  // of the sequences, or null for 1 each
     svmcut::Random random;
     std::vector<Real> w;
     std::vector<double> scratch;
@@ -62,11 +63,13 @@ struct svmcut_bcfw {
     std::vector<double> change;  // zeros between moves
     std::vector<int64_t> changed;
 
-    svmcut_bcfw(const svmcut_chain* chain_, double C_, uint64_t seed)
-        : chain(chain_), at(chain_), C(C_), random{seed}, w(at.dim()), scratch(at.dim()),
+    svmcut_bcfw(const svmcut_chain* chain_, double C_, const double* weights, uint64_t seed)
+        : chain(chain_), at(chain_), C(C_), v(weights), random{seed}, w(at.dim()), scratch(at.dim()),
           blocks(chain_->n_sequences), order(chain_->n_sequences) {
         for (size_t n = 0; n < order.size(); ++n) order[n] = static_cast<int32_t>(n);
     }
+
+    double most(int64_t n) const { return v ? C * v[n] : C; }  // C_n
 
     template <class Number>
     void add(int64_t begin, const Labelling& y, double factor, Number* out) const {
@@ -125,10 +128,12 @@ struct svmcut_bcfw {
 
     svmcut_bcfw_state state() const {
         svmcut_bcfw_state now{0, 0, visits, 0, 0};
-        for (const Block& block : blocks) {
+        for (size_t n = 0; n < blocks.size(); ++n) {
+            const Block& block = blocks[n];
+            const double C_n = most(static_cast<int64_t>(n));
             now.gap += block.gap;
             for (const Labelling& y : block.labellings) {
-                now.loss += C * y.weight * y.loss;
+                now.loss += C_n * y.weight * y.loss;
                 now.support += y.weight > 0;
             }
             now.cached += static_cast<int64_t>(block.labellings.size());
@@ -157,9 +162,9 @@ struct svmcut_bcfw {
     // The gap of a block among its labellings, whose values are known, and the steps that close it.
     double settle(int64_t n, double most, double mean) {
         Block& block = blocks[n];
-        const double gap = C * std::max(0.0, most - mean);
+        const double C_n = this->most(n), gap = C_n * std::max(0.0, most - mean);
         if (gap > 0) {
-            balance(block, 0.01 * (most - mean));
+            balance(block, C_n, 0.01 * (most - mean));
             move(n, block);
         }
         return gap;
@@ -167,6 +172,7 @@ struct svmcut_bcfw {
 
     // w follows the weights of the labellings; where several err at one token, its features are read once a tag.
     void move(int64_t n, const Block& block) {
+        const double C_n = most(n);
         const int64_t begin = chain->sequences[n], row = at.blocks * at.S, base = at.emissions();
         const int64_t room_needed = (chain->sequences[n + 1] - begin) * row;
         if (static_cast<int64_t>(change.size()) < room_needed) change.resize(room_needed);
@@ -176,9 +182,9 @@ struct svmcut_bcfw {
             for (const Entry& e : y.emissions) {
                 double& sum = change[e.token * row + e.column];
                 if (sum == 0) changed.push_back(e.token * row + e.column);
-                sum += C * y.moved * e.sign;
+                sum += C_n * y.moved * e.sign;
             }
-            for (const Entry& e : y.transitions) w[base + e.column] += static_cast<Real>(C * y.moved * e.sign);
+            for (const Entry& e : y.transitions) w[base + e.column] += static_cast<Real>(C_n * y.moved * e.sign);
         }
         for (const int64_t place : changed) {
             const Real weight = static_cast<Real>(change[place]);
@@ -191,7 +197,7 @@ struct svmcut_bcfw {
     }
 
     // Steps between two labellings of the block until none gains much; index -1 is the right one.
-    void balance(Block& block, double tol) {
+    void balance(Block& block, double C_n, double tol) {
         auto& all = block.labellings;
         const int64_t k = static_cast<int64_t>(all.size());
         double right = 1;
@@ -209,7 +215,7 @@ struct svmcut_bcfw {
             const double* gd = down >= 0 ? block.gram.data() + down * k : nullptr;
             double curvature = (gu ? gu[up] : 0) + (gd ? gd[down] : 0) - (gu && gd ? 2 * gu[down] : 0);
             const double room = down >= 0 ? all[down].weight : right;
-            double delta = curvature > 0 ? std::min(room, (most - least) / (C * curvature)) : room;
+            double delta = curvature > 0 ? std::min(room, (most - least) / (C_n * curvature)) : room;
             if (up >= 0) all[up].weight += delta, all[up].moved += delta;
             if (down >= 0) {
                 all[down].weight = delta == room ? 0 : all[down].weight - delta;
@@ -217,7 +223,7 @@ struct svmcut_bcfw {
             }
             if (up < 0) right += delta;
             if (down < 0) right = delta == room ? 0 : right - delta;
-            for (int64_t j = 0; j < k; ++j) all[j].value -= C * delta * ((gu ? gu[j] : 0) - (gd ? gd[j] : 0));
+            for (int64_t j = 0; j < k; ++j) all[j].value -= C_n * delta * ((gu ? gu[j] : 0) - (gd ? gd[j] : 0));
         }
     }
 };

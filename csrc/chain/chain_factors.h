@@ -34,7 +34,9 @@ struct Link {
 
 struct svmcut_gdmm_chain {
     svmcut_chain chain;
-    double C, rho;
+    double unit, unit_rho;  // of a sequence of weight 1
+    double C, rho;          // of the sequence visited: C = unit v_n, rho = unit_rho / v_n, as of v_n sequences together
+    const double* v;        // of the sequences, or null for 1 each
     int parts, brute;
     bool soft = false;
     svmcut::Random random;
@@ -46,6 +48,7 @@ struct svmcut_gdmm_chain {
     svmcut::Spread left, right;
     double* w = nullptr;
 
+    double most(int64_t n) const { return v ? unit * v[n] : unit; }
     double* transitions() const { return w + chain.n_features * chain.stride; }
     int run(double* weights, const volatile int* cancel);
     void visit_token(int64_t t, bool first, bool last);

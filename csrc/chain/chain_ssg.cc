@@ -40,8 +40,8 @@ SVMCUT_AVX512 void label_avx512(const Step& s, int64_t n, svmcut::ChainRoom<doub
 
 }  // namespace
 
-extern "C" int svmcut_chain_ssg(const svmcut_chain* chain, double C, const int32_t* order, int64_t count,
-                                int64_t* visits, double* z, double* weighted, double* loss,
+extern "C" int svmcut_chain_ssg(const svmcut_chain* chain, double C, const double* v, const int32_t* order,
+                                int64_t count, int64_t* visits, double* z, double* weighted, double* loss,
                                 const volatile int* cancel) {
     const auto label = SVMCUT_PICK(label);
     Step step{chain, ChainLayout(chain), 1.0, z};
@@ -49,14 +49,16 @@ extern "C" int svmcut_chain_ssg(const svmcut_chain* chain, double C, const int32
     std::vector<svmcut::Entry> emissions, transitions;
     const int64_t row = step.at.blocks * step.at.S, base = step.at.emissions();
     try {
-        for (int64_t v = 0; v < count; ++v) {
+        for (int64_t turn = 0; turn < count; ++turn) {
             if (cancel && *cancel) return SVMCUT_CANCELLED;
-            const int64_t n = order[v], begin = chain->sequences[n], T = chain->sequences[n + 1] - begin;
+            const int64_t n = order[turn], begin = chain->sequences[n], T = chain->sequences[n + 1] - begin;
             const double k = static_cast<double>(*visits);
             step.start = *visits ? k / (C * static_cast<double>(chain->n_sequences)) : 1.0;
             label(step, n, room);
-            *loss += svmcut::difference(step.at, chain->tags + begin, room.tags.data(), T, emissions, transitions);
+            const double own = v ? v[n] : 1.0;
+            *loss += own * svmcut::difference(step.at, chain->tags + begin, room.tags.data(), T, emissions, transitions);
             auto add = [&](int64_t place, double value) {
+                value *= own;
                 z[place] += value;
                 weighted[place] += k * value;
             };

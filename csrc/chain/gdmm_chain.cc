@@ -3,7 +3,8 @@
 // Greedy direction method of multipliers for chains (Yen, Huang, Zhong, Zhang, Dhillon and Ravikumar, NIPS 2016,
 // Algorithm 4, section 3.2 "Indicator Factor" and "Inner-Product Factor").
 //
-//   alpha_t, alpha_f  C (e_gold - q) of a token and of a pair of neighbours, kept for the few states in use
+//   alpha_t, alpha_f  C (e_gold - q) of a token and of a pair of neighbours, kept for the few states in use; C that of the
+//                     sequence
 //   W[k] = sum_t alpha_t(k) x_t,   V[k][l] = sum_f alpha_f(k, l)
 //   m(k)   = marginal(alpha_f)(k) - alpha_t(k) + lambda(k): one sparse message for each end of a pair
 //   token  g(k) = W[k].x + [k != gold] - rho sum m(k);  alpha <- projection of alpha - g / (|x|^2 + rho deg)      exact
@@ -200,6 +201,9 @@ int svmcut_gdmm_chain::run(double* weights, const volatile int* cancel) {
     for (int64_t i = 0; i < chain.n_sequences; ++i) {
         if (cancel && i % kPollEvery == 0 && *cancel) return SVMCUT_CANCELLED;
         const int64_t start = chain.sequences[order[i]], stop = chain.sequences[order[i] + 1];
+        C = most(order[i]);
+        if (C == 0) continue;
+        if (v) rho = unit_rho / v[order[i]];
         if (soft) {
             for (int64_t t = start; t < stop; ++t) soften_token(t, t == start, t + 1 == stop);
             for (int64_t t = start; t + 1 < stop; ++t) soften_link(t);
@@ -214,13 +218,14 @@ int svmcut_gdmm_chain::run(double* weights, const volatile int* cancel) {
 
 extern "C" {
 
-svmcut_gdmm_chain* svmcut_gdmm_chain_new(const svmcut_chain* chain, double C, double rho, int parts, int brute,
-                                         int soft, uint64_t seed) {
+svmcut_gdmm_chain* svmcut_gdmm_chain_new(const svmcut_chain* chain, double C, const double* v, double rho, int parts,
+                                         int brute, int soft, uint64_t seed) {
     try {
         auto state = std::make_unique<svmcut_gdmm_chain>();
         state->chain = *chain;
-        state->C = C;
-        state->rho = rho;
+        state->unit = state->C = C;
+        state->v = v;
+        state->unit_rho = state->rho = rho;
         state->parts = parts;
         state->brute = brute;
         state->soft = soft != 0;
@@ -264,13 +269,13 @@ int svmcut_gdmm_chain_pass(svmcut_gdmm_chain* state, double* w, const volatile i
 int svmcut_gdmm_chain_repair(const svmcut_gdmm_chain* state, double* V2, double* linear, double* residual,
                              double* in_use) {
     const svmcut_chain& chain = state->chain;
-    const double C = state->C;
     std::fill_n(V2, chain.K * chain.stride, 0.0);
     *linear = *residual = *in_use = 0;
     try {
         std::vector<double> q, rows, columns;
-        for (int64_t i = 0; i < chain.n_sequences; ++i)
-            for (int64_t t = chain.sequences[i]; t < chain.sequences[i + 1]; ++t) {
+        for (int64_t i = 0; i < chain.n_sequences; ++i) {
+            const double C = state->most(i);
+            for (int64_t t = chain.sequences[i]; C > 0 && t < chain.sequences[i + 1]; ++t) {
                 const auto& left = state->tokens[t].states;
                 *linear += left[0].alpha; /* the others sum to its negative */
                 *in_use += static_cast<double>(left.size());
@@ -285,6 +290,7 @@ int svmcut_gdmm_chain_repair(const svmcut_gdmm_chain* state, double* V2, double*
                     for (size_t b = 0; b < right.size(); ++b)
                         V2[left[a].tag * chain.stride + right[b].tag] -= C * q[a * right.size() + b];
             }
+        }
     } catch (const std::bad_alloc&) {
         return SVMCUT_NO_MEMORY;
     }

@@ -2,6 +2,7 @@
 //
 // The state of gdmm_chain.cc for runs that stop and go on. The order of the pairs follows from the transitions.
 
+#include <algorithm>
 #include <new>
 
 #include "chain/chain_factors.h"
@@ -36,7 +37,8 @@ int svmcut_gdmm_chain_load(svmcut_gdmm_chain* state, const double* w, const int6
     Loader from(integers, reals, counts);
     auto tag = [&] { return static_cast<int32_t>(from.integer(0, chain.K - 1)); };
     state->random.state = static_cast<uint64_t>(from.integer());
-    const double most = state->C * (1 + 1e-6);
+    const double largest = state->v ? *std::max_element(state->v, state->v + chain.n_sequences) : 1.0;
+    const double most = state->unit * largest * (1 + 1e-6);
     auto alpha = [&] { return from.real(-most, most); };
     try {
         from.permutation(state->order);

@@ -47,9 +47,11 @@ typedef struct {
     int32_t* rank;     /* (centres), the same */
 } svmcut_budget_arrays;
 
-/* y: labels by sign. The arrays of X and y must outlive the run. Null when there is no memory. */
-svmcut_budget* svmcut_budget_new(const svmcut_csr* X, const double* y, const svmcut_kernel* kernel,
-                                 const svmcut_budget_options* options, int threads, int instructions);
+/* y: labels by sign. weights: of the examples' losses, null for 1 each. The arrays of X, y and weights must outlive the
+ * run. Null when there is no memory. */
+svmcut_budget* svmcut_budget_new(const svmcut_csr* X, const double* y, const double* weights,
+                                 const svmcut_kernel* kernel, const svmcut_budget_options* options, int threads,
+                                 int instructions);
 void svmcut_budget_delete(svmcut_budget* run);
 
 /* Goes on for so many steps, or until so many seconds have passed. */

@@ -78,13 +78,13 @@ int svmcut_chain_joint(const svmcut_chain* chain, const int32_t* labels, const d
 
 typedef struct svmcut_bcfw svmcut_bcfw;
 
-/* Null when there is no memory. The chain's arrays must outlive it. */
-svmcut_bcfw* svmcut_bcfw_new(const svmcut_chain* chain, double C, uint64_t seed);
+/* C_n = C v[n], v null for 1 each. Null when there is no memory. The chain's arrays and v must outlive it. */
+svmcut_bcfw* svmcut_bcfw_new(const svmcut_chain* chain, double C, const double* v, uint64_t seed);
 void svmcut_bcfw_delete(svmcut_bcfw* run);
 
 typedef struct {
     double gap;      /* sum over the sequences of the gap each had when last visited */
-    double loss;     /* l of the dual: C sum over labellings of weight times wrong tags */
+    double loss;     /* l of the dual: sum over labellings of C_n times weight times wrong tags */
     int64_t visits;  /* so far */
     int64_t cached;  /* labellings kept */
     int64_t support; /* labellings of positive weight */
@@ -104,19 +104,21 @@ int svmcut_bcfw_load(svmcut_bcfw* run, const int64_t* integers, const double* re
 /* ---- chain_ssg.cc: stochastic subgradients -------------------------------------------------------------------------- */
 
 /* Visits the sequences order[0] to order[count - 1]. Before visit k, counted from 0 over all calls, w = C n z / k (0 where
- * k = 0); then z += Psi(right) - Psi(labelling), weighted += k (Psi(right) - Psi(labelling)), *loss += wrong tags. */
-int svmcut_chain_ssg(const svmcut_chain* chain, double C, const int32_t* order, int64_t count, int64_t* visits,
-                     double* z, double* weighted, double* loss, const volatile int* cancel);
+ * k = 0); then with v of the sequence, 1 where v is null, z += v (Psi(right) - Psi(labelling)), weighted += k v (Psi(right)
+ * - Psi(labelling)), *loss += v times wrong tags. */
+int svmcut_chain_ssg(const svmcut_chain* chain, double C, const double* v, const int32_t* order, int64_t count,
+                     int64_t* visits, double* z, double* weighted, double* loss, const volatile int* cancel);
 
 /* ---- gdmm_chain.cc soft_chain.cc: chains factor by factor; transition order 1, emission order 0 --------------------- */
 
 typedef struct svmcut_gdmm_chain svmcut_gdmm_chain;
 
-/* min_w 1/2 |w|^2 + C sum_n hinge_n. parts: a token tries the tags of one of so many parts at a visit. brute: pairs are
- * searched by all K^2 entries and not by their order. soft: multipliers stay 0 and factors take Frank-Wolfe steps. The
- * chain's arrays must outlive the state. Null without memory. */
-svmcut_gdmm_chain* svmcut_gdmm_chain_new(const svmcut_chain* chain, double C, double rho, int parts, int brute,
-                                         int soft, uint64_t seed);
+/* min_w 1/2 |w|^2 + C sum_n v_n hinge_n, v null for 1 each; rho is that of a sequence of weight 1. parts: a token tries
+ * the tags of one of so many parts at a visit. brute: pairs are searched by all K^2 entries and not by their order. soft:
+ * multipliers stay 0 and factors take Frank-Wolfe steps. The chain's arrays and v must outlive the state. Null without
+ * memory. */
+svmcut_gdmm_chain* svmcut_gdmm_chain_new(const svmcut_chain* chain, double C, const double* v, double rho, int parts,
+                                         int brute, int soft, uint64_t seed);
 void svmcut_gdmm_chain_delete(svmcut_gdmm_chain* state);
 
 /* One visit of every sequence in random order; w, in the layout of the chain, is 0 at first and the state's from then on. */

@@ -70,7 +70,7 @@ void svmcut_kernel_exp(const float* x, int64_t n, float* out, int instructions);
 
 /* ---- smo.cc: exact kernel training --------------------------------------------------------------------------------- */
 
-/* max sum_i beta_i y_i - 1/2 beta'K beta with 0 <= beta_i y_i <= C, and sum beta = 0 where the bias is free. */
+/* max sum_i beta_i y_i - 1/2 beta'K beta with 0 <= beta_i y_i <= C_i = C weights[i], weights null for 1 each, and sum beta = 0 where the bias is free. */
 typedef struct svmcut_smo svmcut_smo;
 
 typedef struct {
@@ -81,8 +81,8 @@ typedef struct {
 
 /* y: labels by sign. Starts at beta = 0. cache_bytes of kernel rows are kept, two rows at least. The arrays of X must
  * outlive the run. Null when there is no memory. */
-svmcut_smo* svmcut_smo_new(const svmcut_csr* X, const double* y, const svmcut_kernel* kernel, double C, int free_bias,
-                           double cache_bytes, int instructions);
+svmcut_smo* svmcut_smo_new(const svmcut_csr* X, const double* y, const double* weights, const svmcut_kernel* kernel,
+                           double C, int free_bias, double cache_bytes, int instructions);
 void svmcut_smo_delete(svmcut_smo* smo);
 
 /* Goes on for so many steps and seconds, or until no violation exceeds the tolerance, which *finished tells. */
@@ -104,8 +104,8 @@ void svmcut_smo_solution(const svmcut_smo* smo, double* beta, double* v);
  * dual value is that of the new v. (Over at most 2,000 points kernel rows are float64 throughout.) */
 int svmcut_smo_refresh(svmcut_smo* smo, double b, int threads);
 
-/* What a refresh would change, from so many of the points it would look at: the largest change of v, and about the sum of
- * all. All must be active. */
+/* What a refresh would change, from so many of the points it would look at: the largest change of v, and about the
+ * weighted sum of all. All must be active. */
 int svmcut_smo_probe(svmcut_smo* smo, double b, int64_t sample, int threads, double* largest, double* total);
 
 /* The whole state, kernel rows apart: n + 6 integers and 4 n + 5 reals. A run over the same points that has taken no step

@@ -46,9 +46,10 @@ int svmcut_label_relax(const svmcut_csr* X, const svmcut_label_weights* model, c
 int svmcut_label_relax_scores(int64_t n, const double* s, const svmcut_label_weights* model,
                               const svmcut_label_sets* gold, double loss, int8_t* doubled, double* hinge, int threads);
 
-/* out[k][l] = sum_n (q_kl - gold q_kl) for k < l, with the q of doubled maximisers at pair weights v. */
+/* out[k][l] = sum_n weights[n] (q_kl - gold q_kl) for k < l, with the q of doubled maximisers at pair weights v; weights
+ * null for 1 each. */
 int svmcut_label_together(int64_t n, int64_t K, const double* v, const int8_t* doubled, const svmcut_label_sets* gold,
-                          double* out);
+                          const double* weights, double* out);
 
 /* W += sum_r coef[r] (outer) (x_rows[r], bias); coef: (count, K). */
 void svmcut_label_adjoint(const svmcut_csr* X, const int64_t* rows, int64_t count, const double* coef, int64_t K,
@@ -69,9 +70,9 @@ int svmcut_label_decode(int64_t n, const double* s, const svmcut_label_weights* 
 
 typedef struct svmcut_label_blocks svmcut_label_blocks;
 
-/* X and gold must outlive the run. Null without memory. */
+/* An example's C is C weights[n], null for 1 each. X, gold and weights must outlive the run. Null without memory. */
 svmcut_label_blocks* svmcut_label_blocks_new(const svmcut_csr* X, const svmcut_label_sets* gold, int64_t K, double bias,
-                                             int pairs, double C, uint64_t seed);
+                                             int pairs, double C, const double* weights, uint64_t seed);
 void svmcut_label_blocks_delete(svmcut_label_blocks* run);
 
 /* One pass of Frank-Wolfe steps in random order; W and v are 0 at first and the run's from then on. The dual is
@@ -79,8 +80,9 @@ void svmcut_label_blocks_delete(svmcut_label_blocks* run);
 int svmcut_label_bcfw(svmcut_label_blocks* run, double* W, double* v, double* loss);
 
 /* One pass of subgradients in random order: z (W and v) += psi, weighted += visits so far times psi, *loss += wrong
- * labels. After T visits w = C n z / T, and its average weighted by the visit is 2 C n (T z - weighted) / (T (T + 1)). After
- * whole passes C n *loss / T - |w|^2/2 is a dual value: every example has the same weight. */
+ * labels, psi and wrong labels times the example's weight. After T visits w = C n z / T, and its average weighted by the
+ * visit is 2 C n (T z - weighted) / (T (T + 1)). After whole passes C n *loss / T - |w|^2/2 is a dual value: every example
+ * has been visited as often. */
 int svmcut_label_ssg(svmcut_label_blocks* run, double* z, double* zv, double* weighted, double* weighted_v,
                      double* loss);
 
@@ -95,11 +97,12 @@ int svmcut_label_blocks_load(svmcut_label_blocks* run, const int64_t* integers, 
 
 typedef struct svmcut_gdmm_labels svmcut_gdmm_labels;
 
-/* min over W, v of 1/2 |W|^2 + 1/2 |v|^2 + C sum_n hinge_n. X and gold must outlive the state. With `soft`
- * multipliers stay 0, every pair is a factor, and factors take Frank-Wolfe steps: the problem with soft constraints of
- * Meshi, Srebro and Hazan (2015). Null without memory. */
+/* min over W, v of 1/2 |W|^2 + 1/2 |v|^2 + C sum_n weights[n] hinge_n, weights null for 1 each; rho is that of an example
+ * of weight 1. X, gold and weights must outlive the state. With `soft` multipliers stay 0, every pair is a factor, and
+ * factors take Frank-Wolfe steps: the problem with soft constraints of Meshi, Srebro and Hazan (2015). Null without
+ * memory. */
 svmcut_gdmm_labels* svmcut_gdmm_labels_new(const svmcut_csr* X, const svmcut_label_sets* gold, int64_t K, double bias,
-                                           double C, double rho, int soft, uint64_t seed);
+                                           double C, const double* weights, double rho, int soft, uint64_t seed);
 void svmcut_gdmm_labels_delete(svmcut_gdmm_labels* state);
 
 /* One visit of every example in random order, which changes W and v (given with the state's values: 0 at first).

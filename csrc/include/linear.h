@@ -69,14 +69,16 @@ void svmcut_take_rows(const svmcut_csr* X, const int64_t* rows, int64_t count, c
 
 /* ---- hinge.cc: the hinge risk --------------------------------------------------------------------------------------- */
 
-/* Scores s, labels y in {-1, +1}: coef[i] = -y[i] where y[i] s[i] < 1, else 0; *value = sum of the hinge losses;
- * *violated = number of nonzero coefficients. */
-int svmcut_hinge(int64_t n, const double* y, const double* s, double* coef, double* value, int64_t* violated,
-                 int threads);
+/* Weights v of the rows: null for 1 each, as in all that follows. */
 
-/* *step = the t >= 0 that minimises (t^2 dd + 2 t wd) / 2 + C sum_i max(0, 1 - y_i (s_i + t e_i)); expected O(n). */
-int svmcut_hinge_line(int64_t n, const double* y, const double* s, const double* e, double wd, double dd, double C,
-                      double* step, int threads);
+/* Scores s, labels y in {-1, +1}: coef[i] = -v[i] y[i] where y[i] s[i] < 1, else 0; *value = sum of the weighted hinge
+ * losses; *offset = sum of v over the rows with a loss, their number where v is null. */
+int svmcut_hinge(int64_t n, const double* y, const double* s, const double* v, double* coef, double* value,
+                 double* offset, int threads);
+
+/* *step = the t >= 0 that minimises (t^2 dd + 2 t wd) / 2 + C sum_i v_i max(0, 1 - y_i (s_i + t e_i)); expected O(n). */
+int svmcut_hinge_line(int64_t n, const double* y, const double* s, const double* e, const double* v, double wd,
+                      double dd, double C, double* step, int threads);
 
 /* ---- dual_cd.cc: dual coordinate descent for the hinge loss --------------------------------------------------------- */
 
@@ -92,40 +94,40 @@ typedef struct {
 /* order: 2 n int32, the first n filled here, the others room for the visits. */
 void svmcut_dual_cd_start(int64_t n, uint64_t seed, int32_t* order, svmcut_dual_cd_state* state);
 
-/* min over alpha in [0, C]^n of 1/2 |w|^2 - sum alpha, from the alpha given and its w = sum_i alpha_i y_i (x_i, bias):
+/* min over 0 <= alpha_i <= C v_i of 1/2 |w|^2 - sum alpha, from the alpha given and its w = sum_i alpha_i y_i (x_i, bias):
  * up to `epochs` epochs, fewer when the estimated gap is at most `enough` or nothing moves. norms[i] = |(x_i, bias)|^2;
  * w has n_features entries, one more where bias is not 0. CANCELLED leaves a consistent state. */
-int svmcut_dual_cd(const svmcut_csr* X, const double* y, const double* norms, double bias, double C, int64_t epochs,
-                   double enough, double* alpha, double* w, int32_t* order, svmcut_dual_cd_state* state,
-                   const volatile int* cancel);
+int svmcut_dual_cd(const svmcut_csr* X, const double* y, const double* norms, const double* v, double bias, double C,
+                   int64_t epochs, double enough, double* alpha, double* w, int32_t* order,
+                   svmcut_dual_cd_state* state, const volatile int* cancel);
 
 /* Chooses the active coordinates afresh by the scores s of w. */
-void svmcut_dual_cd_wake(int64_t n, const double* y, const double* s, const double* alpha, double C, int32_t* order,
-                         svmcut_dual_cd_state* state);
+void svmcut_dual_cd_wake(int64_t n, const double* y, const double* s, const double* v, const double* alpha,
+                         double C, int32_t* order, svmcut_dual_cd_state* state);
 
 /* ---- newton.cc: the smoothed hinge -------------------------------------------------------------------------------- */
 
 /* With z = 1 - y s and u = clip(z / delta + 1/2, 0, 1) the smoothed loss is delta u^2 / 2 + max(0, z - delta / 2).
- * coef[i] = -y u; sums[0] = smoothed losses, [1] = hinge losses, [2] = u, [3] = max(0, z) - u z. *band counts the
- * examples with 0 < u < 1. */
-int svmcut_smooth_hinge(int64_t n, const double* y, const double* s, double delta, double* coef, double* sums,
-                        int64_t* band, int threads);
+ * coef[i] = -v y u; sums over the rows, weighted by v: sums[0] = smoothed losses, [1] = hinge losses, [2] = u,
+ * [3] = max(0, z) - u z. *band counts the rows with 0 < u < 1 and v > 0. */
+int svmcut_smooth_hinge(int64_t n, const double* y, const double* s, const double* v, double delta, double* coef,
+                        double* sums, int64_t* band, int threads);
 
-/* Slope and curvature at t of sum_i smoothed loss(s_i + t e_i). */
-int svmcut_smooth_slope(int64_t n, const double* y, const double* s, const double* e, double t, double delta,
-                        double* slope, double* curvature, int threads);
+/* Slope and curvature at t of sum_i v_i smoothed loss(s_i + t e_i). */
+int svmcut_smooth_slope(int64_t n, const double* y, const double* s, const double* e, const double* v, double t,
+                        double delta, double* slope, double* curvature, int threads);
 
-/* The rows with 0 < |coef| < 1, in order; rows: n + 1 int32. Returns how many. */
-int64_t svmcut_band_rows(int64_t n, const double* coef, int32_t* rows);
+/* The rows with 0 < |coef| < v, in order; rows: n + 1 int32. Returns how many. */
+int64_t svmcut_band_rows(int64_t n, const double* coef, const double* v, int32_t* rows);
 
-/* H += sum over the rows of (x, bias)(x, bias)', lower triangle, row-major with `dim` = n_features + (bias != 0).
+/* H += sum over the rows of v (x, bias)(x, bias)', v by row of X, lower triangle, row-major with `dim` = n_features + (bias != 0).
  * CANCELLED leaves a part of the sum. */
-int svmcut_band_gram(const svmcut_csr* X, const int32_t* rows, int64_t count, double bias, int64_t dim, double* H,
-                     int threads, const volatile int* cancel);
+int svmcut_band_gram(const svmcut_csr* X, const int32_t* rows, int64_t count, const double* v, double bias,
+                     int64_t dim, double* H, int threads, const volatile int* cancel);
 
-/* out += sum over the rows of ((x, bias).p) (x, bias); p and out have n_features + (bias != 0) entries. */
-int svmcut_band_product(const svmcut_csr* X, const int32_t* rows, int64_t count, double bias, const double* p,
-                        double* out, int threads);
+/* out += sum over the rows of v ((x, bias).p) (x, bias); p and out have n_features + (bias != 0) entries. */
+int svmcut_band_product(const svmcut_csr* X, const int32_t* rows, int64_t count, const double* v, double bias,
+                        const double* p, double* out, int threads);
 
 /* Solves (identity + scale H) p = g by Cholesky's factors, in place: H is overwritten, g becomes p. BAD_INPUT when a
  * pivot is not positive. */

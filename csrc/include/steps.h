@@ -26,11 +26,12 @@ void svmcut_expansion_diagonal(const svmcut_expansion* expansion, double* out);
 
 /* ---- water_level.cc: how high the slack fills the responses ------------------------------------------------------------ */
 
-/* The largest min_i c_i + y_i b + xi_i over xi >= 0 with sum xi = volume, and over b where the bias is free; the first
- * `positives` of n responses have y = +1. covered: points under water, of each class where the bias is free.
- * BAD_INPUT where the bias is free and a class empty, or responses are not finite. */
-int svmcut_water_level(const double* c, int64_t positives, int64_t n, double volume, int free_bias, double* level,
-                       double* bias, int64_t* covered);
+/* The largest min_i c_i + y_i b + xi_i over xi >= 0 with sum v_i xi_i = volume, and over b where the bias is free; the
+ * first `positives` of n responses have y = +1; v null for 1 each. covered, mass: points under water and the sum of their
+ * v, of each class where the bias is free (the last point of one may count in part). BAD_INPUT where the bias is free and
+ * a class empty or without weight, or responses are not finite. */
+int svmcut_water_level(const double* c, const double* v, int64_t positives, int64_t n, double volume, int free_bias,
+                       double* level, double* bias, int64_t* covered, double* mass);
 
 /* ---- sbp.cc: the stochastic batch perceptron ------------------------------------------------------------------------- */
 
@@ -38,10 +39,11 @@ int svmcut_water_level(const double* c, int64_t positives, int64_t n, double vol
  * coefficients and response_sum + total c - correction for the responses. All arrays have n entries. */
 typedef struct {
     double *a, *c, *sum, *since, *response_sum, *correction;
+    const double* weights; /* (trained) v of the points; null for 1 each */
     double* mass;        /* sum of the distributions drawn from, every SVMCUT_SBP_SPARSE steps; null for none */
     double scale, squared; /* s, |w|^2 */
     double total;        /* of the scales since the last flush */
-    double volume;       /* n nu */
+    double volume;       /* n nu, or nu times the sum of the weights */
     double first_step;   /* eta_0 */
     double level, bias;  /* at the last step, before it */
     double centre[2], width[2]; /* of the windows around the level, by class and in units of c; width 0 for none yet */
@@ -66,14 +68,16 @@ void svmcut_sbp_restart(const svmcut_expansion* expansion, svmcut_sbp_state* sta
 /* ---- visits.cc: trainers that look at one response after the other ---------------------------------------------------- */
 
 enum svmcut_visit_rule {
-    SVMCUT_PEGASOS = 0,   /* f = nC/(t - 1) sum h_i y_i K_i; h_i += 1 where y_i f(x_i) < 1 */
-    SVMCUT_SDCA = 1,      /* a_i <- clip(a_i + (1 - c_i) / K_ii, 0, C) */
+    SVMCUT_PEGASOS = 0,   /* f = VC/(t - 1) sum h_i y_i K_i, V the sum of the weights; h_i += 1 where y_i f(x_i) < 1 */
+    SVMCUT_SDCA = 1,      /* a_i <- clip(a_i + (1 - c_i) / K_ii, 0, C_i) */
     SVMCUT_PERCEPTRON = 2 /* h_i += 1 where c_i <= 0 */
 };
 
 typedef struct {
     double *a, *c;   /* (n) */
     int32_t* order;  /* (trained): a permutation, shuffled at the start of every epoch; null to draw anew at every visit */
+    const double* weights; /* (trained): C_i = C weights[i]; null for 1 each */
+    const double* sums;    /* (trained): their running sums, to visit points as often as these say; null for all alike */
     double C;        /* weight of one example's loss */
     int64_t visits, changes, evaluations;
     uint64_t random;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * max  sum_i beta_i y_i - 1/2 beta'K beta   with 0 <= beta_i y_i <= C, and sum beta = 0 where the bias is free
+ * max  sum_i beta_i y_i - 1/2 beta'K beta   with 0 <= beta_i y_i <= C_i, and sum beta = 0 where the bias is free
  *
  * Pairs by second-order selection (Fan, Chen, Lin, JMLR 6, 2005); without bias the one of the largest gain and the one
  * that gains most with it (Steinwart, Hush, Scovel, JMLR 12, 2011). v = y - K beta is held in float64;
@@ -25,8 +25,9 @@ constexpr double kWorthShrinking = 0.1;
 }  // namespace
 }  // namespace svmcut
 
-bool svmcut_smo::open(const double* labels, double cache_bytes) {
+bool svmcut_smo::open(const double* labels, const double* weights, double cache_bytes) {
     const auto room = static_cast<size_t>(svmcut::padded_row(n) + svmcut::kTile);
+    if (weights) weight.assign(weights, weights + n);
     order.resize(static_cast<size_t>(n));
     v.assign(room, 0.0);
     beta.assign(room, 0.0);
@@ -113,12 +114,12 @@ void svmcut_smo::select() {
 template <class Row>
 void svmcut_smo::move_two(int64_t i, int64_t j, const Row* row_i, const Row* row_j, double* moves) {
     const double a = std::max(static_cast<double>(row_i[i]), 1e-12), v_i = v[i];
-    const double low_i = y[i] > 0 ? 0.0 : -C, high_i = low_i + C;
+    const double low_i = y[i] > 0 ? 0.0 : -most(i), high_i = y[i] > 0 ? most(i) : 0.0;
     double best_i = std::clamp(beta[i] + v_i / a, low_i, high_i), best_j = j < 0 ? 0.0 : beta[j];
     double gain = (best_i - beta[i]) * (v_i - 0.5 * a * (best_i - beta[i]));
     if (j >= 0) {
         const double c = std::max(static_cast<double>(row_j[j]), 1e-12), K = row_i[j], v_j = v[j];
-        const double low_j = y[j] > 0 ? 0.0 : -C, high_j = low_j + C;
+        const double low_j = y[j] > 0 ? 0.0 : -most(j), high_j = y[j] > 0 ? most(j) : 0.0;
         const auto offer = [&](double to_i, double to_j) {
             const double s = to_i - beta[i], t = to_j - beta[j];
             const double value = s * v_i + t * v_j - 0.5 * (a * s * s + 2 * K * s * t + c * t * t);
@@ -167,12 +168,13 @@ int svmcut_smo::step(svmcut::RowCache<Row>& rows, const svmcut::SmoLoops<Row>& l
         if (status) return status;
         const double b = v[i] - v[j];
         const double a = std::max(static_cast<double>(row_i[i]) + row_j[j] - 2.0 * row_i[j], 1e-12);
-        const double room_i = y[i] > 0 ? C - beta[i] : -beta[i], room_j = y[j] > 0 ? beta[j] : C + beta[j];
+        const double room_i = y[i] > 0 ? most(i) - beta[i] : -beta[i];
+        const double room_j = y[j] > 0 ? beta[j] : most(j) + beta[j];
         double s = b / a;
         const double room = std::min(room_i, room_j);
         if (!(s < room)) s = room;
-        beta[i] = s == room_i ? (y[i] > 0 ? C : 0.0) : beta[i] + s;
-        beta[j] = s == room_j ? (y[j] > 0 ? 0.0 : -C) : beta[j] - s;
+        beta[i] = s == room_i ? (y[i] > 0 ? most(i) : 0.0) : beta[i] + s;
+        beta[j] = s == room_j ? (y[j] > 0 ? 0.0 : -most(j)) : beta[j] - s;
         dual += s * (b - 0.5 * a * s);
         mark(i);
         mark(j);
@@ -219,6 +221,7 @@ void svmcut_smo::permute(const std::vector<int64_t>& kept, const std::vector<int
     rearrange(diagonal, kept, aside);
     rearrange(up, kept, aside);
     rearrange(low, kept, aside);
+    if (!weight.empty()) rearrange(weight, kept, aside);
 }
 
 /* Puts bounded points aside that neither extreme can meet soon; nothing where too few can go. */
@@ -226,7 +229,7 @@ int svmcut_smo::shrink() {
     restart_counter();
     std::vector<int64_t> kept, aside;
     for (int64_t p = 0; p < active; ++p) {
-        const bool idle = up[p] ? !low[p] && v[p] < lowest : v[p] > highest;
+        const bool idle = up[p] ? !low[p] && v[p] < lowest : !low[p] || v[p] > highest;
         (idle ? aside : kept).push_back(p);
     }
     if (static_cast<double>(aside.size()) < svmcut::kWorthShrinking * static_cast<double>(active)) return SVMCUT_OK;
@@ -277,8 +280,9 @@ int svmcut_smo::make_whole(int threads) {
     return SVMCUT_OK;
 }
 
-extern "C" svmcut_smo* svmcut_smo_new(const svmcut_csr* X, const double* y, const svmcut_kernel* kernel, double C,
-                                      int free_bias, double cache_bytes, int instructions) {
+extern "C" svmcut_smo* svmcut_smo_new(const svmcut_csr* X, const double* y, const double* weights,
+                                      const svmcut_kernel* kernel, double C, int free_bias, double cache_bytes,
+                                      int instructions) {
     try {
         std::unique_ptr<svmcut_smo> smo(new svmcut_smo);
         smo->X = *X;
@@ -289,7 +293,7 @@ extern "C" svmcut_smo* svmcut_smo_new(const svmcut_csr* X, const double* y, cons
         smo->free_bias = free_bias;
         smo->rows_code = &svmcut::kernel_code(instructions);
         smo->code = &svmcut::smo_code(instructions);
-        return smo->open(y, cache_bytes) ? smo.release() : nullptr;
+        return smo->open(y, weights, cache_bytes) ? smo.release() : nullptr;
     } catch (const std::bad_alloc&) {
         return nullptr;
     }
@@ -346,7 +350,7 @@ extern "C" void svmcut_smo_rescale(svmcut_smo* smo, double C) {
     smo->dual = 0;
     for (int64_t p = 0; p < smo->n; ++p) {
         const bool bound = smo->y[p] > 0 ? !smo->up[p] : !smo->low[p];
-        smo->beta[p] = bound ? smo->y[p] * C : smo->beta[p] * factor;
+        smo->beta[p] = bound ? smo->y[p] * smo->most(p) : smo->beta[p] * factor;
         smo->v[p] = smo->y[p] - factor * (smo->y[p] - smo->v[p]);
         smo->dual += 0.5 * smo->beta[p] * (smo->y[p] + smo->v[p]);
         smo->mark(p);

@@ -65,15 +65,18 @@ struct svmcut_smo {
     /* By position; positions below `active` are laid out. Padded to whole tiles. */
     std::vector<int64_t> order;
     std::vector<double> v, beta, whole_v, whole_beta;
+    std::vector<double> weight; /* empty where all are 1 */
     std::vector<int8_t> y, up, low;
     std::vector<float> diagonal;
     std::vector<double> sums;
 
-    bool open(const double* labels, double cache_bytes);
+    bool open(const double* labels, const double* weights, double cache_bytes);
+    /* C_i */
+    double most(int64_t p) const { return weight.empty() ? C : C * weight[static_cast<size_t>(p)]; }
     void mark(int64_t p) {
-        const double a = beta[p] * y[p];
-        up[p] = y[p] > 0 ? -(a < C) : -(a > 0);
-        low[p] = y[p] > 0 ? -(a > 0) : -(a < C);
+        const double a = beta[p] * y[p], C_p = most(p);
+        up[p] = y[p] > 0 ? -(a < C_p) : -(a > 0);
+        low[p] = y[p] > 0 ? -(a > 0) : -(a < C_p);
     }
     bool lay_out() {
         if (!points.build(X, kernel, order.data(), active, layout)) return false;

@@ -72,7 +72,7 @@ extern "C" int svmcut_smo_probe(svmcut_smo* smo, double b, int64_t sample, int t
         for (size_t k = 0; k < at.size(); ++k) {
             const double error = std::abs(sums[k] - smo->v[at[k]]);
             *largest = error > *largest ? error : *largest;
-            *total += error;
+            *total += smo->weight.empty() ? error : smo->weight[static_cast<size_t>(at[k])] * error;
         }
         if (!at.empty()) *total *= static_cast<double>(matter) / static_cast<double>(at.size());
         return SVMCUT_OK;

@@ -44,7 +44,8 @@ extern "C" int svmcut_smo_load(svmcut_smo* smo, const int64_t* integers, const d
         if (k != 2 && k != 3 && !std::isfinite(reals[k])) return SVMCUT_BAD_INPUT;
     for (int64_t p = 0; p < n; ++p)
         for (const double* beta : {reals + kReals + n, reals + kReals + 3 * n})
-            if (std::fabs(beta[p]) > reals[0] * (1 + 1e-9)) return SVMCUT_BAD_INPUT;
+            if (std::fabs(beta[p]) > reals[0] * (smo->weight.empty() ? 1 : smo->weight[kept[p]]) * (1 + 1e-9))
+                return SVMCUT_BAD_INPUT;
     try {
         smo->permute(kept, {}); /* y and the diagonal go with the order; the object is new, so positions are rows */
         smo->active = integers[0];

@@ -3,7 +3,8 @@
 // Greedy direction method of multipliers for label sets with pair weights (Yen, Huang, Zhong, Zhang, Dhillon and
 // Ravikumar, NIPS 2016, Algorithm 4 with binary factors, section 3.2 "Binary-Variable Interaction Factor").
 //
-//   a_k     alpha of node k for y_k = 1: in [0, C] where k is gold, in [-C, 0] where it is not;  W[k] = sum_n a_nk x_n
+//   a_k     alpha of node k for y_k = 1: in [0, C] where k is gold, in [-C, 0] where it is not;  W[k] = sum_n a_nk x_n;
+//           C that of the example
 //   alpha_f of a pair factor: C (e_gold - q), q a distribution over 00, 01, 10, 11;  v[k][l] = sum_n alpha_f(11)
 //   s_kf    = marginal_k(alpha_f) - a_k + lambda_kf, the scaled message; rho its weight
 //   node    a_k <- clip(a_k - g / (|x|^2 + 2 rho deg_k)),  g = W[k].x -+ 1 - 2 rho sum_f s_kf       exact
@@ -186,6 +187,9 @@ void svmcut_gdmm_labels::soften(int64_t n, double* row, double* v, bool with_pai
 }
 
 void svmcut_gdmm_labels::visit(int64_t n, double* W, double* v, bool with_pairs, int sweeps, int part, int parts) {
+    C = most(n);
+    if (C == 0) return;
+    if (weights) rho = unit_rho / weights[n];
     double* row = a.data() + n * K;
     std::copy_n(row, K, base.data());
     const svmcut_label_weights model{W, nullptr, X.n_features, K, bias};
@@ -264,7 +268,7 @@ int svmcut_gdmm_labels::run(double* W, double* v, bool with_pairs, int sweeps, i
 extern "C" {
 
 svmcut_gdmm_labels* svmcut_gdmm_labels_new(const svmcut_csr* X, const svmcut_label_sets* gold, int64_t K, double bias,
-                                           double C, double rho, int soft, uint64_t seed) {
+                                           double C, const double* weights, double rho, int soft, uint64_t seed) {
     try {
         auto state = std::make_unique<svmcut_gdmm_labels>();
         const auto n = static_cast<size_t>(X->n_rows), k = static_cast<size_t>(K);
@@ -272,8 +276,9 @@ svmcut_gdmm_labels* svmcut_gdmm_labels_new(const svmcut_csr* X, const svmcut_lab
         state->sets = *gold;
         state->K = K;
         state->bias = bias;
-        state->C = C;
-        state->rho = rho;
+        state->unit = state->C = C;
+        state->weights = weights;
+        state->unit_rho = state->rho = rho;
         state->soft = soft != 0;
         state->random.state = seed;
         state->a.assign(n * k, 0);
@@ -309,7 +314,7 @@ int svmcut_gdmm_labels_pass(svmcut_gdmm_labels* state, double* W, double* v, int
 int svmcut_gdmm_labels_repair(const svmcut_gdmm_labels* state, double* v2, double* linear, int64_t* active,
                               double* residual) {
     const int64_t K = state->K;
-    const double C = state->C;
+    double C = state->unit;
     std::fill_n(v2, K * K, 0.0);
     *linear = *residual = 0;
     *active = 0;
@@ -319,6 +324,8 @@ int svmcut_gdmm_labels_repair(const svmcut_gdmm_labels* state, double* v2, doubl
         std::vector<int32_t> on;
         auto carry = [&](int32_t k, int32_t l, double q) { v2[k * K + l] += C * ((gold[k] && gold[l]) - q); };
         for (int64_t n = 0; n < state->X.n_rows; ++n) {
+            C = state->most(n);
+            if (C == 0) continue;
             const double* row = state->a.data() + n * K;
             const int32_t *first = state->sets.labels + state->sets.indptr[n],
                           *stop = state->sets.labels + state->sets.indptr[n + 1];

@@ -4,11 +4,12 @@
 // Pletscher, ICML 2013, Algorithm 4) and stochastic subgradients (weighted averages of Pegasos' steps) on label sets.
 //
 //   psi_n(p, q) = gold features - features of (p, q): per label (gold - p_k) x_n, per pair gold - q_kl
-//   BCFW  alpha_n <- (1 - gamma) alpha_n + gamma C psi_n(argmax),  gamma = clip(gap_n / |change|^2, 0, 1), exact on the line
-//   SSG   z += psi_n(argmax at w),  w = C n z / visits
+//   BCFW  alpha_n <- (1 - gamma) alpha_n + gamma C_n psi_n(argmax),  gamma = clip(gap_n / |change|^2, 0, 1), exact on the line
+//   SSG   z += v_n psi_n(argmax at w),  w = C n z / visits;  C_n = C v_n, v_n the example's weight
 //
 // (I1) W and v are the sums of the alphas (BCFW) or of all psi (SSG) after every visit. (I2) v is symmetric.
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <new>
@@ -37,6 +38,7 @@ struct svmcut_label_blocks {
     svmcut_label_sets sets;
     int64_t K, visits = 0;
     double bias, C, loss = 0;
+    const double* weights;  // of the examples, or null for 1 each
     bool with_pairs;
     Random random;
     std::vector<double> a, squared, losses;      // (n, K), (n,), (n,)
@@ -47,6 +49,8 @@ struct svmcut_label_blocks {
     std::vector<PairShare> found;
     std::vector<char> gold;
     RoofDual roof;
+
+    double weight(int64_t n) const { return weights ? weights[n] : 1.0; }
 
     void sum_rows(const double* v) {
         std::fill(rise.begin(), rise.end(), 0.0);
@@ -102,11 +106,11 @@ struct svmcut_label_blocks {
 
     // One Frank-Wolfe step of example n.
     void step(int64_t n, double* W, double* v) {
-        const double wrong = separate(n, W, v, 1.0);
+        const double C_n = C * weight(n), wrong = separate(n, W, v, 1.0);
         double* row = a.data() + n * K;
-        double gap = C * wrong - losses[n], length = 0;
+        double gap = C_n * wrong - losses[n], length = 0;
         for (int64_t k = 0; k < K; ++k) {
-            change[k] = C * change[k] - row[k];
+            change[k] = C_n * change[k] - row[k];
             gap -= change[k] * scores[k];
             length += change[k] * change[k];
         }
@@ -119,7 +123,7 @@ struct svmcut_label_blocks {
             const bool first = j == found.size() || (i < own.size() && own[i] < found[j]);
             const bool second = i == own.size() || (j < found.size() && found[j] < own[i]);
             const PairShare& at = second ? found[j] : own[i];
-            const double old = second ? 0.0 : own[i].alpha, now = first ? 0.0 : C * found[j].alpha;
+            const double old = second ? 0.0 : own[i].alpha, now = first ? 0.0 : C_n * found[j].alpha;
             merged.push_back({at.k, at.l, old});
             moves.push_back(now - old);
             gap -= (now - old) * v[at.k * K + at.l];
@@ -139,14 +143,14 @@ struct svmcut_label_blocks {
         }
         merged.resize(kept);
         shares[n].swap(merged);
-        losses[n] += gamma * (C * wrong - losses[n]);
+        losses[n] += gamma * (C_n * wrong - losses[n]);
     }
 };
 
 extern "C" {
 
 svmcut_label_blocks* svmcut_label_blocks_new(const svmcut_csr* X, const svmcut_label_sets* gold, int64_t K, double bias,
-                                             int pairs, double C, uint64_t seed) {
+                                             int pairs, double C, const double* weights, uint64_t seed) {
     try {
         auto run = std::make_unique<svmcut_label_blocks>();
         const auto n = static_cast<size_t>(X->n_rows), k = static_cast<size_t>(K);
@@ -155,6 +159,7 @@ svmcut_label_blocks* svmcut_label_blocks_new(const svmcut_csr* X, const svmcut_l
         run->K = K;
         run->bias = bias;
         run->C = C;
+        run->weights = weights;
         run->with_pairs = pairs != 0;
         run->random.state = seed;
         run->a.assign(n * k, 0);
@@ -201,13 +206,14 @@ int svmcut_label_ssg(svmcut_label_blocks* run, double* z, double* zv, double* we
             const auto k = static_cast<double>(run->visits);
             // the argmax of C n z / k plus the loss is that of z plus k / (C n) times the loss; z = 0 before the first
             const double unit = run->visits ? k / (run->C * n) : 1.0;
-            *loss += run->separate(i, z, zv, unit);
-            run->add_row(i, 1.0, run->change.data(), z);
-            run->add_row(i, k, run->change.data(), weighted);
+            const double own = run->weight(i);
+            *loss += own * run->separate(i, z, zv, unit);
+            run->add_row(i, own, run->change.data(), z);
+            run->add_row(i, k * own, run->change.data(), weighted);
             for (const PairShare& f : run->found) {
-                run->move_pair(zv, f.k, f.l, f.alpha);
-                weighted_v[f.k * run->K + f.l] += k * f.alpha;
-                weighted_v[f.l * run->K + f.k] += k * f.alpha;
+                run->move_pair(zv, f.k, f.l, own * f.alpha);
+                weighted_v[f.k * run->K + f.l] += k * own * f.alpha;
+                weighted_v[f.l * run->K + f.k] += k * own * f.alpha;
             }
             ++run->visits;
         }
@@ -240,7 +246,8 @@ int svmcut_label_blocks_load(svmcut_label_blocks* run, const int64_t* integers, 
     Loader from(integers, reals, counts);
     run->random.state = static_cast<uint64_t>(from.integer());
     run->visits = from.integer(0);
-    const double most = run->C * (1 + 1e-6);
+    const double largest = run->weights ? *std::max_element(run->weights, run->weights + run->X.n_rows) : 1.0;
+    const double most = run->C * largest * (1 + 1e-6);
     try {
         from.permutation(run->order);
         from.all_reals(run->a, -most, most);

@@ -26,7 +26,9 @@ struct svmcut_gdmm_labels {
     svmcut_csr X;
     svmcut_label_sets sets;
     int64_t K;
-    double bias, C, rho;
+    double bias, unit, unit_rho;  // the last two of an example of weight 1
+    double C, rho;                // of the example visited: C = unit v_n, rho = unit_rho / v_n, as of v_n together
+    const double* weights;        // v of the examples, or null for 1 each
     svmcut::Random random;
     std::vector<double> a, squared;         // (n, K), (n,)
     std::vector<std::vector<svmcut::LabelPair>> pairs;   // in use, per example
@@ -39,6 +41,7 @@ struct svmcut_gdmm_labels {
 
     bool soft = false;
 
+    double most(int64_t n) const { return weights ? unit * weights[n] : unit; }
     int run(double* W, double* v, bool with_pairs, int sweeps, int parts, const volatile int* cancel);
     void visit(int64_t n, double* W, double* v, bool with_pairs, int sweeps, int part, int parts);
     void admit(int64_t n, double* v);

@@ -160,22 +160,24 @@ int svmcut_label_relax_scores(int64_t n, const double* s, const svmcut_label_wei
 }
 
 int svmcut_label_together(int64_t n, int64_t K, const double* v, const int8_t* doubled, const svmcut_label_sets* gold,
-                          double* out) {
+                          const double* weights, double* out) {
     std::fill_n(out, K * K, 0.0);
     try {
         std::vector<int32_t> on;
         for (int64_t i = 0; i < n; ++i) {
             const int8_t* p = doubled + i * K;
+            const double weight = weights ? weights[i] : 1.0;
             on.clear();
             for (int64_t k = 0; k < K; ++k)
                 if (p[k]) on.push_back(static_cast<int32_t>(k));
             for (size_t a = 0; a < on.size(); ++a)
                 for (size_t b = a + 1; b < on.size(); ++b) {
                     const int64_t place = on[a] * K + on[b];
-                    out[place] += 0.5 * together(v[place], p[on[a]], p[on[b]]);
+                    out[place] += weight * (0.5 * together(v[place], p[on[a]], p[on[b]]));
                 }
             for (int64_t a = gold->indptr[i]; a < gold->indptr[i + 1]; ++a)
-                for (int64_t b = a + 1; b < gold->indptr[i + 1]; ++b) out[gold->labels[a] * K + gold->labels[b]] -= 1;
+                for (int64_t b = a + 1; b < gold->indptr[i + 1]; ++b)
+                    out[gold->labels[a] * K + gold->labels[b]] -= weight;
         }
     } catch (const std::bad_alloc&) {
         return SVMCUT_NO_MEMORY;

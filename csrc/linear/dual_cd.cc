@@ -2,8 +2,8 @@
 //
 // Dual coordinate descent for the hinge loss (Hsieh, Chang, Lin, Keerthi and Sundararajan, ICML 2008, Algorithm 3).
 //
-//   dual      min over alpha in [0, C]^n   1/2 |w|^2 - sum alpha,   w = sum_i alpha_i y_i (x_i, bias)
-//   step      alpha_i <- clip(alpha_i - G / |x_i|^2, 0, C),   G = y_i w.x_i - 1
+//   dual      min over alpha, 0 <= alpha_i <= C_i   1/2 |w|^2 - sum alpha,   w = sum_i alpha_i y_i (x_i, bias)
+//   step      alpha_i <- clip(alpha_i - G / |x_i|^2, 0, C_i),   G = y_i w.x_i - 1
 //   shrinking a coordinate at a bound whose G lies beyond the extremes of the last epoch is left out
 //
 // Deviations from the paper: the gap over the visited coordinates is summed on the way, which costs nothing and tells
@@ -84,6 +84,7 @@ struct Descent {
     const svmcut_csr* X;
     const double* y;
     const double* norms;
+    const double* v;  // C_i = C v_i; null: C
     double bias, C;
     double* alpha;
     double* w;
@@ -101,6 +102,7 @@ struct Descent {
     }
 
     // One visit of every active coordinate. False when cancelled.
+    template <bool kWeighted>
     bool epoch(Random& random, Stretch* stretches, const volatile int* cancel) {
         const double above = state->above, below = state->below;
         double highest = -kInfinity, lowest = kInfinity, gap = 0;
@@ -115,6 +117,7 @@ struct Descent {
                 fetch(alpha + ahead);
                 fetch(norms + ahead);
                 fetch(y + ahead);
+                if (kWeighted) fetch(v + ahead);
             }
             if (k + kRowsAhead < active) fetch_row(order[visits[k + kRowsAhead]]);
             if (cancel && k % kPollEvery == 0 && *cancel) {
@@ -122,6 +125,11 @@ struct Descent {
                 return false;
             }
             const int64_t i = order[visits[k]];
+            const double C_i = kWeighted ? C * v[i] : C;
+            if (kWeighted && C_i == 0.0) {
+                order[visits[k]] = kShrunk;
+                continue;
+            }
             const int64_t start = X->indptr[i], count = X->indptr[i + 1] - start;
             const float* x = X->data + start;
             const int32_t* j = X->indices + start;
@@ -129,7 +137,7 @@ struct Descent {
             if (bias_weight) f += bias * *bias_weight;
             entries += count;
             const double G = y[i] * f - 1.0, old = alpha[i];
-            gap += C * std::max(0.0, -G) + old * G;
+            gap += C_i * std::max(0.0, -G) + old * G;
             double projected = G;
             if (old == 0.0) {
                 if (G > above) {
@@ -137,7 +145,7 @@ struct Descent {
                     continue;
                 }
                 projected = std::min(G, 0.0);
-            } else if (old == C) {
+            } else if (old == C_i) {
                 if (G < below) {
                     order[visits[k]] = kShrunk;
                     continue;
@@ -147,8 +155,8 @@ struct Descent {
             highest = std::max(highest, projected);
             lowest = std::min(lowest, projected);
             if (!(std::fabs(projected) > kIdle)) continue;
-            const double wanted = norms[i] > 0 ? old - G / norms[i] : C;
-            const double value = std::min(std::max(wanted, 0.0), C), change = (value - old) * y[i];
+            const double wanted = norms[i] > 0 ? old - G / norms[i] : C_i;
+            const double value = std::min(std::max(wanted, 0.0), C_i), change = (value - old) * y[i];
             if (value == old) continue;
             alpha[i] = value;
             ++moved;
@@ -174,10 +182,10 @@ void svmcut_dual_cd_start(int64_t n, uint64_t seed, int32_t* order, svmcut_dual_
     *state = {n, kInfinity, -kInfinity, kInfinity, seed, 0, 0, 0};
 }
 
-int svmcut_dual_cd(const svmcut_csr* X, const double* y, const double* norms, double bias, double C, int64_t epochs,
-                   double enough, double* alpha, double* w, int32_t* order, svmcut_dual_cd_state* state,
-                   const volatile int* cancel) {
-    Descent descent{X, y, norms, bias, C, alpha, w, order, order + X->n_rows, state};
+int svmcut_dual_cd(const svmcut_csr* X, const double* y, const double* norms, const double* v, double bias, double C,
+                   int64_t epochs, double enough, double* alpha, double* w, int32_t* order,
+                   svmcut_dual_cd_state* state, const volatile int* cancel) {
+    Descent descent{X, y, norms, v, bias, C, alpha, w, order, order + X->n_rows, state};
     Random random{state->random};
     std::vector<Stretch> stretches;
     try {
@@ -186,7 +194,8 @@ int svmcut_dual_cd(const svmcut_csr* X, const double* y, const double* norms, do
         return SVMCUT_NO_MEMORY;
     }
     for (int64_t e = 0; e < epochs; ++e) {
-        const bool whole = descent.epoch(random, stretches.data(), cancel);
+        const bool whole = v ? descent.epoch<true>(random, stretches.data(), cancel)
+                             : descent.epoch<false>(random, stretches.data(), cancel);
         state->random = random.state;
         if (!whole) return SVMCUT_CANCELLED;
         ++state->epochs;
@@ -195,12 +204,13 @@ int svmcut_dual_cd(const svmcut_csr* X, const double* y, const double* norms, do
     return SVMCUT_OK;
 }
 
-void svmcut_dual_cd_wake(int64_t n, const double* y, const double* s, const double* alpha, double C, int32_t* order,
-                         svmcut_dual_cd_state* state) {
+void svmcut_dual_cd_wake(int64_t n, const double* y, const double* s, const double* v, const double* alpha,
+                         double C, int32_t* order, svmcut_dual_cd_state* state) {
     int64_t front = 0;
     for (int64_t i = 0; i < n; ++i) {
         const double G = y[i] * s[i] - 1.0;
-        if ((alpha[i] == 0.0 && G > state->above) || (alpha[i] == C && G < state->below)) continue;
+        const double C_i = v ? C * v[i] : C;
+        if ((alpha[i] == 0.0 && (G > state->above || C_i == 0.0)) || (alpha[i] == C_i && G < state->below)) continue;
         order[front++] = static_cast<int32_t>(i);
     }
     state->active = front;

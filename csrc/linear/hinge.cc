@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The hinge risk R(s) = sum_i max(0, 1 - y_i s_i): its most violated constraint (Joachims, KDD 2006, Algorithm 1,
-// lines 5 to 7) and the exact minimiser of the primal along a line (Franc and Sonnenburg, ICML 2008).
+// The hinge risk R(s) = sum_i v_i max(0, 1 - y_i s_i), v = 1 where there are no weights: its most violated constraint
+// (Joachims, KDD 2006, Algorithm 1, lines 5 to 7) and the exact minimiser of the primal along a line (Franc and
+// Sonnenburg, ICML 2008).
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "core/parallel.h"
@@ -57,56 +59,75 @@ double root_of_slope(std::vector<Breakpoint>& candidates, double slope, double c
     return curvature > 0 ? std::max(0.0, -level / curvature) : 0.0;
 }
 
+// value and offset of the cut of rows begin to end.
+template <bool kWeighted>
+std::pair<double, double> hinge_of(int64_t begin, int64_t end, const double* y, const double* s, const double* v,
+                                   double* coef) {
+    double value = 0, offset = 0;
+    int64_t hits = 0;
+    for (int64_t i = begin; i < end; ++i) {
+        const double slack = 1.0 - y[i] * s[i];
+        const bool hit = slack > 0;
+        if constexpr (kWeighted) {
+            const double weight = hit ? v[i] : 0.0;
+            coef[i] = hit ? -(weight * y[i]) : 0.0;
+            value += hit ? weight * slack : 0.0;
+            offset += weight;
+        } else {
+            coef[i] = hit ? -y[i] : 0.0;
+            value += hit ? slack : 0.0;
+            hits += hit;
+        }
+    }
+    return {value, kWeighted ? offset : static_cast<double>(hits)};
+}
+
+// sum of v y e over the rows inside the margin just right of t = 0.
+template <bool kWeighted>
+double rate_of(int64_t begin, int64_t end, const double* y, const double* s, const double* e, const double* v) {
+    double sum = 0;
+    for (int64_t i = begin; i < end; ++i) {
+        const double slack = 1.0 - y[i] * s[i], rate = y[i] * e[i];
+        if (slack > 0 || (slack == 0 && rate < 0)) sum += kWeighted ? v[i] * rate : rate;
+    }
+    return sum;
+}
+
 }  // namespace
 
 extern "C" {
 
-int svmcut_hinge(int64_t n, const double* y, const double* s, double* coef, double* value, int64_t* violated,
-                 int threads) {
+int svmcut_hinge(int64_t n, const double* y, const double* s, const double* v, double* coef, double* value,
+                 double* offset, int threads) {
     const int64_t pieces = (n + kPiece - 1) / kPiece;
-    std::vector<double> loss(pieces);
-    std::vector<int64_t> count(pieces);
+    std::vector<std::pair<double, double>> parts(pieces);
     svmcut::for_pieces(pieces, n < 16 * kPiece ? 1 : threads, [&](int64_t p) {
-        double sum = 0;
-        int64_t hits = 0;
-        for (int64_t i = p * kPiece; i < std::min(n, (p + 1) * kPiece); ++i) {
-            const double slack = 1.0 - y[i] * s[i];
-            const bool hit = slack > 0;
-            coef[i] = hit ? -y[i] : 0.0;
-            sum += hit ? slack : 0.0;
-            hits += hit;
-        }
-        loss[p] = sum;
-        count[p] = hits;
+        const int64_t begin = p * kPiece, end = std::min(n, begin + kPiece);
+        parts[p] = v ? hinge_of<true>(begin, end, y, s, v, coef) : hinge_of<false>(begin, end, y, s, v, coef);
     });
-    *value = 0;
-    *violated = 0;
-    for (int64_t p = 0; p < pieces; ++p) {
-        *value += loss[p];
-        *violated += count[p];
+    *value = *offset = 0;
+    for (const auto& part : parts) {
+        *value += part.first;
+        *offset += part.second;
     }
     return SVMCUT_OK;
 }
 
-int svmcut_hinge_line(int64_t n, const double* y, const double* s, const double* e, double wd, double dd, double C,
-                      double* step, int threads) {
+int svmcut_hinge_line(int64_t n, const double* y, const double* s, const double* e, const double* v, double wd,
+                      double dd, double C, double* step, int threads) {
     const int64_t pieces = (n + kPiece - 1) / kPiece;
     if (n < 16 * kPiece) threads = 1;
     std::vector<double> part(pieces);
     svmcut::for_pieces(pieces, threads, [&](int64_t p) {
-        double sum = 0;
-        for (int64_t i = p * kPiece; i < std::min(n, (p + 1) * kPiece); ++i) {
-            const double slack = 1.0 - y[i] * s[i], rate = y[i] * e[i];
-            if (slack > 0 || (slack == 0 && rate < 0)) sum += rate;
-        }
-        part[p] = sum;
+        const int64_t begin = p * kPiece, end = std::min(n, begin + kPiece);
+        part[p] = v ? rate_of<true>(begin, end, y, s, e, v) : rate_of<false>(begin, end, y, s, e, v);
     });
     double active = 0;
     for (double value : part) active += value;
     const double slope = wd - C * active;  // right derivative at t = 0
     *step = 0;
     if (!(slope < 0) || !(dd > 0)) return SVMCUT_OK;
-    const double furthest = -slope / dd;  // every jump is positive: the root cannot lie beyond
+    const double furthest = -slope / dd;  // no jump is negative: the root cannot lie beyond
     std::vector<std::vector<Breakpoint>> found(pieces);
     std::vector<Breakpoint> candidates;
     std::atomic<bool> failed{false};
@@ -116,7 +137,7 @@ int svmcut_hinge_line(int64_t n, const double* y, const double* s, const double*
                 const double slack = 1.0 - y[i] * s[i], rate = y[i] * e[i];
                 // slack and rate of one sign, t = slack / rate below `furthest`; compared without the division
                 if (rate > 0 ? (slack > 0 && slack <= furthest * rate) : (slack < 0 && slack >= furthest * rate))
-                    found[p].push_back({slack / rate, std::fabs(rate)});
+                    found[p].push_back({slack / rate, v ? v[i] * std::fabs(rate) : std::fabs(rate)});
             }
         } catch (...) {
             failed = true;

@@ -38,6 +38,13 @@ inline double sum_of(const double* x, int64_t n) {
     return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
 }
 
+// sum v x, or sum x where v is null; room for n numbers.
+inline double weighted_sum(const double* x, const double* v, double* room, int64_t n) {
+    if (!v) return sum_of(x, n);
+    for (int64_t k = 0; k < n; ++k) room[k] = v[k] * x[k];
+    return sum_of(room, n);
+}
+
 struct Losses {
     double smooth = 0, hinge = 0, share = 0, excess = 0, band = 0;
 };
@@ -47,12 +54,14 @@ struct Slope {
 };
 
 // The loops are short and many because compilers make vectors of those.
-SVMCUT_WIDE Losses losses_of(int64_t n, const double* y, const double* s, double delta, double* coef) {
+SVMCUT_WIDE Losses losses_of(int64_t n, const double* y, const double* s, const double* weights, double delta,
+                             double* coef) {
     const double rate = 1 / delta, half = 0.5 * delta;
-    double z[kChunk], u[kChunk], positive[kChunk], term[kChunk];
+    double z[kChunk], u[kChunk], positive[kChunk], term[kChunk], room[kChunk];
     Losses sums;
     for (int64_t i = 0; i < n; i += kChunk) {
         const int64_t m = n - i < kChunk ? n - i : kChunk;
+        const double* const weight = weights ? weights + i : nullptr;
         for (int64_t k = 0; k < m; ++k) z[k] = 1.0 - y[i + k] * s[i + k];
         for (int64_t k = 0; k < m; ++k) {
             double v = z[k] * rate + 0.5;
@@ -60,28 +69,31 @@ SVMCUT_WIDE Losses losses_of(int64_t n, const double* y, const double* s, double
             u[k] = v > 1.0 ? 1.0 : v;
         }
         for (int64_t k = 0; k < m; ++k) coef[i + k] = -(y[i + k] * u[k]);
+        for (int64_t k = 0; weight && k < m; ++k) coef[i + k] *= weight[k];
         for (int64_t k = 0; k < m; ++k) positive[k] = z[k] > 0.0 ? z[k] : 0.0;
-        sums.hinge += sum_of(positive, m);
-        sums.share += sum_of(u, m);
+        sums.hinge += weighted_sum(positive, weight, room, m);
+        sums.share += weighted_sum(u, weight, room, m);
         for (int64_t k = 0; k < m; ++k) positive[k] -= u[k] * z[k];
-        sums.excess += sum_of(positive, m);
+        sums.excess += weighted_sum(positive, weight, room, m);
         for (int64_t k = 0; k < m; ++k) {
             const double beyond = z[k] - half;
             term[k] = half * u[k] * u[k] + (beyond > 0.0 ? beyond : 0.0);
         }
-        sums.smooth += sum_of(term, m);
+        sums.smooth += weighted_sum(term, weight, room, m);
         for (int64_t k = 0; k < m; ++k) {
             const double inside = u[k] > 0.0 ? 1.0 : 0.0;
             term[k] = u[k] < 1.0 ? inside : 0.0;
         }
+        for (int64_t k = 0; weight && k < m; ++k) term[k] = weight[k] > 0.0 ? term[k] : 0.0;
         sums.band += sum_of(term, m);
     }
     return sums;
 }
 
-SVMCUT_WIDE Slope slope_of(int64_t n, const double* y, const double* s, const double* e, double t, double delta) {
+SVMCUT_WIDE Slope slope_of(int64_t n, const double* y, const double* s, const double* e, const double* weights,
+                           double t, double delta) {
     const double rate = 1 / delta;
-    double u[kChunk], r[kChunk];
+    double u[kChunk], r[kChunk], room[kChunk];
     Slope sums;
     for (int64_t i = 0; i < n; i += kChunk) {
         const int64_t m = n - i < kChunk ? n - i : kChunk;
@@ -91,12 +103,12 @@ SVMCUT_WIDE Slope slope_of(int64_t n, const double* y, const double* s, const do
             u[k] = v > 1.0 ? 1.0 : v;
         }
         for (int64_t k = 0; k < m; ++k) r[k] = u[k] * (y[i + k] * e[i + k]);
-        sums.slope -= sum_of(r, m);
+        sums.slope -= weighted_sum(r, weights ? weights + i : nullptr, room, m);
         for (int64_t k = 0; k < m; ++k) {
             const double square = u[k] > 0.0 ? e[i + k] * e[i + k] : 0.0;
             r[k] = u[k] < 1.0 ? square : 0.0;
         }
-        sums.curvature += sum_of(r, m);
+        sums.curvature += weighted_sum(r, weights ? weights + i : nullptr, room, m);
     }
     return sums;
 }
@@ -112,6 +124,7 @@ struct Row {
     std::vector<double> x;
     std::vector<int32_t> j;
     int64_t count = 0;
+    double weight = 1;
 
     explicit Row(int64_t dim) : x(dim), j(dim) {}
     void load(const svmcut_csr* X, int64_t i, double bias) {
@@ -131,7 +144,7 @@ void add_outer(const Row& row, int64_t dim, double* __restrict H) {
     const int32_t* __restrict j = row.j.data();
     for (int64_t a = 0; a < row.count; ++a) {
         double* __restrict line = H + j[a] * dim;
-        const double value = x[a];
+        const double value = row.weight * x[a];
         int64_t b = 0;
         for (; b + 4 <= a + 1; b += 4) {  // columns of a row differ, so the four updates are independent
             const double p = line[j[b]] + value * x[b], q = line[j[b + 1]] + value * x[b + 1];
@@ -146,38 +159,44 @@ void add_outer(const Row& row, int64_t dim, double* __restrict H) {
 }
 
 // A group of rows without zeros at once: less traffic with H.
-SVMCUT_WIDE void add_outer_full(const double* const* x, int64_t dim, double* H) {
+SVMCUT_WIDE void add_outer_full(const double* const* x, const double* weight, int64_t dim, double* H) {
     const double *p = x[0], *q = x[1], *r = x[2], *s = x[3], *t = x[4], *u = x[5], *v = x[6], *w = x[7];
     for (int64_t a = 0; a < dim; ++a) {
         double* __restrict line = H + a * dim;
-        const double pa = p[a], qa = q[a], ra = r[a], sa = s[a], ta = t[a], ua = u[a], va = v[a], wa = w[a];
+        const double pa = weight[0] * p[a], qa = weight[1] * q[a], ra = weight[2] * r[a], sa = weight[3] * s[a];
+        const double ta = weight[4] * t[a], ua = weight[5] * u[a], va = weight[6] * v[a], wa = weight[7] * w[a];
         for (int64_t b = 0; b <= a; ++b)
             line[b] += ((pa * p[b] + qa * q[b]) + (ra * r[b] + sa * s[b])) +
                        ((ta * t[b] + ua * u[b]) + (va * v[b] + wa * w[b]));
     }
 }
 
-void gram_of(const svmcut_csr* X, const int32_t* rows, int64_t begin, int64_t end, double bias, int64_t dim,
-             Row* buffer, double* H, const volatile int* cancel) {
+void gram_of(const svmcut_csr* X, const int32_t* rows, int64_t begin, int64_t end, const double* v, double bias,
+             int64_t dim, Row* buffer, double* H, const volatile int* cancel) {
     int waiting = 0;
     for (int64_t k = begin; k < end; ++k) {
         if (cancel && k % kPollEvery == 0 && *cancel) return;
         Row& row = buffer[waiting];
         row.load(X, rows[k], bias);
+        if (v) row.weight = v[rows[k]];
         if (row.count < dim) {
             add_outer(row, dim, H);
         } else if (++waiting == kGroup) {
             const double* x[kGroup];
-            for (int g = 0; g < kGroup; ++g) x[g] = buffer[g].x.data();
-            add_outer_full(x, dim, H);
+            double weight[kGroup];
+            for (int g = 0; g < kGroup; ++g) {
+                x[g] = buffer[g].x.data();
+                weight[g] = buffer[g].weight;
+            }
+            add_outer_full(x, weight, dim, H);
             waiting = 0;
         }
     }
     while (waiting > 0) add_outer(buffer[--waiting], dim, H);
 }
 
-void product_of(const svmcut_csr* X, const int32_t* rows, int64_t begin, int64_t end, double bias, const double* p,
-                double* out) {
+void product_of(const svmcut_csr* X, const int32_t* rows, int64_t begin, int64_t end, const double* v, double bias,
+                const double* p, double* out) {
     const int64_t d = X->n_features;
     for (int64_t k = begin; k < end; ++k) {
         const int64_t start = X->indptr[rows[k]], count = X->indptr[rows[k] + 1] - start;
@@ -192,7 +211,7 @@ void product_of(const svmcut_csr* X, const int32_t* rows, int64_t begin, int64_t
             e += x[m + 3] * p[j[m + 3]];
         }
         for (; m < count; ++m) a += x[m] * p[j[m]];
-        const double f = (a + b) + (c + e);
+        const double sum = (a + b) + (c + e), f = v ? v[rows[k]] * sum : sum;
         for (m = 0; m < count; ++m) out[j[m]] += f * x[m];
         if (bias != 0) out[d] += f * bias;
     }
@@ -253,13 +272,14 @@ SVMCUT_WIDE bool solve(int64_t dim, double* H, double* g) {
 
 extern "C" {
 
-int svmcut_smooth_hinge(int64_t n, const double* y, const double* s, double delta, double* coef, double* sums,
-                        int64_t* band, int threads) {
+int svmcut_smooth_hinge(int64_t n, const double* y, const double* s, const double* v, double delta, double* coef,
+                        double* sums, int64_t* band, int threads) {
     const int64_t pieces = (n + kPiece - 1) / kPiece;
     std::vector<Losses> parts(pieces);
     svmcut::for_pieces(pieces, threads_for(n, threads), [&](int64_t p) {
         const int64_t begin = p * kPiece;
-        parts[p] = losses_of(std::min(n - begin, kPiece), y + begin, s + begin, delta, coef + begin);
+        parts[p] = losses_of(std::min(n - begin, kPiece), y + begin, s + begin, v ? v + begin : nullptr, delta,
+                             coef + begin);
     });
     std::fill(sums, sums + 4, 0.0);
     *band = 0;
@@ -273,13 +293,14 @@ int svmcut_smooth_hinge(int64_t n, const double* y, const double* s, double delt
     return SVMCUT_OK;
 }
 
-int svmcut_smooth_slope(int64_t n, const double* y, const double* s, const double* e, double t, double delta,
-                        double* slope, double* curvature, int threads) {
+int svmcut_smooth_slope(int64_t n, const double* y, const double* s, const double* e, const double* v, double t,
+                        double delta, double* slope, double* curvature, int threads) {
     const int64_t pieces = (n + kPiece - 1) / kPiece;
     std::vector<Slope> parts(pieces);
     svmcut::for_pieces(pieces, threads_for(n, threads), [&](int64_t p) {
         const int64_t begin = p * kPiece;
-        parts[p] = slope_of(std::min(n - begin, kPiece), y + begin, s + begin, e + begin, t, delta);
+        parts[p] = slope_of(std::min(n - begin, kPiece), y + begin, s + begin, e + begin, v ? v + begin : nullptr, t,
+                            delta);
     });
     *slope = *curvature = 0;
     for (const Slope& part : parts) {
@@ -290,24 +311,24 @@ int svmcut_smooth_slope(int64_t n, const double* y, const double* s, const doubl
     return SVMCUT_OK;
 }
 
-int64_t svmcut_band_rows(int64_t n, const double* coef, int32_t* rows) {
+int64_t svmcut_band_rows(int64_t n, const double* coef, const double* v, int32_t* rows) {
     int64_t count = 0;
     for (int64_t i = 0; i < n; ++i) {
         rows[count] = static_cast<int32_t>(i);
         const double u = std::fabs(coef[i]);
-        count += (u > 0.0) & (u < 1.0);  // no branch: the band is anywhere
+        count += (u > 0.0) & (u < (v ? v[i] : 1.0));  // no branch: the band is anywhere
     }
     return count;
 }
 
-int svmcut_band_gram(const svmcut_csr* X, const int32_t* rows, int64_t count, double bias, int64_t dim, double* H,
-                     int threads, const volatile int* cancel) {
+int svmcut_band_gram(const svmcut_csr* X, const int32_t* rows, int64_t count, const double* v, double bias,
+                     int64_t dim, double* H, int threads, const volatile int* cancel) {
     std::atomic<bool> failed{false};
     const int64_t pieces = std::min(pieces_of(count), kGramRoom / (dim * dim));
     const int status = reduce(count, pieces, dim * dim, H, threads, [&](int64_t begin, int64_t end, double* out) {
         try {
             std::vector<Row> buffer(kGroup, Row(dim));
-            gram_of(X, rows, begin, end, bias, dim, buffer.data(), out, cancel);
+            gram_of(X, rows, begin, end, v, bias, dim, buffer.data(), out, cancel);
         } catch (...) {
             failed = true;
         }
@@ -316,13 +337,13 @@ int svmcut_band_gram(const svmcut_csr* X, const int32_t* rows, int64_t count, do
     return cancel && *cancel ? SVMCUT_CANCELLED : status;
 }
 
-int svmcut_band_product(const svmcut_csr* X, const int32_t* rows, int64_t count, double bias, const double* p,
-                        double* out, int threads) {
+int svmcut_band_product(const svmcut_csr* X, const int32_t* rows, int64_t count, const double* v, double bias,
+                        const double* p, double* out, int threads) {
     const int64_t dim = X->n_features + (bias != 0);
     const int64_t entries = X->n_rows > 0 ? (X->indptr[X->n_rows] - X->indptr[0]) / X->n_rows * count : 0;
     const int64_t pieces = std::min(pieces_of(count), entries / (8 * dim + 1));
     return reduce(count, pieces, dim, out, threads, [&](int64_t begin, int64_t end, double* sums) {
-        product_of(X, rows, begin, end, bias, p, sums);
+        product_of(X, rows, begin, end, v, bias, p, sums);
     });
 }
 

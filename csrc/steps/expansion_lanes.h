@@ -72,29 +72,61 @@ Below below(const double* c, double threshold, int64_t count) {
         sum += under ? x : Doubles{};
         found -= under;
     }
-    Below result{0, total(sum)};
+    Below result{0, total(sum), 0.0};
     for (int r = 0; r < kWidth; ++r) result.count += found[r];
     for (; k < count; ++k)
         if (c[k] < threshold) {
             ++result.count;
             result.sum += c[k];
         }
+    result.mass = static_cast<double>(result.count);
+    return result;
+}
+
+Below below_weighted(const double* c, const double* v, double threshold, int64_t count) {
+    Doubles sum{}, mass{};
+    Longs found{};
+    int64_t k = 0;
+    for (; k + kWidth <= count; k += kWidth) {
+        const Doubles x = load<Doubles>(c + k);
+        const Longs under = x < threshold;
+        const Doubles weight = under ? load<Doubles>(v + k) : Doubles{};
+        sum += under ? x * weight : Doubles{};
+        mass += weight;
+        found -= under;
+    }
+    Below result{0, total(sum), total(mass)};
+    for (int r = 0; r < kWidth; ++r) result.count += found[r];
+    for (; k < count; ++k)
+        if (c[k] < threshold) {
+            ++result.count;
+            result.sum += v[k] * c[k];
+            result.mass += v[k];
+        }
     return result;
 }
 
 /* Number and sum of the responses below `low`; those in [low, high) go to out, in order. */
-Below collect(const double* c, double low, double high, int64_t first, int64_t count, Response* out, int64_t* taken) {
+template <bool kWeighted>
+inline Below collect_any(const double* c, const double* v, double low, double high, int64_t first, int64_t count,
+                         Response* out, int64_t* taken) {
     constexpr int64_t kGroup = 64;
-    Doubles sum{};
+    Doubles sum{}, mass{};
     Longs found{};
-    Below rest{0, 0.0};
+    Below rest{0, 0.0, 0.0};
     int64_t at = 0, k = 0;
     for (; k + kGroup <= count; k += kGroup) {
         Longs hit{};
         for (int64_t g = 0; g < kGroup; g += kWidth) {
             const Doubles x = load<Doubles>(c + k + g);
             const Longs under = x < low;
-            sum += under ? x : Doubles{};
+            if (kWeighted) {
+                const Doubles weight = under ? load<Doubles>(v + k + g) : Doubles{};
+                sum += under ? x * weight : Doubles{};
+                mass += weight;
+            } else {
+                sum += under ? x : Doubles{};
+            }
             found -= under;
             hit |= ~under & (x < high);
         }
@@ -108,7 +140,8 @@ Below collect(const double* c, double low, double high, int64_t first, int64_t c
     for (; k < count; ++k) {
         if (c[k] < low) {
             ++rest.count;
-            rest.sum += c[k];
+            rest.sum += kWeighted ? v[k] * c[k] : c[k];
+            if (kWeighted) rest.mass += v[k];
         } else if (c[k] < high) {
             out[at++] = {c[k], first + k};
         }
@@ -116,7 +149,17 @@ Below collect(const double* c, double low, double high, int64_t first, int64_t c
     *taken = at;
     for (int r = 0; r < kWidth; ++r) rest.count += found[r];
     rest.sum += total(sum);
+    rest.mass = kWeighted ? rest.mass + total(mass) : static_cast<double>(rest.count);
     return rest;
+}
+
+Below collect(const double* c, double low, double high, int64_t first, int64_t count, Response* out, int64_t* taken) {
+    return collect_any<false>(c, nullptr, low, high, first, count, out, taken);
+}
+
+Below collect_weighted(const double* c, const double* v, double low, double high, int64_t first, int64_t count,
+                       Response* out, int64_t* taken) {
+    return collect_any<true>(c, v, low, high, first, count, out, taken);
 }
 
 /* mass += weight where c <= threshold. */
@@ -124,7 +167,11 @@ void weigh(const double* c, double threshold, double weight, double* mass, int64
     for (int64_t k = 0; k < count; ++k) mass[k] += c[k] <= threshold ? weight : 0.0;
 }
 
-const ExpansionCode code = {add, add_two, below, collect, weigh};
+void weigh_weighted(const double* c, const double* v, double threshold, double weight, double* mass, int64_t count) {
+    for (int64_t k = 0; k < count; ++k) mass[k] += c[k] <= threshold ? weight * v[k] : 0.0;
+}
+
+const ExpansionCode code = {add, add_two, below, collect, weigh, below_weighted, collect_weighted, weigh_weighted};
 
 }  // namespace SVMCUT_LANES
 }  // namespace svmcut

@@ -26,14 +26,19 @@ int step(svmcut_expansion& expansion, svmcut_sbp_state& state, WaterLevel& water
     state.covered = water.covered;
     Random random{state.random};
     const int side = state.free_bias ? static_cast<int>(random.below(2)) : 0;
-    const int64_t j = water.point(state.c, side, random.below(static_cast<uint32_t>(water.covered)));
+    const int64_t j = state.weights ? water.point_at(state.c, side, random.uniform() * water.mass)
+                                    : water.point(state.c, side, random.below(static_cast<uint32_t>(water.covered)));
     state.random = random.state;
     if (state.mass && state.steps % SVMCUT_SBP_SPARSE == 0) {
         const int64_t ends[3] = {0, state.free_bias ? expansion.positives : expansion.trained, expansion.trained};
-        const double share = (state.free_bias ? 0.5 : 1.0) / static_cast<double>(water.covered);
+        const double share = (state.free_bias ? 0.5 : 1.0) / water.mass;
         for (int k = 0; k <= state.free_bias; ++k)
-            expansion.code->weigh(state.c + ends[k], water.threshold(k), share, state.mass + ends[k],
-                                  ends[k + 1] - ends[k]);
+            if (state.weights)
+                expansion.code->weigh_weighted(state.c + ends[k], state.weights + ends[k], water.threshold(k), share,
+                                               state.mass + ends[k], ends[k + 1] - ends[k]);
+            else
+                expansion.code->weigh(state.c + ends[k], water.threshold(k), share, state.mass + ends[k],
+                                      ends[k + 1] - ends[k]);
     }
     const double eta = state.first_step / std::sqrt(static_cast<double>(++state.steps));
     const double change = eta / state.scale;
@@ -94,7 +99,7 @@ extern "C" int svmcut_sbp_run(const svmcut_expansion* expansion, svmcut_sbp_stat
     auto& own = *const_cast<svmcut_expansion*>(expansion);
     try {
         svmcut::Crew crew(threads);
-        svmcut::WaterLevel water(*own.code, own.positives, own.trained, state->free_bias);
+        svmcut::WaterLevel water(*own.code, own.positives, own.trained, state->free_bias, state->weights);
         int status = SVMCUT_OK;
         for (int64_t k = 0; k < steps && status == SVMCUT_OK; ++k) {
             std::copy_n(state->centre, 2, water.centre);

@@ -7,6 +7,8 @@
  *   two basins   a_1 <= a_2 <= .. of the positives, b_1 <= .. of the negatives, as many of either covered:
  *                F_k = k (a_k + b_k) - sum_{i<=k} (a_i + b_i), k the largest with F_k <= volume, and what is left lifts
  *                both levels, neither beyond its next response
+ *   weights v    sum_i v_i max(0, g - c_i) = volume; of two basins as much weight is covered of either, the last response
+ *                of one perhaps in part
  *
  * Deviation: the listing of Algorithm 3 cannot be run as printed, and sorting costs more than a kernel row. Here the
  * ranks near the last answer are known from a window of responses that one pass collects; a window that turns out not to
@@ -26,24 +28,33 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 /* Responses the first window should hold. Later a window that missed the answer is wider at the next step, and any other
  * narrower. */
 constexpr double kWanted = 96, kWiden = 1.5, kNarrow = 0.95;
-constexpr int kLooks = 12;
-bool earlier(const Response& x, const Response& y) { return x.value < y.value || (x.value == y.value && x.at < y.at); }
-
 constexpr int64_t kNear = 24; /* responses on either side whose mean move foretells that of the level */
 
 }  // namespace
 
-WaterLevel::WaterLevel(const ExpansionCode& use, int64_t positives, int64_t trained, bool free_bias)
-    : code(use), two(free_bias) {
+WaterLevel::WaterLevel(const ExpansionCode& use, int64_t positives, int64_t trained, bool free_bias,
+                       const double* weights)
+    : code(use), v(weights), two(free_bias) {
     basin[0].count = free_bias ? positives : trained;
     basin[1].first = positives;
     basin[1].count = free_bias ? trained - positives : 0;
-    for (Basin& side : basin) side.before.resize(static_cast<size_t>((side.count + kStretch - 1) / kStretch));
+    for (Basin& side : basin) {
+        side.before.resize(static_cast<size_t>((side.count + kStretch - 1) / kStretch));
+        if (v) side.weights.resize(side.before.size());
+    }
     if (two) room.resize(static_cast<size_t>(trained + 2 * (basin[0].before.size() + basin[1].before.size())));
 }
 
 bool WaterLevel::find(const double* c, double volume, Crew& crew) {
-    return two ? find_two(c, volume, crew) : find_one(c, volume, crew);
+    if (!two) return find_one(c, volume, crew);
+    return v ? find_two_weighted(c, volume, crew) : find_two(c, volume, crew);
+}
+
+double WaterLevel::lowest_of(const double* c) const {
+    if (!v) return *std::min_element(c, c + basin[0].count);
+    double lowest = kInfinite;
+    for (int64_t i = 0; i < basin[0].count; ++i) lowest = v[i] > 0 && c[i] < lowest ? c[i] : lowest;
+    return lowest;
 }
 
 Below WaterLevel::count_below(const double* c, double threshold, Crew& crew) {
@@ -53,15 +64,20 @@ Below WaterLevel::count_below(const double* c, double threshold, Crew& crew) {
     sums.resize(all.before.size());
     crew.run(pieces, [&](int64_t piece) {
         const int64_t begin = piece * kStretch;
-        const Below found = code.below(c + begin, threshold, std::min(kStretch, all.count - begin));
+        const int64_t size = std::min(kStretch, all.count - begin);
+        const Below found = v ? code.below_weighted(c + begin, v + begin, threshold, size)
+                              : code.below(c + begin, threshold, size);
         all.before[piece] = found.count;
         sums[piece] = found.sum;
+        if (v) all.weights[piece] = found.mass;
     });
-    Below total{0, 0.0};
+    Below total{0, 0.0, 0.0};
     for (int64_t piece = 0; piece < pieces; ++piece) {
         total.count += all.before[piece];
         total.sum += sums[piece];
+        if (v) total.mass += all.weights[piece];
     }
+    if (!v) total.mass = static_cast<double>(total.count);
     return total;
 }
 
@@ -70,30 +86,35 @@ bool WaterLevel::find_one(const double* c, double volume, Crew& crew) {
     if (n == 0) return false;
     double g = width[0] > 0 ? centre[0] : kInfinite;
     if (!(volume > 0)) {
-        level = *std::min_element(c, c + n);
+        level = lowest_of(c);
         if (!std::isfinite(level)) return false;
         g = std::nextafter(level, kInfinite);
-        covered = count_below(c, g, crew).count;
+        const Below under = count_below(c, g, crew);
+        covered = under.count;
+        mass = under.mass;
     } else {
         bool right = false; /* of the answer, since the first step */
         for (;;) {
             const Below under = count_below(c, g, crew);
             if (!std::isfinite(under.sum) || (g == kInfinite && under.count < n)) return false;
-            if (under.count == 0) {
-                const double lowest = *std::min_element(c, c + n);
+            if (!(under.mass > 0)) {
+                const double lowest = lowest_of(c);
                 if (!std::isfinite(lowest)) return false;
                 if (right || !(lowest + volume > lowest)) { /* less water than rounding */
                     level = lowest + volume;
                     g = std::nextafter(lowest, kInfinite);
-                    covered = count_below(c, g, crew).count;
+                    const Below ties = count_below(c, g, crew);
+                    covered = ties.count;
+                    mass = ties.mass;
                     break;
                 }
                 g = lowest + volume;
                 continue;
             }
-            const double next = (volume + under.sum) / static_cast<double>(under.count);
+            const double next = (volume + under.sum) / under.mass;
             level = next;
             covered = under.count;
+            mass = under.mass;
             if (right && next >= g) break;
             if (next == g) break;
             right = true;
@@ -114,15 +135,20 @@ void WaterLevel::scan(Basin& side, const double* c, Crew& crew) {
     Response* out = room.data() + side.first + (&side == basin ? 0 : 2 * basin[0].before.size());
     crew.run(pieces, [&](int64_t piece) {
         const int64_t begin = piece * kStretch, first = side.first + begin;
-        found[piece] = code.collect(c + first, side.low, side.high, first, std::min(kStretch, side.count - begin),
-                                    out + begin + piece, &taken[piece]);
+        const int64_t size = std::min(kStretch, side.count - begin);
+        found[piece] = v ? code.collect_weighted(c + first, v + first, side.low, side.high, first, size,
+                                                 out + begin + piece, &taken[piece])
+                         : code.collect(c + first, side.low, side.high, first, size, out + begin + piece,
+                                        &taken[piece]);
         side.before[piece] = found[piece].count;
+        if (v) side.weights[piece] = found[piece].mass;
     });
-    side.below = {0, 0.0};
+    side.below = {0, 0.0, 0.0};
     side.window.clear();
     for (int64_t piece = 0; piece < pieces; ++piece) {
         side.below.count += found[piece].count;
         side.below.sum += found[piece].sum;
+        side.below.mass += found[piece].mass;
         const Response* part = out + piece * (kStretch + 1);
         side.window.insert(side.window.end(), part, part + taken[piece]);
     }
@@ -184,18 +210,9 @@ bool WaterLevel::find_two(const double* c, double volume, Crew& crew) {
             if (!higher[0] && !higher[1]) break;
         }
         for (int side : {0, 1}) {
-            Basin& one = basin[side];
             if (!lower[side] && !higher[side]) continue;
-            const double reach = one.high - one.low;
             missed[side] = true;
-            if (look >= kLooks / 2) {
-                one.low = -kInfinite;
-                one.high = kInfinite;
-            } else {
-                if (lower[side]) one.low -= reach;
-                if (higher[side]) one.high += reach;
-            }
-            scan(one, c, crew);
+            widen(basin[side], lower[side], higher[side], look, c, crew);
         }
     }
     const int64_t k = at.k;
@@ -210,28 +227,48 @@ bool WaterLevel::find_two(const double* c, double volume, Crew& crew) {
     const double lift = std::min(room_of(0), std::max(rest / 2, rest - room_of(1)));
     const double g_up = at.value[0] + lift, g_down = at.value[1] + (rest - lift);
     covered = k;
+    mass = static_cast<double>(k);
     level = (at.sum[0] + at.sum[1] + volume) / (2 * static_cast<double>(k));
     bias = (g_down - g_up) / 2;
     for (int side : {0, 1}) {
-        Basin& one = basin[side];
-        edge[side] = centre[side] = at.value[side];
-        if (width[side] > 0) {
-            width[side] *= missed[side] ? kWiden : kNarrow;
-        } else {
-            const double held = static_cast<double>(one.window.size());
-            const auto ends = std::minmax_element(one.window.begin(), one.window.end(), earlier);
-            width[side] = (ends.second->value - ends.first->value) * std::min(1.0, kWanted / held);
-        }
-        width[side] = std::max(width[side], 1e-13 * std::fabs(centre[side]) + 1e-290);
+        basin[side].last = k - 1 - basin[side].below.count;
+        remember(side, at.value[side], missed[side]);
     }
     return std::isfinite(level) && std::isfinite(bias);
+}
+
+/* A window that missed the answer, larger where it may be. */
+void WaterLevel::widen(Basin& one, bool lower, bool higher, int look, const double* c, Crew& crew) {
+    const double reach = one.high - one.low;
+    if (look >= kLooks / 2) {
+        one.low = -kInfinite;
+        one.high = kInfinite;
+    } else {
+        if (lower) one.low -= reach;
+        if (higher) one.high += reach;
+    }
+    scan(one, c, crew);
+}
+
+/* The last covered response of a class, and how wide the window around it should be at the next step. */
+void WaterLevel::remember(int side, double value, bool missed) {
+    const Basin& one = basin[side];
+    edge[side] = centre[side] = value;
+    if (width[side] > 0) {
+        width[side] *= missed ? kWiden : kNarrow;
+    } else {
+        const double held = static_cast<double>(one.window.size());
+        const auto ends = std::minmax_element(one.window.begin(), one.window.end(), earlier);
+        width[side] = (ends.second->value - ends.first->value) * std::min(1.0, kWanted / held);
+    }
+    width[side] = std::max(width[side], 1e-13 * std::fabs(centre[side]) + 1e-290);
 }
 
 void WaterLevel::follow(const double* c, double shift) {
     if (!two) centre[0] += shift;
     for (int side = 0; side < 2 && two; ++side) {
         const Basin& one = basin[side];
-        const int64_t at = covered - 1 - one.below.count, size = static_cast<int64_t>(one.window.size());
+        const int64_t at = one.last, size = static_cast<int64_t>(one.window.size());
         const int64_t first = std::max<int64_t>(0, at - kNear), last = std::min(size, at + kNear + 1);
         double sum = 0;
         for (int64_t k = first; k < last; ++k) sum += c[one.window[k].at] - one.window[k].value;
@@ -251,15 +288,16 @@ int64_t WaterLevel::point(const double* c, int side, int64_t rank) const {
 
 }  // namespace svmcut
 
-extern "C" int svmcut_water_level(const double* c, int64_t positives, int64_t n, double volume, int free_bias,
-                                  double* level, double* bias, int64_t* covered) {
+extern "C" int svmcut_water_level(const double* c, const double* v, int64_t positives, int64_t n, double volume,
+                                  int free_bias, double* level, double* bias, int64_t* covered, double* mass) {
     try {
         svmcut::Crew alone(1);
-        svmcut::WaterLevel water(svmcut::expansion_code(SVMCUT_FASTEST), positives, n, free_bias);
+        svmcut::WaterLevel water(svmcut::expansion_code(SVMCUT_FASTEST), positives, n, free_bias, v);
         if (!water.find(c, volume, alone)) return SVMCUT_BAD_INPUT;
         *level = water.level;
         *bias = water.bias;
         *covered = water.covered;
+        *mass = water.mass;
         return SVMCUT_OK;
     } catch (const std::bad_alloc&) {
         return SVMCUT_NO_MEMORY;

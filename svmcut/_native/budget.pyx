@@ -12,6 +12,7 @@ from svmcut import states
 from svmcut._native.kernels cimport kernel_of, svmcut_kernel
 from svmcut._native.sparse cimport Rows, svmcut_csr
 from svmcut._native.status cimport served
+from svmcut._native.weights cimport weights_of
 
 
 cdef extern from "include/budget.h" nogil:
@@ -38,7 +39,7 @@ cdef extern from "include/budget.h" nogil:
         int32_t* schedule
         double* factor
         int32_t* rank
-    svmcut_budget* svmcut_budget_new(const svmcut_csr*, const double*, const svmcut_kernel*,
+    svmcut_budget* svmcut_budget_new(const svmcut_csr*, const double*, const double*, const svmcut_kernel*,
                                      const svmcut_budget_options*, int, int)
     void svmcut_budget_delete(svmcut_budget*)
     int svmcut_budget_run(svmcut_budget*, int64_t, double)
@@ -86,6 +87,9 @@ cdef class Budget:
         Of scores and of what is set up.
     instructions : {0, 1, 2}
         Fastest, portable, AVX2.
+    weights : (n,) float64 or None
+        Of the examples' losses; None for 1 each. In the dual an example's C is C weights_i; in the primal it is visited as
+        often as its weight says, an epoch being n visits.
 
     Raises
     ------
@@ -93,14 +97,15 @@ cdef class Budget:
     """
 
     cdef object X
-    cdef const double[::1] _y
+    cdef const double[::1] _y, _weights
     cdef Rows _rows
     cdef svmcut_budget_options _options
     cdef svmcut_budget* _run
     cdef public int threads
 
     def __cinit__(self, X, const double[::1] y, kernel, double C, int64_t budget, bint dual=True, maintenance="merge",
-                  sampling="shuffled", uint64_t seed=0, bint append=False, int threads=1, int instructions=0):
+                  sampling="shuffled", uint64_t seed=0, bint append=False, int threads=1, int instructions=0,
+                  const double[::1] weights=None):
         cdef svmcut_kernel K = kernel_of(kernel)
         self.X, self._rows, self.threads, self._y = X, Rows(X), threads, y
         if not 1 <= self._rows.csr.n_rows < 2**31 or y.shape[0] != self._rows.csr.n_rows:
@@ -114,8 +119,12 @@ cdef class Budget:
             raise ValueError("centres of the rbf kernel alone can be merged")
         if sampling == "adaptive" and not dual:
             raise ValueError("adaptive frequencies need the gains of the dual")
+        cdef const double* v = weights_of(weights, self._rows.csr.n_rows)
+        if weights is not None and np.all(np.asarray(weights) == 1):
+            v = NULL  # the draws are then those without
+        self._weights = weights
         with nogil:
-            self._run = svmcut_budget_new(&self._rows.csr, &y[0], &K, &self._options, threads, instructions)
+            self._run = svmcut_budget_new(&self._rows.csr, &y[0], v, &K, &self._options, threads, instructions)
         if self._run == NULL:
             raise MemoryError(f"no memory for {budget} centres of {X.n_features} features")
 

@@ -7,6 +7,7 @@ from libc.stdint cimport int64_t, uint64_t
 from svmcut._native.chain cimport Chains, svmcut_chain
 from svmcut._native.saved cimport Saved
 from svmcut._native.status cimport served
+from svmcut._native.weights cimport weights_of
 
 
 cdef extern from "include/chain.h" nogil:
@@ -20,7 +21,7 @@ cdef extern from "include/chain.h" nogil:
         int64_t visits
         int64_t cached
         int64_t support
-    svmcut_bcfw* svmcut_bcfw_new(const svmcut_chain* chain, double C, uint64_t seed)
+    svmcut_bcfw* svmcut_bcfw_new(const svmcut_chain* chain, double C, const double* v, uint64_t seed)
     void svmcut_bcfw_delete(svmcut_bcfw* run)
     int svmcut_bcfw_visit(svmcut_bcfw* run, int64_t count, svmcut_bcfw_state* state, const int* cancel)
     int svmcut_bcfw_weights(svmcut_bcfw* run, int afresh, double* w)
@@ -30,6 +31,15 @@ cdef extern from "include/chain.h" nogil:
 
 cdef class Blocks(Saved):
     """A run of block-coordinate ascent and its labellings.
+
+    Parameters
+    ----------
+    chains : Chains
+    C : float
+        Weight of one sequence's loss.
+    seed : int
+    weights : (n_sequences,) float64 or None
+        A sequence's C is C weights_n; None for 1 each.
 
     Attributes
     ----------
@@ -41,12 +51,14 @@ cdef class Blocks(Saved):
     cdef Chains chains
     cdef svmcut_bcfw* run
     cdef svmcut_bcfw_state state
+    cdef const double[::1] _weights
 
-    def __init__(self, Chains chains, double C, uint64_t seed):
+    def __init__(self, Chains chains, double C, uint64_t seed, const double[::1] weights=None):
         if chains.n_sequences < 1:
             raise ValueError("no sequences")
         self.chains, self.samples = chains, "sequences"
-        self.run = svmcut_bcfw_new(&chains.chain, C, seed)
+        self._weights = weights
+        self.run = svmcut_bcfw_new(&chains.chain, C, weights_of(weights, chains.n_sequences), seed)
         if self.run == NULL:
             raise MemoryError
 

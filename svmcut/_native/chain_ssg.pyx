@@ -6,18 +6,23 @@ from libc.stdint cimport int32_t, int64_t
 
 from svmcut._native.chain cimport Chains, svmcut_chain
 from svmcut._native.status cimport served
+from svmcut._native.weights cimport weights_of
 
 
 cdef extern from "include/chain.h" nogil:
     int SVMCUT_CANCELLED
-    int svmcut_chain_ssg(const svmcut_chain* chain, double C, const int32_t* order, int64_t count, int64_t* visits,
-                         double* z, double* weighted, double* loss, const int* cancel)
+    int svmcut_chain_ssg(const svmcut_chain* chain, double C, const double* v, const int32_t* order,
+                         int64_t count, int64_t* visits, double* z, double* weighted, double* loss, const int* cancel)
 
 
 def visit(Chains chains, double C, const int32_t[::1] order, int64_t visits, double[::1] z, double[::1] weighted,
-          const int[::1] cancel=None):
-    """Visits the sequences of `order`; returns the visits so far, the sum of their losses and False if cancelled."""
+          const int[::1] cancel=None, const double[::1] weights=None):
+    """Visits the sequences of `order`; returns the visits so far, the sum of their losses and False if cancelled.
+
+    What a visit adds to z, weighted and the sum of losses is times the weight of the sequence.
+    """
     cdef double loss = 0.0
+    cdef const double* v = weights_of(weights, chains.n_sequences)
     cdef int64_t i
     if z.shape[0] != chains.dim or weighted.shape[0] != chains.dim:
         raise ValueError("z or weighted has the wrong length")
@@ -29,6 +34,6 @@ def visit(Chains chains, double C, const int32_t[::1] order, int64_t visits, dou
     cdef const int* flag = &cancel[0] if cancel is not None and cancel.shape[0] else NULL
     cdef int status
     with nogil:
-        status = svmcut_chain_ssg(&chains.chain, C, &order[0], order.shape[0], &visits, &z[0], &weighted[0], &loss,
-                                  flag)
+        status = svmcut_chain_ssg(&chains.chain, C, v, &order[0], order.shape[0], &visits, &z[0], &weighted[0],
+                                  &loss, flag)
     return visits, loss, served(status) != SVMCUT_CANCELLED

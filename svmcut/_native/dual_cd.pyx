@@ -11,6 +11,7 @@ from svmcut import states
 from svmcut._native.interrupt cimport cancel_flag, serve
 from svmcut._native.sparse cimport Rows, svmcut_csr
 from svmcut._native.status cimport served
+from svmcut._native.weights cimport weights_of
 
 
 cdef extern from "include/linear.h" nogil:
@@ -25,11 +26,11 @@ cdef extern from "include/linear.h" nogil:
         int64_t entries
         int64_t moved
     void svmcut_dual_cd_start(int64_t n, uint64_t seed, int32_t* order, svmcut_dual_cd_state* state)
-    int svmcut_dual_cd(const svmcut_csr* X, const double* y, const double* norms, double bias, double C,
-                       int64_t epochs, double enough, double* alpha, double* w, int32_t* order,
+    int svmcut_dual_cd(const svmcut_csr* X, const double* y, const double* norms, const double* v,
+                       double bias, double C, int64_t epochs, double enough, double* alpha, double* w, int32_t* order,
                        svmcut_dual_cd_state* state, const int* cancel)
-    void svmcut_dual_cd_wake(int64_t n, const double* y, const double* s, const double* alpha, double C,
-                             int32_t* order, svmcut_dual_cd_state* state)
+    void svmcut_dual_cd_wake(int64_t n, const double* y, const double* s, const double* v, const double* alpha,
+                             double C, int32_t* order, svmcut_dual_cd_state* state)
 
 
 EMPTY_EPOCHS = 100_000  # epochs that may have read nothing but empty rows
@@ -37,6 +38,8 @@ EMPTY_EPOCHS = 100_000  # epochs that may have read nothing but empty rows
 
 cdef class Descent:
     """The state of a descent: alpha (n,), w (n_features, one more with a bias), both float64 and the caller's.
+
+    weights, where given, are (n,) float64: then 0 <= alpha_i <= C weights_i, that product rounded once.
 
     Attributes
     ----------
@@ -49,6 +52,8 @@ cdef class Descent:
     cdef Rows X
     cdef const double[::1] y
     cdef const double[::1] norms
+    cdef const double[::1] weights
+    cdef const double* v
     cdef double[::1] alpha
     cdef double[::1] w
     cdef int32_t[::1] order
@@ -56,7 +61,7 @@ cdef class Descent:
     cdef svmcut_dual_cd_state state
 
     def __init__(self, Rows X, const double[::1] y, const double[::1] norms, double bias, double[::1] alpha,
-                 double[::1] w, uint64_t seed):
+                 double[::1] w, uint64_t seed, const double[::1] weights=None):
         cdef int64_t n = X.csr.n_rows
         if n < 1 or n > 2**31 - 1:
             raise ValueError("dual coordinate descent takes from 1 to 2^31 - 1 rows")
@@ -65,6 +70,7 @@ cdef class Descent:
         if w.shape[0] != X.csr.n_features + (bias != 0):
             raise ValueError("w has the wrong length")
         self.X, self.y, self.norms, self.bias, self.alpha, self.w = X, y, norms, bias, alpha, w
+        self.weights, self.v = weights, weights_of(weights, n)
         self.order = np.empty(2 * n, np.int32)
         svmcut_dual_cd_start(n, seed, &self.order[0], &self.state)
 
@@ -84,8 +90,8 @@ cdef class Descent:
         cdef double* w = &self.w[0] if self.w.shape[0] else NULL
         cdef int status
         with nogil:
-            status = svmcut_dual_cd(&self.X.csr, &self.y[0], &self.norms[0], self.bias, C, epochs, enough,
-                                    &self.alpha[0], w, &self.order[0], &self.state, flag)
+            status = svmcut_dual_cd(&self.X.csr, &self.y[0], &self.norms[0], self.v, self.bias, C, epochs,
+                                    enough, &self.alpha[0], w, &self.order[0], &self.state, flag)
         if served(status) == SVMCUT_CANCELLED and cancel is None:
             serve()
         return status != SVMCUT_CANCELLED
@@ -122,5 +128,5 @@ cdef class Descent:
         if s.shape[0] != self.alpha.shape[0]:
             raise ValueError("s has the wrong length")
         with nogil:
-            svmcut_dual_cd_wake(self.alpha.shape[0], &self.y[0], &s[0], &self.alpha[0], C, &self.order[0],
-                                &self.state)
+            svmcut_dual_cd_wake(self.alpha.shape[0], &self.y[0], &s[0], self.v, &self.alpha[0], C,
+                                &self.order[0], &self.state)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/steps/expansion.cc csrc/steps/expansion_code.cc csrc/steps/water_level.cc csrc/steps/sbp.cc csrc/steps/visits.cc
+# distutils: sources = csrc/steps/expansion.cc csrc/steps/expansion_code.cc csrc/steps/water_level.cc csrc/steps/water_weights.cc csrc/steps/sbp.cc csrc/steps/visits.cc
 # distutils: libraries = svmcut_kernel_rows
 """Stochastic kernel trainers; see csrc/include/steps.h."""
 
@@ -11,6 +11,7 @@ from svmcut import states
 
 from svmcut._native.kernels cimport kernel_of, svmcut_kernel
 from svmcut._native.sparse cimport Rows, svmcut_csr
+from svmcut._native.weights cimport weights_of
 
 
 cdef extern from "include/steps.h" nogil:
@@ -21,7 +22,8 @@ cdef extern from "include/steps.h" nogil:
     svmcut_expansion* svmcut_expansion_new(const svmcut_csr*, int64_t, int64_t, const int8_t*, const svmcut_kernel*, int)
     void svmcut_expansion_delete(svmcut_expansion*)
     void svmcut_expansion_diagonal(const svmcut_expansion*, double*)
-    int svmcut_water_level(const double*, int64_t, int64_t, double, int, double*, double*, int64_t*)
+    int svmcut_water_level(const double*, const double*, int64_t, int64_t, double, int, double*, double*, int64_t*,
+                           double*)
     ctypedef struct svmcut_sbp_state:
         double* a
         double* c
@@ -29,6 +31,7 @@ cdef extern from "include/steps.h" nogil:
         double* since
         double* response_sum
         double* correction
+        const double* weights
         double* mass
         double scale, squared, total, volume, first_step, level, bias
         double centre[2]
@@ -43,6 +46,8 @@ cdef extern from "include/steps.h" nogil:
         double* a
         double* c
         int32_t* order
+        const double* weights
+        const double* sums
         double C
         int64_t visits, changes, evaluations
         uint64_t random
@@ -61,8 +66,8 @@ cdef int _check(int status) except -1:
     return 0
 
 
-def water_level(const double[::1] c, int64_t positives, double volume, bint free_bias):
-    """The largest min_i c_i + y_i b + xi_i over xi >= 0 with sum xi = volume, and over b where the bias is free.
+def water_level(const double[::1] c, int64_t positives, double volume, bint free_bias, const double[::1] weights=None):
+    """The largest min_i c_i + y_i b + xi_i over xi >= 0 with sum v_i xi_i = volume, and over b where the bias is free.
 
     Parameters
     ----------
@@ -70,25 +75,28 @@ def water_level(const double[::1] c, int64_t positives, double volume, bint free
         Responses y_i f(x_i); the first `positives` have y = +1.
     positives : int
     volume : float
-        n nu.
+        n nu, n the sum of the weights.
     free_bias : bool
+    weights : (n,) float64 or None
+        v; None for 1 each.
 
     Returns
     -------
     level, bias : float
-    covered : int
-        Points under water, of each class where the bias is free.
+    covered : int or float
+        Points under water, of each class where the bias is free; with weights the sum of theirs.
 
     Raises
     ------
     NoLevel
     """
-    cdef double level = 0, bias = 0
+    cdef double level = 0, bias = 0, mass = 0
     cdef int64_t covered = 0
+    cdef const double* v = weights_of(weights, c.shape[0])
     if c.shape[0] == 0 or not 0 <= positives <= c.shape[0]:
         raise NoLevel("there are no responses")
-    _check(svmcut_water_level(&c[0], positives, c.shape[0], volume, free_bias, &level, &bias, &covered))
-    return level, bias, covered
+    _check(svmcut_water_level(&c[0], v, positives, c.shape[0], volume, free_bias, &level, &bias, &covered, &mass))
+    return level, bias, covered if weights is None else mass
 
 
 cdef class Expansion:
@@ -157,21 +165,31 @@ cdef class Sbp:
     seed : int
     mass : bool
         Whether the distributions are summed that points are drawn from.
+    weights : (trained,) float64 or None
+        v of the points, in their order here; None for 1 each. Points under water are drawn in proportion to them.
 
     Attributes
     ----------
     arrays : dict of str to (n,) float64
         a, c, sum, since, response_sum, correction and mass of svmcut_sbp_state.
     volume : float
-        n nu.
+        n nu, n the sum of the weights.
     """
 
     cdef Expansion _expansion
     cdef svmcut_sbp_state _state
+    cdef const double[::1] _weights
     cdef readonly dict arrays
 
-    def __init__(self, Expansion expansion, bint free_bias, double first_step, uint64_t seed, bint mass):
-        self._expansion = expansion
+    def __init__(self, Expansion expansion, bint free_bias, double first_step, uint64_t seed, bint mass,
+                 const double[::1] weights=None):
+        self._expansion, self._weights = expansion, weights
+        self._state.weights = weights_of(weights, expansion.trained)
+        if weights is not None:
+            if not np.any(np.asarray(weights) > 0):
+                raise ValueError("all weights are 0")
+            if np.all(np.asarray(weights) == 1):
+                self._state.weights = NULL  # the draws are then those without
         names = ["a", "c", "sum", "since", "response_sum", "correction"] + (["mass"] if mass else [])
         self.arrays = {name: np.zeros(expansion.n) for name in names}
         self._bind()
@@ -270,6 +288,10 @@ cdef class Visits:
     seed : int
     permuted : bool
         Every point once an epoch, in random order; else drawn anew at every visit.
+    weights : (trained,) float64 or None
+        Of the points' losses, in their order here; None for 1 each. sdca takes C weights_i as a point's C. The others visit
+        a point weights_i / V trained times an epoch, rounded down or up, or draw it with probability weights_i / V, V
+        their sum; pegasos' sum of h_i y_i K_i times V C / visits is f.
 
     Attributes
     ----------
@@ -280,9 +302,11 @@ cdef class Visits:
     cdef Expansion _expansion
     cdef svmcut_visits_state _state
     cdef int _rule
+    cdef const double[::1] _weights, _sums
     cdef readonly object a, c, order
 
-    def __init__(self, Expansion expansion, rule, double C, uint64_t seed, bint permuted):
+    def __init__(self, Expansion expansion, rule, double C, uint64_t seed, bint permuted,
+                 const double[::1] weights=None):
         self._expansion, self._rule = expansion, RULES.index(rule)
         self.a, self.c = np.zeros(expansion.n), np.zeros(expansion.n)
         self.order = np.arange(expansion.trained, dtype=np.int32) if permuted else None
@@ -292,6 +316,14 @@ cdef class Visits:
         if permuted:
             order = self.order
             self._state.order = &order[0]
+        self._weights, self._state.weights = weights, weights_of(weights, expansion.trained)
+        if weights is not None and np.all(np.asarray(weights) == 1):
+            weights = None  # the draws are then those without
+        if weights is not None and rule != "sdca":
+            self._sums = np.cumsum(weights)
+            if not self._sums[expansion.trained - 1] > 0:
+                raise ValueError("all weights are 0")
+            self._state.sums = &self._sums[0]
 
     visits = property(lambda self: (<Visits>self)._state.visits)
     changes = property(lambda self: (<Visits>self)._state.changes)
@@ -320,7 +352,7 @@ cdef class Visits:
         StateError
         """
         values, steps, trained = states.reals(self._expansion.n), states.COUNT, self._expansion.trained
-        order = states.array(np.int32, trained, low=0, high=trained - 1, distinct=True)
+        order = states.array(np.int32, trained, low=0, high=trained - 1, distinct=self._state.sums == NULL)
         states.checked(state, states.fields(
             a=values, c=values, visits=steps, changes=steps, evaluations=steps, random=states.count(0, 2**64 - 1),
             **({} if self.order is None else {"order": order})))

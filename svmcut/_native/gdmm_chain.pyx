@@ -9,13 +9,14 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from svmcut._native.chain cimport Chains, svmcut_chain
 from svmcut._native.saved cimport Saved
 from svmcut._native.status cimport served
+from svmcut._native.weights cimport weights_of
 
 
 cdef extern from "include/chain.h" nogil:
     ctypedef struct svmcut_gdmm_chain:
         pass
-    svmcut_gdmm_chain* svmcut_gdmm_chain_new(const svmcut_chain* chain, double C, double rho, int parts, int brute,
-                                             int soft, uint64_t seed)
+    svmcut_gdmm_chain* svmcut_gdmm_chain_new(const svmcut_chain* chain, double C, const double* v, double rho,
+                                             int parts, int brute, int soft, uint64_t seed)
     void svmcut_gdmm_chain_delete(svmcut_gdmm_chain* state)
     int svmcut_gdmm_chain_pass(svmcut_gdmm_chain* state, double* w, const int* cancel)
     int svmcut_gdmm_chain_repair(const svmcut_gdmm_chain* state, double* V2, double* linear, double* residual,
@@ -29,20 +30,25 @@ cdef extern from "include/chain.h" nogil:
 
 
 cdef class Gdmm(Saved):
-    """State of one run; w (dim,) float64, in the layout of the chains, is the caller's and starts at 0."""
+    """State of one run; w (dim,) float64, in the layout of the chains, is the caller's and starts at 0.
+
+    weights, (n_sequences,) float64 or None for 1 each: a sequence's C is C weights_n.
+    """
 
     cdef svmcut_gdmm_chain* state
     cdef Chains chains
     cdef double[::1] w
+    cdef const double[::1] _weights
 
     def __cinit__(self, Chains chains, double[::1] w, double C, double rho, int parts, bint brute, uint64_t seed,
-                  bint soft=False):
+                  bint soft=False, const double[::1] weights=None):
         if w.shape[0] != chains.dim or parts < 1:
             raise ValueError("w must have the length of the layout, parts be at least 1")
         if chains.chain.transition_order != 1 or chains.chain.emission_order != 0:
             raise ValueError("factors are those of transition order 1 and emission order 0")
-        self.chains, self.w, self.samples = chains, w, "sequences"
-        self.state = svmcut_gdmm_chain_new(&chains.chain, C, rho, parts, brute, soft, seed)
+        self.chains, self.w, self._weights, self.samples = chains, w, weights, "sequences"
+        cdef const double* v = weights_of(weights, chains.n_sequences)
+        self.state = svmcut_gdmm_chain_new(&chains.chain, C, v, rho, parts, brute, soft, seed)
         if self.state == NULL:
             raise MemoryError
 

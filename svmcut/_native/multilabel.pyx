@@ -9,6 +9,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
 from svmcut._native.saved cimport Saved
 from svmcut._native.sparse cimport Rows, svmcut_csr
 from svmcut._native.status cimport served
+from svmcut._native.weights cimport weights_of
 
 
 cdef extern from "include/labels.h" nogil:
@@ -30,7 +31,7 @@ cdef extern from "include/labels.h" nogil:
                                   const svmcut_label_sets* gold, double loss, int8_t* doubled, double* hinge,
                                   int threads)
     int svmcut_label_together(int64_t n, int64_t K, const double* v, const int8_t* doubled,
-                              const svmcut_label_sets* gold, double* out)
+                              const svmcut_label_sets* gold, const double* weights, double* out)
     void svmcut_label_adjoint(const svmcut_csr* X, const int64_t* rows, int64_t count, const double* coef, int64_t K,
                               double bias, double* W)
     int svmcut_label_decode(int64_t n, const double* s, const svmcut_label_weights* model, int method, int8_t* y,
@@ -38,13 +39,15 @@ cdef extern from "include/labels.h" nogil:
     ctypedef struct svmcut_label_blocks:
         pass
     svmcut_label_blocks* svmcut_label_blocks_new(const svmcut_csr* X, const svmcut_label_sets* gold, int64_t K,
-                                                 double bias, int pairs, double C, uint64_t seed)
+                                                 double bias, int pairs, double C, const double* weights,
+                                                 uint64_t seed)
     void svmcut_label_blocks_delete(svmcut_label_blocks* run)
     int svmcut_label_bcfw(svmcut_label_blocks* run, double* W, double* v, double* loss)
     int svmcut_label_ssg(svmcut_label_blocks* run, double* z, double* zv, double* weighted, double* weighted_v,
                          double* loss)
     svmcut_gdmm_labels* svmcut_gdmm_labels_new(const svmcut_csr* X, const svmcut_label_sets* gold, int64_t K,
-                                               double bias, double C, double rho, int soft, uint64_t seed)
+                                               double bias, double C, const double* weights, double rho, int soft,
+                                               uint64_t seed)
     void svmcut_gdmm_labels_delete(svmcut_gdmm_labels* state)
     int svmcut_gdmm_labels_pass(svmcut_gdmm_labels* state, double* W, double* v, int pairs, int sweeps, int parts,
                                 const int* cancel)
@@ -124,9 +127,12 @@ def relax(Rows X, Weights model, Sets gold, double loss, int threads):
     return doubled, hinge
 
 
-def relax_scores(const double[:, ::1] s, const double[:, ::1] v, Sets gold, int threads):
-    """Loss-augmented maximisers (n, K) int8, hinge (n,) and sum_n (q - gold q) (K, K), upper part, of scores s (n, K)."""
+def relax_scores(const double[:, ::1] s, const double[:, ::1] v, Sets gold, int threads,
+                 const double[::1] weights=None):
+    """Loss-augmented maximisers (n, K) int8, hinge (n,) and the sum of the examples' q - gold q, each times its weight,
+    (K, K), upper part, of scores s (n, K)."""
     cdef int64_t n = s.shape[0], K = s.shape[1]
+    cdef const double* own = weights_of(weights, n)
     doubled, hinge, pairs = np.zeros((n, K), np.int8), np.zeros(n), np.zeros((K, K))
     if n == 0 or K == 0:
         return doubled, hinge, pairs
@@ -135,15 +141,15 @@ def relax_scores(const double[:, ::1] s, const double[:, ::1] v, Sets gold, int 
     cdef int8_t[:, ::1] p = doubled
     cdef double[::1] h = hinge
     cdef double[:, ::1] out = pairs
-    cdef svmcut_label_weights weights
+    cdef svmcut_label_weights model
     cdef int status
-    weights.W = NULL
-    weights.v = &v[0, 0] if v is not None else NULL
-    weights.d, weights.K, weights.bias = 0, K, 0
+    model.W = NULL
+    model.v = &v[0, 0] if v is not None else NULL
+    model.d, model.K, model.bias = 0, K, 0
     with nogil:
-        status = svmcut_label_relax_scores(n, &s[0, 0], &weights, &gold.sets, 1.0, &p[0, 0], &h[0], threads)
-        if status == SVMCUT_OK and weights.v != NULL:
-            status = svmcut_label_together(n, K, weights.v, &p[0, 0], &gold.sets, &out[0, 0])
+        status = svmcut_label_relax_scores(n, &s[0, 0], &model, &gold.sets, 1.0, &p[0, 0], &h[0], threads)
+        if status == SVMCUT_OK and model.v != NULL:
+            status = svmcut_label_together(n, K, model.v, &p[0, 0], &gold.sets, own, &out[0, 0])
     served(status)
     return doubled, hinge, pairs
 
@@ -176,19 +182,25 @@ def decode(const double[:, ::1] s, Weights model, str method, int threads):
 
 
 cdef class Blocks(Saved):
-    """Examples visited one at a time; see csrc/labels/label_blocks.cc. W (d + (bias != 0), K) and v (K, K) start at 0."""
+    """Examples visited one at a time; see csrc/labels/label_blocks.cc. W (d + (bias != 0), K) and v (K, K) start at 0.
+
+    weights, (n,) float64 or None for 1 each: an example's C is C weights_n.
+    """
 
     cdef svmcut_label_blocks* state
+    cdef const double[::1] _weights
     cdef Rows X
     cdef Sets gold
     cdef int64_t K, rows
 
-    def __cinit__(self, Rows X, Sets gold, int64_t K, double bias, bint pairs, double C, uint64_t seed):
+    def __cinit__(self, Rows X, Sets gold, int64_t K, double bias, bint pairs, double C, uint64_t seed,
+                  const double[::1] weights=None):
         if gold.indptr.shape[0] != X.csr.n_rows + 1 or K < 1:
             raise ValueError("gold must have one set a row, and there must be a label")
         self.X, self.gold, self.K, self.rows = X, gold, K, X.csr.n_features + (bias != 0)
-        self.samples = "examples"
-        self.state = svmcut_label_blocks_new(&X.csr, &gold.sets, K, bias, pairs, C, seed)
+        self._weights, self.samples = weights, "examples"
+        cdef const double* own = weights_of(weights, X.csr.n_rows)
+        self.state = svmcut_label_blocks_new(&X.csr, &gold.sets, K, bias, pairs, C, own, seed)
         if self.state == NULL:
             raise MemoryError
 
@@ -229,23 +241,29 @@ cdef class Blocks(Saved):
 
 
 cdef class Gdmm(Saved):
-    """State of one run; W (d + (bias != 0), K) and v (K, K) are the caller's and start at 0."""
+    """State of one run; W (d + (bias != 0), K) and v (K, K) are the caller's and start at 0.
+
+    weights, (n,) float64 or None for 1 each: an example's C is C weights_n.
+    """
 
     cdef svmcut_gdmm_labels* state
+    cdef const double[::1] _weights
     cdef Rows X
     cdef Sets gold
     cdef double[:, ::1] W
     cdef double[:, ::1] v
 
     def __cinit__(self, Rows X, Sets gold, double[:, ::1] W, double[:, ::1] v, double bias, double C, double rho,
-                  uint64_t seed, bint soft=False):
+                  uint64_t seed, bint soft=False, const double[::1] weights=None):
         cdef int64_t K = W.shape[1]
         if W.shape[0] != X.csr.n_features + (bias != 0) or v.shape[0] != K or v.shape[1] != K:
             raise ValueError("W needs a row for every feature, v one row and column for each label")
         if gold.indptr.shape[0] != X.csr.n_rows + 1:
             raise ValueError("gold must have one set a row")
         self.X, self.gold, self.W, self.v, self.samples = X, gold, W, v, "examples"
-        self.state = svmcut_gdmm_labels_new(&X.csr, &gold.sets, K, bias, C, rho, soft, seed)
+        self._weights = weights
+        cdef const double* own = weights_of(weights, X.csr.n_rows)
+        self.state = svmcut_gdmm_labels_new(&X.csr, &gold.sets, K, bias, C, own, rho, soft, seed)
         if self.state == NULL:
             raise MemoryError
 

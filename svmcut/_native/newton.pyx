@@ -7,57 +7,63 @@ from libc.stdint cimport int32_t, int64_t
 from svmcut._native.interrupt cimport cancel_flag, serve
 from svmcut._native.sparse cimport Rows, svmcut_csr
 from svmcut._native.status cimport served
+from svmcut._native.weights cimport weights_of
 
 
 cdef extern from "include/linear.h" nogil:
     int SVMCUT_CANCELLED
-    int svmcut_smooth_hinge(int64_t n, const double* y, const double* s, double delta, double* coef, double* sums,
-                            int64_t* band, int threads)
-    int svmcut_smooth_slope(int64_t n, const double* y, const double* s, const double* e, double t, double delta,
-                            double* slope, double* curvature, int threads)
-    int64_t svmcut_band_rows(int64_t n, const double* coef, int32_t* rows)
-    int svmcut_band_gram(const svmcut_csr* X, const int32_t* rows, int64_t count, double bias, int64_t dim, double* H,
-                         int threads, const int* cancel)
-    int svmcut_band_product(const svmcut_csr* X, const int32_t* rows, int64_t count, double bias, const double* p,
-                            double* out, int threads)
+    int svmcut_smooth_hinge(int64_t n, const double* y, const double* s, const double* v, double delta,
+                            double* coef, double* sums, int64_t* band, int threads)
+    int svmcut_smooth_slope(int64_t n, const double* y, const double* s, const double* e, const double* v, double t,
+                            double delta, double* slope, double* curvature, int threads)
+    int64_t svmcut_band_rows(int64_t n, const double* coef, const double* v, int32_t* rows)
+    int svmcut_band_gram(const svmcut_csr* X, const int32_t* rows, int64_t count, const double* v, double bias,
+                         int64_t dim, double* H, int threads, const int* cancel)
+    int svmcut_band_product(const svmcut_csr* X, const int32_t* rows, int64_t count, const double* v, double bias,
+                            const double* p, double* out, int threads)
     int svmcut_solve_shifted(int64_t dim, double* H, double scale, double* g)
 
 
-def smooth_hinge(const double[::1] y, const double[::1] s, double delta, double[::1] coef, int threads=1):
-    """Fills coef = -y u; returns (smoothed losses, hinge losses, sum of u, sum of max(0, z) - u z, band)."""
+def smooth_hinge(const double[::1] y, const double[::1] s, double delta, double[::1] coef, int threads=1,
+                 const double[::1] weights=None):
+    """Fills coef = -v y u, v the weights; returns (smoothed losses, hinge losses, sum of u, sum of max(0, z) - u z), sums
+    weighted by v, and the size of the band."""
     cdef double[4] sums
     cdef int64_t band = 0, n = y.shape[0]
     cdef int status
     if s.shape[0] != n or coef.shape[0] != n or n == 0:
         raise ValueError("y, s and coef differ in length or are empty")
+    cdef const double* v = weights_of(weights, n)
     with nogil:
-        status = svmcut_smooth_hinge(n, &y[0], &s[0], delta, &coef[0], sums, &band, threads)
+        status = svmcut_smooth_hinge(n, &y[0], &s[0], v, delta, &coef[0], sums, &band, threads)
     served(status)
     return sums[0], sums[1], sums[2], sums[3], band
 
 
 def smooth_slope(const double[::1] y, const double[::1] s, const double[::1] e, double t, double delta,
-                 int threads=1):
-    """(slope, curvature) at t of the sum of the smoothed losses at scores s + t e."""
+                 int threads=1, const double[::1] weights=None):
+    """(slope, curvature) at t of the weighted sum of the smoothed losses at scores s + t e."""
     cdef double slope = 0.0, curvature = 0.0
     cdef int status
     cdef int64_t n = y.shape[0]
     if s.shape[0] != n or e.shape[0] != n or n == 0:
         raise ValueError("y, s and e differ in length or are empty")
+    cdef const double* v = weights_of(weights, n)
     with nogil:
-        status = svmcut_smooth_slope(n, &y[0], &s[0], &e[0], t, delta, &slope, &curvature, threads)
+        status = svmcut_smooth_slope(n, &y[0], &s[0], &e[0], v, t, delta, &slope, &curvature, threads)
     served(status)
     return slope, curvature
 
 
-def band_rows(const double[::1] coef, int32_t[::1] rows):
-    """Writes the rows with 0 < |coef| < 1 to `rows`, which has one place more than coef; returns how many."""
+def band_rows(const double[::1] coef, int32_t[::1] rows, const double[::1] weights=None):
+    """Writes the rows with 0 < |coef| < their weight to `rows`, one place more than coef has; returns how many."""
+    cdef const double* v = weights_of(weights, coef.shape[0])
     if rows.shape[0] != coef.shape[0] + 1:
         raise ValueError("rows has the wrong length")
     cdef int64_t count = 0
     if coef.shape[0]:
         with nogil:
-            count = svmcut_band_rows(coef.shape[0], &coef[0], &rows[0])
+            count = svmcut_band_rows(coef.shape[0], &coef[0], v, &rows[0])
     return count
 
 
@@ -68,8 +74,10 @@ cdef check(Rows X, const int32_t[::1] rows):
             raise ValueError("a row number is out of range")
 
 
-def band_gram(Rows X, const int32_t[::1] rows, double bias, double[:, ::1] H, int threads=1):
-    """H = sum over the rows of (x, bias)(x, bias)', lower triangle; 0 elsewhere."""
+def band_gram(Rows X, const int32_t[::1] rows, double bias, double[:, ::1] H, int threads=1,
+              const double[::1] weights=None):
+    """H = sum over the rows of v (x, bias)(x, bias)', lower triangle; 0 elsewhere. weights: v of all rows of X."""
+    cdef const double* v = weights_of(weights, X.csr.n_rows)
     cdef int64_t dim = X.csr.n_features + (bias != 0)
     if H.shape[0] != dim or H.shape[1] != dim:
         raise ValueError("H has the wrong shape")
@@ -80,15 +88,17 @@ def band_gram(Rows X, const int32_t[::1] rows, double bias, double[:, ::1] H, in
     if not (rows.shape[0] and dim):
         return
     with nogil:
-        status = svmcut_band_gram(&X.csr, &rows[0], rows.shape[0], bias, dim, &H[0, 0], threads, cancel)
+        status = svmcut_band_gram(&X.csr, &rows[0], rows.shape[0], v, bias, dim, &H[0, 0], threads, cancel)
     if status == SVMCUT_CANCELLED:
         serve()
-        return band_gram(X, rows, bias, H, threads)
+        return band_gram(X, rows, bias, H, threads, weights)
     served(status)
 
 
-def band_product(Rows X, const int32_t[::1] rows, double bias, const double[::1] p, double[::1] out, int threads=1):
-    """out += sum over the rows of ((x, bias).p) (x, bias)"""
+def band_product(Rows X, const int32_t[::1] rows, double bias, const double[::1] p, double[::1] out, int threads=1,
+                 const double[::1] weights=None):
+    """out += sum over the rows of v ((x, bias).p) (x, bias); weights: v of all rows of X."""
+    cdef const double* v = weights_of(weights, X.csr.n_rows)
     cdef int64_t dim = X.csr.n_features + (bias != 0)
     if p.shape[0] != dim or out.shape[0] != dim:
         raise ValueError("p or out has the wrong length")
@@ -96,7 +106,7 @@ def band_product(Rows X, const int32_t[::1] rows, double bias, const double[::1]
     cdef int status = 0
     if rows.shape[0] and dim:
         with nogil:
-            status = svmcut_band_product(&X.csr, &rows[0], rows.shape[0], bias, &p[0], &out[0], threads)
+            status = svmcut_band_product(&X.csr, &rows[0], rows.shape[0], v, bias, &p[0], &out[0], threads)
     served(status)
 
 

@@ -11,6 +11,7 @@ from svmcut import states
 
 from svmcut._native.kernels cimport kernel_of, svmcut_kernel
 from svmcut._native.sparse cimport Rows, svmcut_csr
+from svmcut._native.weights cimport weights_of
 
 
 cdef extern from "include/kernels.h" nogil:
@@ -21,7 +22,8 @@ cdef extern from "include/kernels.h" nogil:
     ctypedef struct svmcut_smo_state:
         int64_t iterations, evaluations, active, support
         double dual, highest, lowest
-    svmcut_smo* svmcut_smo_new(const svmcut_csr*, const double*, const svmcut_kernel*, double, int, double, int)
+    svmcut_smo* svmcut_smo_new(const svmcut_csr*, const double*, const double*, const svmcut_kernel*, double, int,
+                               double, int)
     void svmcut_smo_delete(svmcut_smo*)
     int svmcut_smo_run(svmcut_smo*, double, int64_t, double, int, int*)
     int svmcut_smo_make_whole(svmcut_smo*, int)
@@ -52,6 +54,9 @@ cdef class Smo:
     threads : int
     instructions : {0, 1, 2}
         Fastest, portable, AVX2.
+    weights : (n,) float64 or None
+        Of the points' losses: 0 <= beta_i y_i <= C weights_i, that product rounded once; None for 1 each. A run loads
+        what one of the same weights saved.
 
     Attributes
     ----------
@@ -71,13 +76,14 @@ cdef class Smo:
     cdef public int threads
 
     def __cinit__(self, X, const double[::1] y, kernel, double C, bint free_bias=True, double cache_mb=40.0,
-                  int threads=1, int instructions=0):
+                  int threads=1, int instructions=0, const double[::1] weights=None):
         cdef svmcut_kernel K = kernel_of(kernel)
         self._rows, self.threads = Rows(X), threads
         if self._rows.csr.n_rows < 1 or y.shape[0] != self._rows.csr.n_rows:
             raise ValueError("y does not fit the rows")
+        cdef const double* v = weights_of(weights, self._rows.csr.n_rows)
         with nogil:
-            self._smo = svmcut_smo_new(&self._rows.csr, &y[0], &K, C, free_bias, cache_mb * 1e6, instructions)
+            self._smo = svmcut_smo_new(&self._rows.csr, &y[0], v, &K, C, free_bias, cache_mb * 1e6, instructions)
         if self._smo == NULL:
             raise MemoryError(f"no memory for SMO over {X.n_rows} points with {cache_mb:g} MB of kernel rows")
         svmcut_smo_read(self._smo, &self._state)
@@ -126,7 +132,7 @@ cdef class Smo:
             raise MemoryError("no memory for SMO")
 
     def probe(self, double b, int64_t sample):
-        """(largest, about the sum) of what `refresh` would change in v, from so many points; all must be active."""
+        """(largest, about the weighted sum) of what `refresh` would change in v, from so many points; all must be active."""
         cdef double largest = 0.0, total = 0.0
         cdef int status
         with nogil:

@@ -8,6 +8,7 @@ from libc.stdlib cimport free, malloc
 import numpy as np
 
 from svmcut._native.status cimport served
+from svmcut._native.weights cimport weights_of
 
 
 cdef extern from "include/linear.h" nogil:
@@ -32,10 +33,10 @@ cdef extern from "include/linear.h" nogil:
     void svmcut_row_norms(const svmcut_csr* X, double* squared, int threads)
     void svmcut_take_rows(const svmcut_csr* X, const int64_t* rows, int64_t count, const int64_t* indptr,
                           float* data, int32_t* indices)
-    int svmcut_hinge(int64_t n, const double* y, const double* s, double* coef, double* value, int64_t* violated,
-                     int threads)
-    int svmcut_hinge_line(int64_t n, const double* y, const double* s, const double* e, double wd, double dd,
-                          double C, double* step, int threads)
+    int svmcut_hinge(int64_t n, const double* y, const double* s, const double* v, double* coef, double* value,
+                     double* offset, int threads)
+    int svmcut_hinge_line(int64_t n, const double* y, const double* s, const double* e, const double* v, double wd,
+                          double dd, double C, double* step, int threads)
 
 
 cdef class Rows:
@@ -269,32 +270,34 @@ def row_norms(Rows X, double[::1] out, int threads=1):
             svmcut_row_norms(&X.csr, &out[0], threads)
 
 
-def hinge(const double[::1] y, const double[::1] s, double[::1] coef, int threads=1):
-    """Fills coef with the subgradient of the hinge risk at s; returns (value, violated)."""
-    cdef double value = 0.0
-    cdef int64_t violated = 0
+def hinge(const double[::1] y, const double[::1] s, double[::1] coef, int threads=1,
+          const double[::1] weights=None):
+    """Fills coef with the subgradient of the hinge risk at s; returns (value, offset)."""
+    cdef double value = 0.0, offset = 0.0
     cdef int status = 0
     cdef int64_t n = y.shape[0]
     if s.shape[0] != n or coef.shape[0] != n:
         raise ValueError("y, s and coef differ in length")
+    cdef const double* v = weights_of(weights, n)
     if n:
         with nogil:
-            status = svmcut_hinge(n, &y[0], &s[0], &coef[0], &value, &violated, threads)
+            status = svmcut_hinge(n, &y[0], &s[0], v, &coef[0], &value, &offset, threads)
     served(status)
-    return value, violated
+    return value, offset
 
 
 def hinge_line(const double[::1] y, const double[::1] s, const double[::1] e, double wd, double dd, double C,
-               int threads=1):
+               int threads=1, const double[::1] weights=None):
     """The step t >= 0 that minimises the primal along scores s + t e."""
     cdef double step = 0.0
     cdef int status = 0
     cdef int64_t n = y.shape[0]
     if s.shape[0] != n or e.shape[0] != n:
         raise ValueError("y, s and e differ in length")
+    cdef const double* v = weights_of(weights, n)
     if n:
         with nogil:
-            status = svmcut_hinge_line(n, &y[0], &s[0], &e[0], wd, dd, C, &step, threads)
+            status = svmcut_hinge_line(n, &y[0], &s[0], &e[0], v, wd, dd, C, &step, threads)
     served(status)
     return step
 

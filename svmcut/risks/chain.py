@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The structured hinge of chains as a risk of scores.
 
-    R(s) = sum_n max_y [score_s(y) + Delta(y_n, y)] - score_s(y_n)        Delta = wrong tags
+    R(s) = sum_n v_n (max_y [score_s(y) + Delta(y_n, y)] - score_s(y_n))        Delta = wrong tags
 
-s as svmcut.spaces.chain lays it out. Its most violated labellings are found by Viterbi's recursion, O(tokens K^2) at
-transition order 1. Other losses and slacks of chains are in svmcut.risks.chain_scaled.
+v_n is 1 without weights; s as svmcut.spaces.chain lays it out. Its most violated labellings are found by Viterbi's
+recursion, O(tokens K^2) at transition order 1. Other losses and slacks of chains are in svmcut.risks.chain_scaled.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 from svmcut._native import chain
 from svmcut.data import Labelling
 from svmcut.risks.protocol import Linearization
+from svmcut.risks.weights import example_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,7 +42,7 @@ class Violations(NamedTuple):
 
 
 class SequenceSum:
-    """A BoundRisk R = sum_n H_n whose parts are told by `violations`.
+    """A BoundRisk R = sum_n v_n H_n whose parts H_n are told by `violations`.
 
     The coefficients of its linearizations are a Labelling.
 
@@ -49,10 +50,12 @@ class SequenceSum:
     ----------
     chains : chain.Chains
         Sequences and their right tags.
+    weights : (n,) float64 or None
+        v, of the sequences; None for 1 each.
     """
 
-    def __init__(self, chains: chain.Chains):
-        self.chains = chains
+    def __init__(self, chains: chain.Chains, weights: NDArray | None = None):
+        self.chains, self.weights = chains, example_weights(weights, chains.n_sequences)
 
     def violations(self, s) -> Violations:
         """At scores s."""
@@ -61,8 +64,14 @@ class SequenceSum:
     def linearize(self, s) -> Linearization:
         """Value, coefficients and offset at scores s."""
         found = self.violations(s)
-        coef = Labelling(found.labels, found.weights)
-        return Linearization(float(found.slacks.sum()), coef, float(found.offsets.sum()))
+        return self.weighted(found.labels, found.slacks, found.weights, found.offsets)
+
+    def weighted(self, labels, slacks, weights, offsets) -> Linearization:
+        """The linearization of what `violations` tells."""
+        v = self.weights
+        if v is not None:
+            slacks, weights, offsets = v * slacks, v * weights, v * offsets
+        return Linearization(float(slacks.sum()), Labelling(labels, weights), float(offsets.sum()))
 
     def along(self, s, e, known: Linearization) -> SequenceLine:
         """R on the line s + t e, t >= 0; known: its linearization at s."""
@@ -103,10 +112,12 @@ class ChainRisk(SequenceSum):
     beam : int
         States kept a token, 0 for all.
     threads : int
+    weights : (n,) float64 or None
+        Of the sequences; None for 1 each.
     """
 
-    def __init__(self, chains: chain.Chains, beam: int = 0, threads: int = 1):
-        super().__init__(chains)
+    def __init__(self, chains: chain.Chains, beam: int = 0, threads: int = 1, weights: NDArray | None = None):
+        super().__init__(chains, weights)
         self._beam, self._threads = beam, threads
         self._n_nodes = chains.n_tokens * chains.node_size
         self._w = np.zeros(chains.dim)  # of which only the transitions are read
@@ -157,5 +168,6 @@ class ChainLine(SequenceLine):
             above,
         )  # fmt: skip
         self._places.insert(k, here)
-        coef = Labelling(labels, np.ones(chains.n_sequences))
-        return float(here.rates.sum()), Linearization(float(here.slacks.sum()), coef, float(losses.sum()))
+        v = self._risk.weights
+        rate = float(here.rates.sum() if v is None else (v * here.rates).sum())
+        return rate, self._risk.weighted(labels, here.slacks, np.ones(chains.n_sequences), losses)

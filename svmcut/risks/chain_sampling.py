@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Cuts of the structured hinge of chains from a sample of its violated sequences.
 
-    R(s) = sum_n H_n(s),   H_n = max_y [score_s(y) + Delta(y_n, y)] - score_s(y_n)
-    I    = sequences with H_n > 0, drawn with equal probability
-    cut    |I|/r times the sum over the draws of their most violated labellings: unbiased
+    R(s) = sum_n v_n H_n(s),   H_n = max_y [score_s(y) + Delta(y_n, y)] - score_s(y_n),   v_n = 1 without weights
+    I    = sequences with v_n H_n > 0, drawn in proportion to v
+    cut    sum_I v / r times the sum over the draws of their most violated labellings: unbiased
 
 A draw of r sequences has coefficients at their wrong tokens only, which is what a cut of a kernel costs.
 """
@@ -16,7 +16,8 @@ import numpy as np
 
 from svmcut._native import chain
 from svmcut.data import Labelling
-from svmcut.risks.sampling import Draw
+from svmcut.risks.sampling import Draw, chosen
+from svmcut.risks.weights import example_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,10 +32,13 @@ class ChainSampler:
     ----------
     labellings : Labellings
     threads : int
+    weights : (n,) float64 or None
+        Of the sequences; None for 1 each.
     """
 
-    def __init__(self, labellings: Labellings, threads: int = 1):
+    def __init__(self, labellings: Labellings, threads: int = 1, weights: NDArray | None = None):
         self.labellings, self.threads = labellings, threads
+        self.weights = example_weights(weights, labellings.chains.n_sequences)
 
     def violations(self, s: NDArray) -> ChainViolations:
         return ChainViolations(self, s)
@@ -52,25 +56,28 @@ class ChainViolations:
             chains, np.ascontiguousarray(s[labellings.n_nodes :]), s, chain.HAMMING, 0, self._labels, self._slacks,
             self._losses, sampler.threads,
         )  # fmt: skip
-        self.sequences = np.flatnonzero(self._slacks > 0)
-        self.size, self.value = len(self.sequences), float(self._slacks.sum())
+        v = sampler.weights
+        self.sequences = np.flatnonzero(self._slacks > 0 if v is None else (self._slacks > 0) & (v > 0))
+        self._weights = None if v is None else v[self.sequences]
+        self.size = len(self.sequences)
+        self.value = float(self._slacks.sum() if v is None else (v * self._slacks).sum())
+        self._mass = self.size if self._weights is None else float(self._weights.sum())
 
     def everything(self) -> Draw:
-        weights = (self._slacks > 0).astype(np.float64)
+        weights = np.zeros(len(self._slacks))
+        weights[self.sequences] = 1.0 if self._weights is None else self._weights
         return self._cut(weights)
 
     def sample(self, rng: np.random.Generator, r: int, harder: bool = False) -> Draw:
-        among = self.sequences
-        if harder:
-            among = among[np.argsort(-self._slacks[among], kind="stable")[: (self.size + 1) // 2]]
-        return self._drawn(among[rng.integers(len(among), size=r)])
+        losses = self._slacks[self.sequences] if harder else None
+        return self._drawn(self.sequences[chosen(rng, r, self.size, self._weights, losses)])
 
     def worst(self, r: int) -> Draw:
-        return self._drawn(np.full(r, int(np.argmax(self._slacks))))
+        return self._drawn(np.full(r, self.sequences[np.argmax(self._slacks[self.sequences])]))
 
     def _drawn(self, sequences: NDArray) -> Draw:
         counts = np.bincount(sequences, minlength=len(self._slacks))
-        return self._cut(self.size / len(sequences) * counts)
+        return self._cut(self._mass / len(sequences) * counts)
 
     def _cut(self, weights: NDArray) -> Draw:
         points, coef = self._labellings.coefficients(Labelling(self._labels, weights))

@@ -38,10 +38,14 @@ class CountedRisk(SequenceSum):
     losses, prices : (most + 1,) float64
         k counts wrong tags up to most.
     threads : int
+    weights : (n,) float64 or None
+        Of the sequences; None for 1 each.
     """
 
-    def __init__(self, chains: chain.Chains, losses: NDArray, prices: NDArray, threads: int = 1):
-        super().__init__(chains)
+    def __init__(
+        self, chains: chain.Chains, losses: NDArray, prices: NDArray, threads: int = 1, weights: NDArray | None = None
+    ):
+        super().__init__(chains, weights)
         self._losses, self._prices, self._threads = losses, prices, threads
 
     def violations(self, s) -> Violations:
@@ -51,27 +55,27 @@ class CountedRisk(SequenceSum):
         return Violations(labels, slacks, self._prices[counts], self._losses[counts])
 
 
-def slack_rescaled(chains: chain.Chains, longest: int, threads: int = 1) -> CountedRisk:
+def slack_rescaled(chains: chain.Chains, longest: int, threads: int = 1, weights=None) -> CountedRisk:
     """Slack rescaling of the number of wrong tags; longest: tokens of the longest sequence."""
     wrong = np.arange(longest + 1.0)
-    return CountedRisk(chains, wrong, wrong, threads)
+    return CountedRisk(chains, wrong, wrong, threads, weights)
 
 
-def squared(chains: chain.Chains, longest: int, rescaling: str, threads: int = 1) -> SquaredSequences:
+def squared(chains: chain.Chains, longest: int, rescaling: str, threads: int = 1, weights=None) -> SquaredSequences:
     """Squared slack of the number of wrong tags, rescaling "margin" or "slack"; longest as in `slack_rescaled`."""
     root = np.sqrt(np.arange(longest + 1.0))
     prices = root if rescaling == "slack" else np.ones_like(root)
-    return SquaredSequences(CountedRisk(chains, root, prices, threads))
+    return SquaredSequences(CountedRisk(chains, root, prices, threads, weights))
 
 
-def zero_one(chains: chain.Chains, threads: int = 1) -> CountedRisk:
+def zero_one(chains: chain.Chains, threads: int = 1, weights=None) -> CountedRisk:
     """One for a sequence with a wrong tag, rescaling margin or slack."""
     mistake = np.array([0.0, 1.0])
-    return CountedRisk(chains, mistake, mistake, threads)
+    return CountedRisk(chains, mistake, mistake, threads, weights)
 
 
 class SquaredSequences(SequenceSum):
-    """sum_n H_n^2 of a sum of H_n.
+    """sum_n v_n H_n^2 of a sum of v_n H_n.
 
     Parameters
     ----------
@@ -79,7 +83,7 @@ class SquaredSequences(SequenceSum):
     """
 
     def __init__(self, risk: SequenceSum):
-        super().__init__(risk.chains)
+        super().__init__(risk.chains, risk.weights)
         self._risk = risk
 
     def violations(self, s) -> Violations:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Error rate: R(s) = sum_i max(0, 1 - y_i s_i).
+"""Error rate: R(s) = sum_i v_i max(0, 1 - y_i s_i), v_i = 1 without weights.
 
 The most violated constraint flips exactly the examples inside the margin (Joachims, KDD 2006, Algorithm 1, lines 5 to
-7), so coef_i = -y_i there and the offset is their number. The weights are 1: svm_perf's 100/n stands in C.
+7), so coef_i = -v_i y_i there and the offset is the sum of their weights. 100 / sum v stands in C.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import numpy as np
 
 from svmcut._native import sparse
 from svmcut.risks.protocol import Linearization
+from svmcut.risks.weights import example_weights
 
 
 class BoundHinge:
@@ -22,18 +23,20 @@ class BoundHinge:
         Labels in {-1, +1}.
     threads : int
         Threads of the C calls; results do not depend on it.
+    weights : (n,) float64 or None
+        Of the examples; None for 1 each.
     """
 
-    def __init__(self, signs, threads: int = 1):
-        self.signs = signs
+    def __init__(self, signs, threads: int = 1, weights=None):
+        self.signs, self.weights = signs, weights
         self._threads = threads
 
     def linearize(self, s) -> Linearization:
-        """Value, subgradient and count of examples inside the margin; O(n)."""
+        """Value, subgradient and weight of the examples inside the margin; O(n)."""
         s = np.ascontiguousarray(s, np.float64)
         coef = np.empty(len(s))
-        value, violated = sparse.hinge(self.signs, s, coef, self._threads)
-        return Linearization(value, coef, float(violated))
+        value, offset = sparse.hinge(self.signs, s, coef, self._threads, self.weights)
+        return Linearization(value, coef, offset)
 
     def line_minimum(self, s, e, wd: float, dd: float, C: float) -> float:
         """The t >= 0 minimising (t^2 dd + 2 t wd)/2 + C R(s + t e), exactly; expected O(n).
@@ -42,23 +45,23 @@ class BoundHinge:
         ----------
         Franc and Sonnenburg, ICML 2008, section 3 (optimised cutting planes).
         """
-        return sparse.hinge_line(self.signs, s, e, wd, dd, C, self._threads)
+        return sparse.hinge_line(self.signs, s, e, wd, dd, C, self._threads, self.weights)
 
     def take(self, rows) -> BoundHinge:
         """The risk of these examples alone."""
-        return BoundHinge(self.signs[rows], self._threads)
+        return BoundHinge(self.signs[rows], self._threads, None if self.weights is None else self.weights[rows])
 
     def sampler(self):
         """The violated examples, to draw from; see HingeSampler."""
         from svmcut.risks.sampling import HingeSampler
 
-        return HingeSampler(self.signs)
+        return HingeSampler(self.signs, self.weights)
 
 
 class HingeRisk:
-    """Sum of hinge losses; labels above 0 are positive, all others negative (svm_perf's rule)."""
+    """Sum of weighted hinge losses; labels above 0 are positive, all others negative (svm_perf's rule)."""
 
     name = "error-rate"
 
     def bind(self, y, qid=None, cost=None, threads: int = 1) -> BoundHinge:
-        return BoundHinge(np.where(np.asarray(y) > 0, 1.0, -1.0), threads)
+        return BoundHinge(np.where(np.asarray(y) > 0, 1.0, -1.0), threads, example_weights(cost, len(y)))

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The structured hinge of label sets, relaxed to the local polytope, as a risk of scores.
 
-    R(s, v) = sum_n max_(p, q) [sum_k p_k s_nk + sum_{k<l} q_kl v_kl + Delta(y_n, p)] - score(y_n),  Delta: wrong labels
+    R(s, v) = sum_n c_n (max_(p, q) [sum_k p_k s_nk + sum_{k<l} q_kl v_kl + Delta(y_n, p)] - score(y_n))
 
-s as svmcut.spaces.multilabel lays it out, the pair weights behind it.
+Delta: wrong labels; c_n: weights of the examples, 1 without; s as svmcut.spaces.multilabel lays it out, the pair
+weights behind it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 
 from svmcut._native import multilabel
 from svmcut.risks.protocol import Linearization
+from svmcut.risks.weights import example_weights
 
 
 class LabelRisk:
@@ -23,10 +25,13 @@ class LabelRisk:
     pairs : bool
         Whether pair weights stand behind the scores.
     threads : int
+    weights : (n,) float64 or None
+        None for 1 each.
     """
 
-    def __init__(self, gold, pairs: bool, threads: int = 1):
+    def __init__(self, gold, pairs: bool, threads: int = 1, weights=None):
         self._gold, self._pairs, self._threads = gold, pairs, threads
+        self.weights = example_weights(weights, len(gold))
         self._upper = np.triu_indices(gold.shape[1], 1)
         indptr = np.concatenate([[0], np.cumsum(gold.sum(axis=1))]).astype(np.int64)
         self._sets = multilabel.Sets(indptr, np.nonzero(gold)[1].astype(np.int32))
@@ -40,8 +45,10 @@ class LabelRisk:
             v[self._upper] = s[n * K :]
             v += v.T
         nodes = np.ascontiguousarray(s[: n * K]).reshape(n, K)
-        doubled, hinges, together = multilabel.relax_scores(nodes, v, self._sets, self._threads)
+        doubled, hinges, together = multilabel.relax_scores(nodes, v, self._sets, self._threads, self.weights)
         off = 0.5 * doubled - self._gold
+        if self.weights is not None:
+            hinges, off = self.weights * hinges, self.weights[:, None] * off
         return Linearization(
             float(hinges.sum()),
             np.concatenate([off.ravel(), together[self._upper]]) if self._pairs else off.ravel(),

@@ -7,7 +7,8 @@
     swapped-fraction   R = (1/Q) sum_q h_q / m_q        svm_rank -l 2; queries without pairs give 0
     pairs              R = (1/m) sum_q h_q, m = sum m_q
 
-Q counts all queries, those without pairs too.
+Q counts all queries, those without pairs too. With weights v of the queries h_q is times v_q, m is sum v_q m_q, and Q
+is the sum of the weights.
 
 References
 ----------
@@ -23,6 +24,7 @@ import numpy as np
 from svmcut._native.constraints import ordinal_cut, ordinal_grades, workspace
 from svmcut.errors import TrainingError
 from svmcut.risks.protocol import Linearization
+from svmcut.risks.weights import query_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -84,29 +86,36 @@ class OrdinalRisk:
             Labels, any real numbers; a larger label belongs above a smaller one of the same query.
         qid : (n,) int64 or None
             Non-decreasing query numbers; None makes all rows one query.
-        cost : ignored, as svm_rank ignores it
+        cost : (n,) float64 or None
+            Weights of the queries, the same at all rows of one; None for 1 each.
         threads : int
             Threads of the binding and of every call; no result depends on them.
 
         Raises
         ------
         TrainingError
-            When qid decreases. Labels without a single pair are accepted: the risk is 0 then.
+            When qid decreases or the rows of a query differ in their weight. Labels without a single pair are
+            accepted: the risk is 0 then.
         """
         y = np.ascontiguousarray(y, np.float64)
         start = query_starts(qid, len(y))
         work = workspace(len(y))
         grade, n_grades, pairs = ordinal_grades(y, start, work, threads)
         n_queries, n_pairs = len(pairs), int(pairs.sum())
+        weights = query_weights(cost, start)
+        total = n_queries if weights is None else float(weights.sum())
         weight = np.zeros(n_queries)
         if self.name == "swapped-pairs":
-            weight[:] = 1.0 / max(n_queries, 1)
+            weight[:] = 1.0 / max(total, 1) if weights is None else weights / total
         elif self.name == "pairs":
-            weight[:] = 1.0 / max(n_pairs, 1)
+            all_pairs = max(n_pairs, 1) if weights is None else float((weights * pairs).sum()) or 1.0
+            weight[:] = 1.0 / all_pairs if weights is None else weights / all_pairs
         else:
             paired = pairs > 0
-            weight[paired] = 1.0 / (n_queries * pairs[paired].astype(np.float64))
-        return BoundOrdinal(start, grade, n_grades, pairs, weight, work, threads)
+            weight[paired] = 1.0 / (total * pairs[paired].astype(np.float64))
+            if weights is not None:
+                weight *= weights
+        return BoundOrdinal(start, grade, n_grades, pairs, weight, work, threads, weights)
 
 
 class BoundOrdinal:
@@ -122,6 +131,8 @@ class BoundOrdinal:
         m_q.
     start : (Q + 1,) int64
         First row of every query.
+    weights : (Q,) float64 or None
+        Of the queries as given; None for 1 each. Their sum stands for Q.
 
     Notes
     -----
@@ -130,12 +141,12 @@ class BoundOrdinal:
     From |s| = 2^53 on, fl(s + 1) = s takes pairs of equal scores out of the cut: a cut still, not the most violated.
     """
 
-    def __init__(self, start, grade, n_grades, pairs, weight, work, threads):
+    def __init__(self, start, grade, n_grades, pairs, weight, work, threads, weights=None):
         self.start, self._grade, self._n_grades, self._weight = start, grade, n_grades, weight
         self._work, self._threads = work, threads
         self._margin = np.ones(len(weight))
         self._uniform = len(weight) == 0 or bool((weight == weight[0]).all())
-        self.pairs_per_query = pairs
+        self.pairs_per_query, self.weights = pairs, weights
         self.n_queries = len(pairs)
         self.n_pairs = int(pairs.sum())
 

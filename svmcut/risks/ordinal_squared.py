@@ -10,7 +10,7 @@ threshold is searched by counting pairs, O(n log n) a step. Where pairs of equal
 is the mean over all choices of the missing ones.
 
 R(s') >= 2 H_q(s) H_q(s') - H_q(s)^2 makes cuts of H_q cuts of R, as in svmcut.risks.squared. The root makes H_q^2 a
-bound of the loss.
+bound of the loss. With weights of the queries each square is times its weight, and Q is their sum.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class BoundSquaredOrdinal:
 
     def __init__(self, ordinal: BoundOrdinal, unit: NDArray):
         self._ordinal, self._unit, self._root = ordinal, unit, np.sqrt(unit)
-        self.n_queries, self.n_pairs = ordinal.n_queries, ordinal.n_pairs
+        self.n_queries, self.n_pairs, self.weights = ordinal.n_queries, ordinal.n_pairs, ordinal.weights
         self._rows = np.diff(ordinal.start)
 
     def linearize(self, s: NDArray) -> Linearization:
@@ -101,11 +101,15 @@ class BoundSquaredOrdinal:
         total = low.total + part * (high.total - low.total)
         loss = self._root * np.sqrt(count)
         slack = np.maximum(0.0, loss + self._unit * total)
-        scale = 2.0 * slack * self._unit / max(self.n_queries, 1)
+        scale, squares = 2.0 * slack * self._unit, slack * slack
+        offsets, total = slack * (2.0 * loss - slack), max(self.n_queries, 1)
+        if self.weights is not None:
+            scale, squares, offsets = self.weights * scale, self.weights * squares, self.weights * offsets
+            total = float(self.weights.sum())
+        scale = scale / total
         rows = np.repeat(part, self._rows)
         coef = np.repeat(scale, self._rows) * (low.coef + rows * (high.coef - low.coef))
-        squares, offsets = (float(np.sum(part)) for part in (slack * slack, slack * (2.0 * loss - slack)))
-        return Linearization(squares / max(self.n_queries, 1), coef, offsets / max(self.n_queries, 1))
+        return Linearization(float(squares.sum()) / total, coef, float(offsets.sum()) / total)
 
     def _gain(self, count: NDArray) -> NDArray:
         """Difference of two pairs' worth at which the pair of this number, from 1, is worth its root."""

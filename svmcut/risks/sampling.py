@@ -3,6 +3,7 @@
 
 A risk that is a sum over terms (examples, pairs) is cut by the terms with positive loss, the set I. A sampled cut
 replaces their sum by |I|/r times a sum over r draws: unbiased, and with coefficients at r points (2 r for pairs) only.
+Where terms have weights they are drawn in proportion to them, and their sum over I stands for |I|.
 """
 
 from __future__ import annotations
@@ -75,19 +76,25 @@ def merged(points: NDArray, coef: NDArray, offset: float, value: float) -> Draw:
 
 
 class HingeSampler:
-    """Violations of R(s) = sum_i max(0, 1 - y_i s_i).
+    """Violations of R(s) = sum_i v_i max(0, 1 - y_i s_i).
 
     Parameters
     ----------
     signs : (n,) float64
         Labels in {-1, +1}.
+    weights : (n,) float64 or None
+        None for 1 each.
     """
 
-    def __init__(self, signs: NDArray):
-        self.signs = signs
+    def __init__(self, signs: NDArray, weights: NDArray | None = None):
+        self.signs, self.weights = signs, weights
 
     def violations(self, s: NDArray) -> HingeViolations:
-        return HingeViolations(self.signs, s)
+        return HingeViolations(self.signs, s, self.weights)
+
+    def points(self, rng: np.random.Generator, r: int) -> NDArray:
+        """r rows, (r,) int64, drawn from all with replacement, in proportion to their weights; for `bootstrap`."""
+        return rng.integers(len(self.signs), size=r) if self.weights is None else drawn(rng, np.cumsum(self.weights), r)
 
     def bootstrap(self, s: NDArray, points: NDArray) -> Draw:
         """The cut of a sample of all rows, with the risk scaled to all of them.
@@ -97,38 +104,60 @@ class HingeSampler:
         s : (r,) float64
             Scores of the drawn points.
         points : (r,) int64
-            With repetitions.
+            With repetitions, as `points` draws them.
         """
         y = self.signs[points]
         loss = 1 - y * s
         hit = loss > 0
-        weight = len(self.signs) / len(points)
+        weight = (len(self.signs) if self.weights is None else float(self.weights.sum())) / len(points)
         return merged(points[hit], -weight * y[hit], weight * int(hit.sum()), weight * float(loss[hit].sum()))
 
 
-class HingeViolations:
-    """The rows with y_i s_i < 1."""
+def drawn(rng: np.random.Generator, cumulative: NDArray, r: int) -> NDArray:
+    """r places, (r,) int64, each drawn in proportion to what `cumulative` rises by there; never where it does not."""
+    places = np.searchsorted(cumulative, rng.random(r) * cumulative[-1], side="right")
+    return np.minimum(places, np.searchsorted(cumulative, cumulative[-1]))
 
-    def __init__(self, signs: NDArray, s: NDArray):
+
+def chosen(rng: np.random.Generator, r: int, size: int, weights: NDArray | None, losses: NDArray | None) -> NDArray:
+    """r draws, (r,) int64 with repetitions, from `size` terms in proportion to their weights.
+
+    losses : of the terms, to draw from the half of all weight with the larger ones; None for all.
+    """
+    if losses is None:
+        return rng.integers(size, size=r) if weights is None else drawn(rng, np.cumsum(weights), r)
+    order = np.argsort(-losses, kind="stable")
+    if weights is None:
+        half = (size + 1) // 2
+        return order[rng.integers(half, size=r)]
+    cumulative = np.cumsum(weights[order])
+    half = int(np.searchsorted(cumulative, 0.5 * cumulative[-1])) + 1
+    return order[drawn(rng, cumulative[:half], r)]
+
+
+class HingeViolations:
+    """The rows with y_i s_i < 1 and v_i > 0."""
+
+    def __init__(self, signs: NDArray, s: NDArray, weights: NDArray | None = None):
         loss = 1 - signs * s
-        self.rows = np.flatnonzero(loss > 0)
+        self.rows = np.flatnonzero(loss > 0 if weights is None else (loss > 0) & (weights > 0))
         self._signs, self._loss = signs, loss[self.rows]
-        self.size, self.value = len(self.rows), float(self._loss.sum())
+        self._weights = None if weights is None else weights[self.rows]
+        self.size = len(self.rows)
+        self.value = float(self._loss.sum() if self._weights is None else (self._weights * self._loss).sum())
+        #: Sum of the weights over I.
+        self._mass = float(self.size) if self._weights is None else float(self._weights.sum())
 
     def everything(self) -> Draw:
-        return Draw(self.rows, -self._signs[self.rows], float(self.size), self.value)
+        coef = -self._signs[self.rows]
+        return Draw(self.rows, coef if self._weights is None else self._weights * coef, self._mass, self.value)
 
     def sample(self, rng: np.random.Generator, r: int, harder: bool = False) -> Draw:
-        if harder:
-            half = np.argsort(-self._loss, kind="stable")[: (self.size + 1) // 2]
-            places = half[rng.integers(len(half), size=r)]
-        else:
-            places = rng.integers(self.size, size=r)
-        return self._cut(places)
+        return self._cut(chosen(rng, r, self.size, self._weights, self._loss if harder else None))
 
     def worst(self, r: int) -> Draw:
         return self._cut(np.full(r, int(np.argmax(self._loss))))
 
     def _cut(self, places: NDArray) -> Draw:
-        rows, weight = self.rows[places], self.size / len(places)
-        return merged(rows, -weight * self._signs[rows], float(self.size), weight * float(self._loss[places].sum()))
+        rows, weight = self.rows[places], self._mass / len(places)
+        return merged(rows, -weight * self._signs[rows], self._mass, weight * float(self._loss[places].sum()))

@@ -53,7 +53,7 @@ class Vectors:
         if ranks:
             check_queries(examples)
         try:
-            self.risk: Any = risk.bind(examples.y, examples.qid, examples.cost, s.threads)
+            self.risk: Any = risk.bind(examples.y, examples.qid, None, s.threads)  # costs of rows do not weigh yet
         except TrainingError as error:
             raise TrainingError(f"{self.path}: {error}") from None
         self.steepness = float(n) if self.hinge else math.inf

@@ -24,6 +24,9 @@ class Words:
     def below(self, bound):
         return ((self.next() >> 32) * bound) >> 32
 
+    def uniform(self):
+        return (self.next() >> 11) * 2.0**-53
+
 
 def stream(seed, epoch):
     words = Words(seed)
@@ -31,21 +34,29 @@ def stream(seed, epoch):
     return words.next()
 
 
-def visits(n, steps, sampling="shuffled", seed=0):
-    """The first rows a run visits."""
+def visits(n, steps, sampling="shuffled", seed=0, v=None):
+    """The first rows a run visits; v: weights they are drawn by."""
     order, epoch = [], 0
     while len(order) < steps:
         words = Words(stream(seed, epoch))
         if sampling == "independent":
-            order += [Words(words.state + place * GOLDEN).below(n) for place in range(n)]
+            draws = [Words(words.state + place * GOLDEN) for place in range(n)]
+            order += [draw.below(n) if v is None else place_of(v, draw.uniform() * np.sum(v)) for draw in draws]
         else:
             items = list(range(n))
+            if v is not None:
+                start = words.uniform()
+                items = [place_of(v, (k + start) * np.sum(v) / n) for k in range(n)]
             for k in range(n - 1, 0, -1):
                 j = words.below(k + 1)
                 items[k], items[j] = items[j], items[k]
             order += items
         epoch += 1
     return order[:steps]
+
+
+def place_of(v, at):
+    return int(np.argmax(np.cumsum(v) > at))
 
 
 def best_place(m, kappa):
@@ -68,8 +79,9 @@ def merge_loss(m, kappa):
 class SlowBudget:
     """f = scale sum beta_k K(z_k, .); lists of centres, coefficients and owners."""
 
-    def __init__(self, X, y, kernel, C, budget, dual=True, maintenance="merge"):
+    def __init__(self, X, y, kernel, C, budget, dual=True, maintenance="merge", v=None):
         self.X, self.y, self.kernel, self.C, self.budget = X.astype(np.float64), y, kernel, C, budget
+        self.v = np.ones(len(y)) if v is None else v
         self.dual, self.maintenance = dual, maintenance
         self.Z, self.beta, self.owner, self.alpha = [], [], [], np.zeros(len(y), np.float32)
         self.scale, self.t, self.moves, self.maintained = 1.0, 0, 0, 0
@@ -84,12 +96,12 @@ class SlowBudget:
         if self.dual:
             own = float(self.K(x, x)[0, 0])
             before = self.alpha[i]
-            self.alpha[i] = min(max(float(before) + (1 - y * f) / own, 0.0), self.C)
+            self.alpha[i] = min(max(float(before) + (1 - y * f) / own, 0.0), self.C * self.v[i])
             change = y * (float(self.alpha[i]) - float(before))
         else:
             if self.t > 1:
                 self.scale *= 1 - 1 / self.t
-            change = y * len(self.y) * self.C / (self.t * self.scale) if y * f < 1 else 0.0
+            change = y * self.v.sum() * self.C / (self.t * self.scale) if y * f < 1 else 0.0
         if change == 0:
             return
         self.moves += 1

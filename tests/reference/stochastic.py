@@ -11,13 +11,24 @@ class SplitMix:
     def __init__(self, state):
         self.state = state
 
-    def below(self, bound):
+    def word(self):
         mask = 2**64 - 1
         self.state = (self.state + 0x9E3779B97F4A7C15) & mask
         z = self.state
         z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
         z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
-        return (((z ^ (z >> 31)) >> 32) * bound) >> 32
+        return z ^ (z >> 31)
+
+    def below(self, bound):
+        return ((self.word() >> 32) * bound) >> 32
+
+    def uniform(self):
+        return (self.word() >> 11) * 2.0**-53
+
+    def evenly(self, v):
+        """len(v) places, each v_i len(v) / sum v times, rounded down or up."""
+        at = (np.arange(len(v)) + self.uniform()) * (np.sum(v) / len(v))
+        return [int(np.argmax(np.cumsum(v) > x)) for x in at]
 
     def shuffle(self, items):
         for k in range(len(items) - 1, 0, -1):
@@ -67,19 +78,24 @@ def batch_perceptron(K, y, nu, steps, seed, first_step=1.0):
     return np.array(iterates), np.array(levels)
 
 
-def visits(rule, K, y, C, count, seed, shuffled):
-    """Coefficients after `count` visits of pegasos, sdca or the perceptron."""
+def visits(rule, K, y, C, count, seed, shuffled, v=None):
+    """Coefficients after `count` visits of pegasos, sdca or the perceptron; v: weights of the points."""
     n, random = len(y), SplitMix(seed)
     a, order, Q = np.zeros(n), list(range(n)), K * np.outer(y, y)
+    drawn, total = v is not None and rule != "sdca", n if v is None else np.sum(v)
     for t in range(1, count + 1):
         if shuffled and (t - 1) % n == 0:
+            order = random.evenly(v) if drawn else order
             random.shuffle(order)
-        i = order[(t - 1) % n] if shuffled else random.below(n)
+        if shuffled:
+            i = order[(t - 1) % n]
+        else:
+            i = int(np.argmax(np.cumsum(v) > random.uniform() * total)) if drawn else random.below(n)
         c = Q[i] @ a
         if rule == "pegasos":
-            a[i] += t == 1 or n * C / (t - 1) * c < 1
+            a[i] += t == 1 or total * C / (t - 1) * c < 1
         elif rule == "sdca":
-            a[i] = np.clip(a[i] + (1 - c) / K[i, i], 0, C)
+            a[i] = np.clip(a[i] + (1 - c) / K[i, i], 0, C if v is None else C * v[i])
         else:
             a[i] += c <= 0
     return a

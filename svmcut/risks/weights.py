@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Weights of the terms of a risk, one an example or one a structure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from svmcut.errors import TrainingError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def query_weights(cost: NDArray | None, start: NDArray) -> NDArray | None:
+    """Of every query the weight that all its rows have, as `example_weights`.
+
+    Parameters
+    ----------
+    cost : (n,) float64 or None
+    start : (Q + 1,) int64
+        First row of every query and, last, n.
+
+    Raises
+    ------
+    TrainingError
+        As `example_weights`, and when the rows of a query differ.
+    """
+    cost = example_weights(cost, int(start[-1]))
+    if cost is None:
+        return None
+    weights = cost[start[:-1]]
+    differs = cost != np.repeat(weights, np.diff(start))
+    if differs.any():
+        row = int(np.argmax(differs))
+        first = int(start[np.searchsorted(start, row, side="right") - 1])
+        raise TrainingError(
+            f"rows {first + 1} and {row + 1} are of one query, but weigh {cost[first]:g} and {cost[row]:g}; give every "
+            "row of a query the same weight"
+        )
+    return weights
+
+
+def example_weights(cost: NDArray | None, n: int) -> NDArray | None:
+    """The weights, checked; None where all are 1, so that weights of 1 change no bit.
+
+    Raises
+    ------
+    TrainingError
+        When a weight is negative or not finite, or all are 0.
+    ValueError
+        When they are not n.
+    """
+    if cost is None:
+        return None
+    weights = np.ascontiguousarray(cost, np.float64)
+    if weights.shape != (n,):
+        raise ValueError(f"{weights.shape} weights for {n} examples")
+    good = np.isfinite(weights) & (weights >= 0)
+    if not good.all():
+        row = int(np.argmin(good))
+        raise TrainingError(f"weight {weights[row]:g} of example {row + 1} is none; weights are finite and at least 0")
+    if n and not weights.any():
+        raise TrainingError("all weights are 0; give an example a weight above 0")
+    return None if (weights == 1).all() else weights
