@@ -32,7 +32,7 @@ def main() -> int:
     parser.add_argument("--bin", default=os.path.dirname(sys.executable), help="folder of this checkout's programs")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--starts", type=int, default=15, help="rounds of what starts and ends at once")
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed program does not compile its modules again
     sides = {"here": given.bin, "other": given.other}
     print("| job | here, CPU s | other, CPU s | ratio |\n|---|---:|---:|---:|")

@@ -111,6 +111,10 @@ class Checkpoints:
         names = (self.path, previous(self.path)) if self._options.resume else ()
         return bool(self._files) or any(map(os.path.exists, names))
 
+    def unfit(self) -> contextlib.AbstractContextManager[None]:
+        """The context of what reads a resumed state: it names the checkpoint where that fails."""
+        return unfit(self.path)
+
     def identify(self, examples: Examples | Sequences | MultilabelExamples) -> None:
         """Says what this run trains on."""
         self._identity = {"version": __version__, "examples": fingerprint(examples), "options": settings(self._options)}
@@ -133,7 +137,7 @@ class Checkpoints:
             raise CheckpointError(
                 self.path, f"is of another run: {'; '.join(differences)}; remove it or leave out --resume"
             )
-        with unfit(self.path):
+        with self.unfit():
             states.checked(state, self._form())
         self._files.own_all()
         return state

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import click
@@ -22,7 +23,7 @@ class TrainingCommand(PanelCommand):
         return super().parse_args(ctx, args)
 
     def get_params(self, ctx):
-        return [*map(PanelOption.of, options(self.task(ctx))), *super().get_params(ctx)]
+        return [*_made(self.task(ctx)), *super().get_params(ctx)]
 
     def invoke(self, ctx) -> int:
         from svmcut.cli.training import run
@@ -36,6 +37,12 @@ class TrainingCommand(PanelCommand):
     def task(self, ctx) -> str:
         """The task of a context."""
         return self.name if self.name == "rank" else ctx.meta.get(TASK, LEARNT[0])
+
+
+@cache
+def _made(task: str) -> list[PanelOption]:
+    """The click options of a task, which click asks for twice."""
+    return [*map(PanelOption.of, options(task))]
 
 
 def named_task(args: list[str]) -> str:

@@ -82,7 +82,7 @@ class Option(NamedTuple):
         return self.help + (f"  [default: {self.default}]" if self.default else "")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False, eq=False)  # quickly made
 class LearnOptions(Settings):
     """Values of one run: the parameters, C as typed, and what the command line alone knows."""
 

@@ -24,7 +24,6 @@ from svmcut.cli.report import write_report
 from svmcut.cli.termination import INTERRUPTED, look
 from svmcut.cli.words import in_options
 from svmcut.errors import UsageError
-from svmcut.files.checkpoints import unfit
 from svmcut.files.models import write_model
 from svmcut.files.output import write_atomically
 from svmcut.kinds import Cost
@@ -122,7 +121,7 @@ class Training:
             saved = checkpoints.resume() if options.resume else None
             if saved is not None:
                 self.outcomes, self.rows, self._state = list(saved["outcomes"]), list(saved["rows"]), saved["driver"]
-                self.going_on = lambda: unfit(checkpoints.path)
+                self.going_on = checkpoints.unfit
 
     def open(self, stack: contextlib.ExitStack) -> None:
         """Opens the trace, and prints what is known of the examples."""

@@ -2,19 +2,37 @@
 """What training yields and scoring needs: functions of a row, without data and without options.
 
 A model may number its features on its own: with ``columns``, feature j of the model is column columns[j] of the data.
-A file with one weight for the feature 2,147,483,646 then costs a few bytes and not 16 GB.
+A file with one weight for the feature 2,147,483,646 then costs a few bytes and not 16 GB. A kind of model is imported
+when it is asked for.
 """
 
-from svmcut.models.chain import ChainModel, ChainShape, KernelChainModel, check_lattice
-from svmcut.models.columns import renumber
-from svmcut.models.kernel import KernelModel
-from svmcut.models.label_sets import LabelDecoder, MultilabelModel
-from svmcut.models.linear import LinearModel
+from importlib import import_module
+from typing import TYPE_CHECKING, TypeAlias
 
-ScoringModel = LinearModel | KernelModel
-Model = ScoringModel | ChainModel | KernelChainModel | MultilabelModel
+if TYPE_CHECKING:
+    from svmcut.models.chain import ChainModel, ChainShape, KernelChainModel, check_lattice
+    from svmcut.models.columns import renumber
+    from svmcut.models.kernel import KernelModel
+    from svmcut.models.label_sets import LabelDecoder, MultilabelModel
+    from svmcut.models.linear import LinearModel
+
+    ScoringModel: TypeAlias = LinearModel | KernelModel
+    Model: TypeAlias = ScoringModel | ChainModel | KernelChainModel | MultilabelModel
+
+_WHERE = {
+    "ChainModel": "chain", "ChainShape": "chain", "KernelChainModel": "chain", "check_lattice": "chain",
+    "renumber": "columns", "KernelModel": "kernel", "LabelDecoder": "label_sets", "MultilabelModel": "label_sets",
+    "LinearModel": "linear",
+}  # fmt: skip
 
 __all__ = [
     "ChainModel", "ChainShape", "KernelChainModel", "KernelModel", "LabelDecoder", "LinearModel", "Model",
     "MultilabelModel", "ScoringModel", "check_lattice", "renumber",
 ]  # fmt: skip
+
+
+def __getattr__(name: str):
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found = getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
+    return found

@@ -7,16 +7,17 @@ One factor multiplies a risk's value, coefficients and offset, and C is divided 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from svmcut import states
 from svmcut.errors import UsageError
-from svmcut.models import ChainModel, Model
-from svmcut.models.checked import check_model
 from svmcut.refusals import refuse_example_cost
 from svmcut.solvers.protocol import Progress, StoppingRule, Unsaved
+
+if TYPE_CHECKING:
+    from svmcut.models import ChainModel, Model
 
 PERCENT = 100.0
 #: A dual value above the primal by more than this part of it is a mistake in the program, not rounding.
@@ -172,6 +173,8 @@ class Outcome:
         ------
         StateError
         """
+        from svmcut.models.checked import check_model
+
         check_model(self.model)
         numbers = states.row(states.ANY_REAL, states.ANY_REAL)
         stopped_by = states.maybe(states.text(*STOPS, *ENDS))

@@ -15,10 +15,11 @@ from svmcut._native.text import format_pairs
 from svmcut.data import Csr
 from svmcut.errors import ModelError
 from svmcut.files.models.grammar import INDEX_LIMIT, HeaderLines, finite32, products, write_header, write_weights
-from svmcut.models import KernelModel, LinearModel, ScoringModel
+from svmcut.models import KernelModel, LinearModel
 
 if TYPE_CHECKING:
     from svmcut.files.output import Output
+    from svmcut.models import ScoringModel
 
 
 def read(path: str, first: bytes, file: BinaryIO) -> ScoringModel:
