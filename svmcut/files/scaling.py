@@ -117,7 +117,7 @@ def read_ranges(path: str) -> Ranges:
         labels = Labels(lower, upper, low, high)
     place += 1
     if place > len(lines) or lines[place - 1].strip() != "x":
-        raise DataError(path, "expected x; a range file is what -s of svmcut scale or svm-scale writes", place)
+        raise DataError(path, "expected x; a range file is what svmcut scale or svm-scale saves", place)
     limits = numbers(2, "LOWER UPPER, the limits of features")
     first = place
     what = "INDEX LOW HIGH, a feature, its lowest and its highest value"

@@ -258,7 +258,7 @@ def test_failures_leave_the_old_range_file(folder, capfd):
         assert call("svmcut scale", "-s", "ranges", name) == 1
         assert capfd.readouterr() == ("", f"{message}\n")
     assert call("svmcut scale", "-r", "ranges", "data") == 1
-    assert capfd.readouterr().err.startswith("ranges:1: expected x; a range file is what -s of svmcut scale")
+    assert capfd.readouterr().err.startswith("ranges:1: expected x; a range file is what svmcut scale")
     assert (folder / "ranges").read_text() == "old"
     assert sorted(os.listdir()) == ["data", "empty", "ranges"]
 

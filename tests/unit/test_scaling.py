@@ -185,9 +185,9 @@ def test_refused_rows(text, message):
 @pytest.mark.parametrize(
     "text, message",
     [
-        ("", "1: expected x; a range file is what -s of svmcut scale or svm-scale writes"),
-        ("1 1:2 2:3\n", "1: expected x; a range file is what -s of svmcut scale or svm-scale writes"),
-        ("y\n0 1\n-5 5\n", "4: expected x; a range file is what -s of svmcut scale or svm-scale writes"),
+        ("", "1: expected x; a range file is what svmcut scale or svm-scale saves"),
+        ("1 1:2 2:3\n", "1: expected x; a range file is what svmcut scale or svm-scale saves"),
+        ("y\n0 1\n-5 5\n", "4: expected x; a range file is what svmcut scale or svm-scale saves"),
         ("x\n", "2: expected LOWER UPPER, the limits of features"),
         ("x\n0 nan\n", "2: expected LOWER UPPER, the limits of features"),
         ("y\n0 1\nx\n0 1\n", "3: expected LOW HIGH, the lowest and the highest label"),
