@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from svmcut.rows import MARGIN, SLACK, Format, KernelRow, Loss, Measure, QpRow, Solver, Task
@@ -222,11 +223,16 @@ def takes(task: str, solver: str, kernel: bool) -> set[str]:
     return {name for name in SOLVERS[solver].takes if name not in left_out}
 
 
+@cache
+def _read(task: str) -> dict[str, set[str]]:
+    """What each solver of a task reads, of what not every solver does, in the order of the solvers."""
+    known = {name: [kernel for kernel in (False, True) if name in solvers(task, kernel)] for name in SOLVERS}
+    return {name: set().union(*(takes(task, name, kernel) for kernel in on)) for name, on in known.items()}
+
+
 def takers(task: str, parameter: str) -> list[str]:
     """The solvers of a task that read a parameter, of those not every solver has."""
-    uses = [(name, kernel) for kernel in (False, True) for name in solvers(task, kernel)]
-    found = {name for name, kernel in uses if parameter in takes(task, name, kernel)}
-    return [name for name in SOLVERS if name in found]
+    return [name for name, read in _read(task).items() if parameter in read]
 
 
 def listed(names, last: str = "and") -> str:

@@ -3,20 +3,10 @@
  * The loops over the centres of a budget, on vectors of SVMCUT_LANE_BYTES, in namespace SVMCUT_LANES; budget_code.cc
  * includes this once for every set of instructions. Counts are multiples of kTile; among equals the lowest place wins.
  */
+#include "core/lanes.h"
+
 namespace svmcut {
 namespace SVMCUT_LANES {
-
-constexpr int kWidth = SVMCUT_LANE_BYTES / 8;
-typedef double Doubles __attribute__((vector_size(SVMCUT_LANE_BYTES)));
-typedef int64_t Longs __attribute__((vector_size(SVMCUT_LANE_BYTES)));
-typedef float Floats __attribute__((vector_size(SVMCUT_LANE_BYTES / 2)));
-
-template <class V, class T>
-inline V load(const T* p) {
-    V x;
-    __builtin_memcpy(&x, p, sizeof x);
-    return x;
-}
 
 /* sum_k beta_k K_k */
 double dot(const float* K, const double* beta, int64_t count) {

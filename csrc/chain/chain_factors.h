@@ -53,6 +53,7 @@ struct svmcut_gdmm_chain {
     int run(double* weights, const volatile int* cancel);
     void visit_token(int64_t t, bool first, bool last);
     void visit_link(int64_t t);
+    svmcut::PairMax greedy_pair(const svmcut::Link& link);
     void soften_token(int64_t t, bool first, bool last);
     void soften_link(int64_t t);
     void settle(svmcut::Link& link) {

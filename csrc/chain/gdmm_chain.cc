@@ -131,16 +131,20 @@ void svmcut_gdmm_chain::visit_token(int64_t t, bool first, bool last) {
                  states.end());
 }
 
+PairMax svmcut_gdmm_chain::greedy_pair(const Link& link) {
+    left.put(link.message[0]);
+    right.put(link.message[1]);
+    const PairState& gold = link.states[0];
+    return brute ? pairs.scan(transitions(), link.message, left, rho, gold.left, gold.right, scores.data())
+                 : pairs.find(transitions(), link.message, left, right, rho, gold.left, gold.right);
+}
+
 void svmcut_gdmm_chain::visit_link(int64_t t) {
     Link& link = links[t];
     auto& states = link.states;
     double* V = transitions();
     // 1. the greedy pair
-    left.put(link.message[0]);
-    right.put(link.message[1]);
-    const int32_t gold[2] = {states[0].left, states[0].right};
-    const PairMax found = brute ? pairs.scan(V, link.message, left, rho, gold[0], gold[1], scores.data())
-                                : pairs.find(V, link.message, left, right, rho, gold[0], gold[1]);
+    const PairMax found = greedy_pair(link);
     bool known = found.left < 0;
     for (const PairState& state : states) known = known || (state.left == found.left && state.right == found.right);
     if (!known) states.push_back({found.left, found.right, 0.0});

@@ -37,8 +37,7 @@ int svmcut_gdmm_chain_load(svmcut_gdmm_chain* state, const double* w, const int6
     Loader from(integers, reals, counts);
     auto tag = [&] { return static_cast<int32_t>(from.integer(0, chain.K - 1)); };
     state->random.state = static_cast<uint64_t>(from.integer());
-    const double largest = state->v ? *std::max_element(state->v, state->v + chain.n_sequences) : 1.0;
-    const double most = state->unit * largest * (1 + 1e-6);
+    const double most = state->unit * largest_weight(state->v, chain.n_sequences) * (1 + 1e-6);
     auto alpha = [&] { return from.real(-most, most); };
     try {
         from.permutation(state->order);

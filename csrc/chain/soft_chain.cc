@@ -46,12 +46,9 @@ void svmcut_gdmm_chain::soften_link(int64_t t) {
     Link& link = links[t];
     auto& states = link.states;
     double* V = transitions();
-    left.put(link.message[0]);
-    right.put(link.message[1]);
+    const PairMax found = greedy_pair(link);
     const int32_t gold[2] = {states[0].left, states[0].right};
     auto value = [&](int32_t k, int32_t l) { return V[k * chain.stride + l] + rho * (left.at(k) + right.at(l)); };
-    const PairMax found = brute ? pairs.scan(V, link.message, left, rho, gold[0], gold[1], scores.data())
-                                : pairs.find(V, link.message, left, right, rho, gold[0], gold[1]);
     size_t best = 0;
     if (found.left >= 0 && found.value > value(gold[0], gold[1])) {
         for (best = 1; best < states.size(); ++best)

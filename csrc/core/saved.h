@@ -6,6 +6,7 @@
 #ifndef SVMCUT_SAVED_H
 #define SVMCUT_SAVED_H
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <type_traits>
@@ -14,6 +15,9 @@
 #include "include/svmcut.h"
 
 namespace svmcut {
+
+/* The largest of n weights, 1 where there are none: what a saved multiplier is held against. */
+inline double largest_weight(const double* v, int64_t n) { return v ? *std::max_element(v, v + n) : 1.0; }
 
 class Saver {
   public:

@@ -3,22 +3,14 @@
  * The loops of SMO over the active points, on vectors of SVMCUT_LANE_BYTES, in namespace SVMCUT_LANES; smo_code.cc
  * includes this once for every set of instructions. Among equals the lowest position wins, whatever the width.
  */
+#include "core/lanes.h"
+
 namespace svmcut {
 namespace SVMCUT_LANES {
 
-constexpr int kWidth = SVMCUT_LANE_BYTES / 8;
-typedef double Doubles __attribute__((vector_size(SVMCUT_LANE_BYTES)));
-typedef int64_t Longs __attribute__((vector_size(SVMCUT_LANE_BYTES)));
-typedef float Floats __attribute__((vector_size(SVMCUT_LANE_BYTES / 2)));
 typedef int32_t Ints __attribute__((vector_size(SVMCUT_LANE_BYTES / 2)));
 typedef int8_t Bytes __attribute__((vector_size(SVMCUT_LANE_BYTES / 8)));
 
-template <class V, class T>
-inline V load(const T* p) {
-    V x;
-    __builtin_memcpy(&x, p, sizeof x);
-    return x;
-}
 inline Doubles wide(const float* p) { return __builtin_convertvector(load<Floats>(p), Doubles); }
 inline Doubles wide(const double* p) { return load<Doubles>(p); }
 inline Floats narrow(const float* p) { return load<Floats>(p); }

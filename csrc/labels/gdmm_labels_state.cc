@@ -32,8 +32,7 @@ int svmcut_gdmm_labels_load(svmcut_gdmm_labels* state, const int64_t* integers, 
                             const int64_t* counts) {
     Loader from(integers, reals, counts);
     state->random.state = static_cast<uint64_t>(from.integer());
-    const double largest = state->weights ? *std::max_element(state->weights, state->weights + state->X.n_rows) : 1.0;
-    const double most = state->unit * largest * (1 + 1e-6);
+    const double most = state->unit * largest_weight(state->weights, state->X.n_rows) * (1 + 1e-6);
     try {
         from.permutation(state->order);
         from.all_reals(state->a, -most, most);

@@ -246,8 +246,7 @@ int svmcut_label_blocks_load(svmcut_label_blocks* run, const int64_t* integers, 
     Loader from(integers, reals, counts);
     run->random.state = static_cast<uint64_t>(from.integer());
     run->visits = from.integer(0);
-    const double largest = run->weights ? *std::max_element(run->weights, run->weights + run->X.n_rows) : 1.0;
-    const double most = run->C * largest * (1 + 1e-6);
+    const double most = run->C * largest_weight(run->weights, run->X.n_rows) * (1 + 1e-6);
     try {
         from.permutation(run->order);
         from.all_reals(run->a, -most, most);

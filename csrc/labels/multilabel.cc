@@ -68,16 +68,21 @@ double pair_part(int64_t K, const double* v, const int32_t* on, size_t count, co
     return sum;
 }
 
+/* The sums of a model's pair weights; null without memory. */
+std::unique_ptr<Sums> sums_of(const svmcut_label_weights& model) {
+    try {
+        return std::make_unique<Sums>(model);
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
+}
+
 template <class Scores>
 int relax(int64_t n, const svmcut_label_weights* model, const svmcut_label_sets* gold, double loss, int8_t* doubled,
           double* hinge, int threads, Scores&& scores) {
     const int64_t K = model->K;
-    std::unique_ptr<Sums> sums;
-    try {
-        sums = std::make_unique<Sums>(*model);
-    } catch (const std::bad_alloc&) {
-        return SVMCUT_NO_MEMORY;
-    }
+    const std::unique_ptr<Sums> sums = sums_of(*model);
+    if (!sums) return SVMCUT_NO_MEMORY;
     return over_rows(n, 2 * K, threads, [&](int64_t i, double* row, RoofDual& roof) {
         double* theta = row + K;
         int8_t* p = doubled + i * K;
@@ -198,12 +203,8 @@ void svmcut_label_adjoint(const svmcut_csr* X, const int64_t* rows, int64_t coun
 int svmcut_label_decode(int64_t n, const double* s, const svmcut_label_weights* model, int method, int8_t* y,
                         int32_t* halves, int threads) {
     const int64_t K = model->K;
-    std::unique_ptr<Sums> sums;
-    try {
-        sums = std::make_unique<Sums>(*model);
-    } catch (const std::bad_alloc&) {
-        return SVMCUT_NO_MEMORY;
-    }
+    const std::unique_ptr<Sums> sums = sums_of(*model);
+    if (!sums) return SVMCUT_NO_MEMORY;
     return over_rows(n, K, threads, [&](int64_t i, double* row, RoofDual& roof) {
         int8_t* out = y + i * K;
         std::copy_n(s + i * K, K, row);

@@ -18,10 +18,13 @@
 
 #include "core/random.h"
 #include "include/linear.h"
+#include "linear/sparse_row.h"
 
 namespace {
 
 using svmcut::Random;
+using svmcut::row_add;
+using svmcut::row_dot;
 using svmcut::shuffle;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -62,23 +65,6 @@ inline void fetch(const void* p) { __builtin_prefetch(p, 0, 2); }
 #else
 inline void fetch(const void*) {}
 #endif
-
-inline double row_dot(const float* x, const int32_t* j, int64_t count, const double* w) {
-    double a = 0, b = 0, c = 0, d = 0;
-    int64_t k = 0;
-    for (; k + 4 <= count; k += 4) {
-        a += x[k] * w[j[k]];
-        b += x[k + 1] * w[j[k + 1]];
-        c += x[k + 2] * w[j[k + 2]];
-        d += x[k + 3] * w[j[k + 3]];
-    }
-    for (; k < count; ++k) a += x[k] * w[j[k]];
-    return (a + b) + (c + d);
-}
-
-inline void row_add(const float* x, const int32_t* j, int64_t count, double c, double* w) {
-    for (int64_t k = 0; k < count; ++k) w[j[k]] += c * x[k];
-}
 
 struct Descent {
     const svmcut_csr* X;

@@ -10,8 +10,12 @@
 
 #include "core/parallel.h"
 #include "include/linear.h"
+#include "linear/sparse_row.h"
 
 namespace {
+
+using svmcut::row_add;
+using svmcut::row_dot;
 
 constexpr int64_t kPiece = 1 << 14;
 constexpr int64_t kChunk = 256;  // terms that wait in the first cache for their sum
@@ -202,17 +206,8 @@ void product_of(const svmcut_csr* X, const int32_t* rows, int64_t begin, int64_t
         const int64_t start = X->indptr[rows[k]], count = X->indptr[rows[k] + 1] - start;
         const float* x = X->data + start;
         const int32_t* j = X->indices + start;
-        double a = bias != 0 ? bias * p[d] : 0.0, b = 0, c = 0, e = 0;
-        int64_t m = 0;
-        for (; m + 4 <= count; m += 4) {
-            a += x[m] * p[j[m]];
-            b += x[m + 1] * p[j[m + 1]];
-            c += x[m + 2] * p[j[m + 2]];
-            e += x[m + 3] * p[j[m + 3]];
-        }
-        for (; m < count; ++m) a += x[m] * p[j[m]];
-        const double sum = (a + b) + (c + e), f = v ? v[rows[k]] * sum : sum;
-        for (m = 0; m < count; ++m) out[j[m]] += f * x[m];
+        const double sum = row_dot(x, j, count, p, bias != 0 ? bias * p[d] : 0.0), f = v ? v[rows[k]] * sum : sum;
+        row_add(x, j, count, f, out);
         if (bias != 0) out[d] += f * bias;
     }
 }

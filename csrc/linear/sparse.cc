@@ -9,8 +9,12 @@
 
 #include "core/parallel.h"
 #include "include/linear.h"
+#include "linear/sparse_row.h"
 
 namespace {
+
+using svmcut::row_add;
+using svmcut::row_dot;
 
 constexpr int64_t kEntriesPerPiece = 1 << 16;
 constexpr int64_t kVectorPiece = 1 << 14;
@@ -29,31 +33,6 @@ std::vector<int64_t> balanced_rows(const svmcut_csr* X, int64_t pieces) {
     bound[0] = 0;
     bound[pieces] = X->n_rows;
     return bound;
-}
-
-// Four independent sums hide the latency of the gathers.
-inline double row_dot(const float* x, const int32_t* j, int64_t count, const double* w) {
-    double a = 0, b = 0, c = 0, d = 0;
-    int64_t k = 0;
-    for (; k + 4 <= count; k += 4) {
-        a += x[k] * w[j[k]];
-        b += x[k + 1] * w[j[k + 1]];
-        c += x[k + 2] * w[j[k + 2]];
-        d += x[k + 3] * w[j[k + 3]];
-    }
-    for (; k < count; ++k) a += x[k] * w[j[k]];
-    return (a + b) + (c + d);
-}
-
-inline void row_add(const float* x, const int32_t* j, int64_t count, double c, double* out) {
-    int64_t k = 0;
-    for (; k + 4 <= count; k += 4) {  // columns of a row differ, so the four updates are independent
-        out[j[k]] += c * x[k];
-        out[j[k + 1]] += c * x[k + 1];
-        out[j[k + 2]] += c * x[k + 2];
-        out[j[k + 3]] += c * x[k + 3];
-    }
-    for (; k < count; ++k) out[j[k]] += c * x[k];
 }
 
 void add_rows(const svmcut_csr* X, const double* coef, int64_t begin, int64_t end, double* out) {

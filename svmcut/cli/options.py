@@ -7,7 +7,7 @@ commands, the originals' argument lists, the report and the tests all read `opti
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -341,11 +341,8 @@ def _kinds(task: str) -> dict[str, Kind]:
     }
 
 
-def _default(field: str, task: str) -> str:
-    """The default of a field, as help states it."""
-    values = {item.name: item.default for item in fields(LearnOptions)} | task_defaults(task)
-    value = values[field]
-    assert value is not MISSING, field
+def _stated(value: Any) -> str:
+    """A default, as help states it."""
     return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -353,6 +350,7 @@ def _default(field: str, task: str) -> str:
 def options(task: str) -> tuple[Option, ...]:
     """The options of a task, with their kinds, texts and defaults."""
     known, words, kinds = offered(task), _words(task), _kinds(task)
+    values = {item.name: item.default for item in fields(LearnOptions)} | task_defaults(task)
 
     def filled(row: Option) -> Option:
         taking = takers(task, row.field)
@@ -361,7 +359,7 @@ def options(task: str) -> tuple[Option, ...]:
         names = {"takers": taking, "spanned": spanned, "kernels_of": kernels,
                  "polished": [name for name in taking if name not in spanned]}  # fmt: skip
         texts = words | {key: listed(found) for key, found in names.items()}
-        default = _default(row.field, task) if row.default is None else row.default.format(**texts)
+        default = _stated(values[row.field]) if row.default is None else row.default.format(**texts)
         help, more = (text.format(**texts) for text in (row.help, row.more))
         more = f"{more} {NOTES.get((task, row.field), '')}".strip()
         return row._replace(help=help, more=more, default=default, kind=kinds[row.field])
