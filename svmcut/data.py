@@ -189,8 +189,8 @@ class Examples:
         Labels exactly as in the file.
     qid : (n,) int64 or None
         Query of each row; None when no line has one.
-    cost : (n,) float64 or None
-        svm_light's ``cost:``; None when no line has one.
+    weights : (n,) float64 or None
+        Of the rows, svm_light's ``cost:``; None for 1 each. Rows of one query have one weight.
     source : Source
         Path and line numbers.
     """
@@ -198,7 +198,7 @@ class Examples:
     X: Csr
     y: NDArray[np.float64]
     qid: NDArray[np.int64] | None
-    cost: NDArray[np.float64] | None
+    weights: NDArray[np.float64] | None
     source: Source
 
     def __len__(self) -> int:
@@ -210,10 +210,10 @@ class Examples:
         Raises
         ------
         DataError
-            For rows that Csr.checked refuses, and for labels, queries or costs that are not one finite number a row.
+            For rows that Csr.checked refuses, and for labels, queries or weights that are not one finite number a row.
         """
         X = checked_rows(self.X, self.source)
-        for name in ("y", "qid", "cost"):
+        for name in ("y", "qid", "weights"):
             values: Any = getattr(self, name)
             if values is None and name != "y":
                 continue
@@ -248,12 +248,15 @@ class Sequences:
         Right tags, from 0: the file's less 1.
     source : Source
         Path and line numbers of the tokens.
+    weights : (n,) float64 or None
+        Of the sequences; None for 1 each.
     """
 
     X: Csr
     indptr: NDArray[np.int64]
     tags: NDArray[np.int32]
     source: Source = field(default_factory=lambda: Source("memory"))
+    weights: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
@@ -308,6 +311,8 @@ class MultilabelExamples:
         Places in ``names``, increasing within a row.
     source : Source
         Path and line numbers.
+    weights : (n,) float64 or None
+        Of the rows; None for 1 each.
     """
 
     X: Csr
@@ -315,6 +320,7 @@ class MultilabelExamples:
     indptr: NDArray[np.int64]
     labels: NDArray[np.int32]
     source: Source
+    weights: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.indptr) - 1

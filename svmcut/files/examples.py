@@ -76,7 +76,7 @@ def stream_examples(path: str, *, threads: int = 1, block_bytes: int = 1 << 20) 
     Yields
     ------
     Examples
-        At least one row. n_features is the largest index of the block; qid and cost are None when no line of the block
+        At least one row. n_features is the largest index of the block; qid and weights are None when no line of the block
         has one; line numbers are those of the file.
 
     Raises

@@ -86,7 +86,7 @@ def test_wrong_rows_are_refused_by_every_model_and_trainer(name):
         ({"y": np.array([1.0, np.nan])}, "row 1: y is nan"),
         ({"y": np.ones(3)}, r"y has shape \(3,\); expected \(2,\)"),
         ({"qid": np.zeros(1, np.int64)}, "qid has shape"),
-        ({"cost": np.array([np.inf, 1.0])}, "row 0: cost is inf"),
+        ({"weights": np.array([np.inf, 1.0])}, "row 0: weights is inf"),
     ],
 )
 def test_labels_that_do_not_fit_the_rows_are_refused(wrong, message):

@@ -43,7 +43,7 @@ def same(a, b):
     for one, two in ((a.X.data, b.X.data), (a.X.indices, b.X.indices), (a.X.indptr, b.X.indptr), (a.y, b.y)):
         assert one.dtype == two.dtype
         np.testing.assert_array_equal(one, two)
-    for one, two in ((a.qid, b.qid), (a.cost, b.cost)):
+    for one, two in ((a.qid, b.qid), (a.weights, b.weights)):
         assert (one is None) == (two is None)
         if one is not None:
             np.testing.assert_array_equal(one, two)
@@ -61,7 +61,7 @@ def test_all_parts_of_a_line(tmp_path):
     np.testing.assert_array_equal(found.X.to_dense(), np.array([[0.5, 0, 0, -2e-3], [0, 1, 0, 0]], np.float32))
     np.testing.assert_array_equal(found.y, [1, -1])
     np.testing.assert_array_equal(found.qid, [3, 4])
-    np.testing.assert_array_equal(found.cost, [1, 2])
+    np.testing.assert_array_equal(found.weights, [1, 2])
     assert [found.source.line_of(i) for i in (0, 1)] == [1, 4]
     assert found.X.data.flags.writeable
 
