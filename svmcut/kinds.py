@@ -8,6 +8,8 @@ import numbers
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+ABOVE_ZERO = ">0"
+
 
 class Kind(NamedTuple):
     """What a value may be.
@@ -161,6 +163,19 @@ def dashed(names: tuple[str, ...]) -> Kind:
     return kind._replace(
         read=lambda text: text.replace("_", "-"), take=lambda value: kind.take(value).replace("-", "_")
     )
+
+
+def label() -> Kind:
+    """A label as a number, or the rule that all labels above 0 are meant."""
+    plain = number(-math.inf)
+
+    def read(text: str) -> Any:
+        return text if text == ABOVE_ZERO else float(text)
+
+    def take(value: Any) -> Any:
+        return value if isinstance(value, str) and value == ABOVE_ZERO else plain.take(value)
+
+    return Kind("LABEL", "a label, which is a finite number, or '>0'", read, take)
 
 
 def _one_line(text: Any) -> str:

@@ -34,7 +34,7 @@ class Measured(NamedTuple):
     total: int
 
 
-def classification_measures(y: NDArray, scores: NDArray) -> Measured:
+def classification_measures(y: NDArray, scores: NDArray, unknown: NDArray | None = None) -> Measured:
     """Error rate, accuracy, precision, recall, F1, PRBEP, ROC area and average precision, in percent.
 
     Parameters
@@ -43,6 +43,8 @@ def classification_measures(y: NDArray, scores: NDArray) -> Measured:
         An example is positive where its label is above 0.
     scores : (n,)
         An example is predicted positive where its score is above 0.
+    unknown : (n,) bool or None
+        Examples that are not positive and of no class that could be predicted: errors whatever their score.
 
     Returns
     -------
@@ -55,9 +57,9 @@ def classification_measures(y: NDArray, scores: NDArray) -> Measured:
     O(n log n) time, O(n) memory. With np positives: PRBEP is the precision among the np top ranked; the ROC area is
     1 - swapped pairs / (np nn); the average precision is the mean over positives of the precision at their rank.
     """
-    hits, false_positives, misses, rest = contingency_table(y, scores)
-    n_positive, n_negative, wrong = hits + misses, false_positives + rest, false_positives + misses
-    n = n_positive + n_negative
+    hits, false_positives, misses, rest = contingency_table(y, scores, unknown)
+    n, n_positive, right = len(y), hits + misses, hits + rest
+    n_negative, wrong = n - n_positive, n - right
     precision, recall = _ratio(hits, hits + false_positives), _ratio(hits, n_positive)
 
     positive = np.asarray(y) > 0
@@ -80,11 +82,15 @@ def classification_measures(y: NDArray, scores: NDArray) -> Measured:
     return Measured(percent, percent["error_rate"], int(not wrong), 1)
 
 
-def contingency_table(y: NDArray, scores: NDArray) -> tuple[int, int, int, int]:
-    """True positives, false positives, false negatives and true negatives, both classes above 0."""
+def contingency_table(y: NDArray, scores: NDArray, unknown: NDArray | None = None) -> tuple[int, int, int, int]:
+    """True positives, false positives, false negatives and true negatives, both classes above 0.
+
+    As in `classification_measures`; an unknown example that is predicted negative is in none of the four.
+    """
     positive, predicted = np.asarray(y) > 0, np.asarray(scores) > 0
     hits, n_positive, n_predicted = (int(part.sum()) for part in (positive & predicted, positive, predicted))
-    return hits, n_predicted - hits, n_positive - hits, len(positive) - n_positive - n_predicted + hits
+    others = 0 if unknown is None else int((unknown & ~predicted).sum())
+    return hits, n_predicted - hits, n_positive - hits, len(positive) - n_positive - n_predicted + hits - others
 
 
 def ranking_measures(y: NDArray, scores: NDArray, qid: NDArray, cutoffs: tuple[int, ...] = (1, 5, 10)) -> Measured:

@@ -23,7 +23,7 @@ from svmcut.catalog import (
     SOLVERS,
     TASKS,
 )
-from svmcut.kinds import ANY, FLAG, PATH, TEXT, Kind, duration, integer, number, one_of, size
+from svmcut.kinds import ANY, FLAG, PATH, TEXT, Kind, duration, integer, label, number, one_of, size
 from svmcut.machine import usable_cpus
 
 LARGEST_C = 1e12
@@ -54,6 +54,8 @@ class Settings:
         C in the original's unit: of svm_perf, svm_rank or svm_hmm. This or example_cost is given.
     example_cost : float or None
         C as the weight of one example's loss; of one query's, sequence's or label set's.
+    positive : float, ">0" or None
+        Label of the positive class, all labels above 0, or of two labels the larger.
     p : float
         k of the losses at k, as a fraction of the positives; 0 for the loss's own.
     rescaling, slack_norm : {"margin", "slack"}, {1, 2}
@@ -112,6 +114,7 @@ class Settings:
     cost: Any = param(None, C)
     example_cost: Any = param(None, C)
     loss: str | None = param(None, one_of(tuple(dict.fromkeys(loss.name for loss in LOSSES))))
+    positive: Any = param(None, label())
     p: float = param(0.0, number(0))
     rescaling: Literal["margin", "slack"] = param("margin", one_of(RESCALINGS))
     slack_norm: Literal[1, 2] = param(1, integer(1, 2))

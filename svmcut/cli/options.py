@@ -153,6 +153,9 @@ ROWS = (
     Option("task", ("--task",), DATA,
            "What to learn: {tasks}. Each task has options of its own: --task sequence --help.",
            default="{first}"),
+    Option("positive", ("--positive",), DATA,
+           "Label of the positive class, or '>0' for all labels above 0; all other labels are negative.",
+           default="the larger of two labels"),
     Option("validate", ("--validate",), DATA, "Measure every model on the examples of this file."),
     Option("cost", ("-c", "--cost"), OBJECTIVE, "C: {objective}.",
            "The unit is that of {original}. This or --example-cost is required. Several values, 0.1,1,10, train a "

@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from svmcut.catalog import FORMATS, TASKS, listed, losses, measures
+from svmcut.classes import classes_of
 from svmcut.cli.training_report import final_lines
 from svmcut.measures import Measured, contingency_table
 
@@ -98,12 +99,12 @@ NOTE: The loss reported above is the percentage of errors. The zero/one-error
 """
 
     def objects(self, data: Any, driver: Any) -> str:
-        n, positive = len(data), int((data.y > 0).sum())
+        n, positive = len(data), int(classes_of(data.y, driver.marks.get("labels"))[0].sum())
         return f"{n} examples ({positive} pos / {n - positive} neg)"
 
     def details(self, tally: Any, measured: Measured) -> str:
         """What error rate, accuracy, precision, recall and F1 lack to the best, and the table."""
-        table, rows = contingency_table(tally.y, tally.scores), list(measures(self.task).values())[:5]
+        table, rows = contingency_table(*tally.of_classes()), list(measures(self.task).values())[:5]
         lacking = (abs(100.0 * row.rises - measured.values[row.name]) for row in rows)
         return "".join(f"    loss={loss:f}; contingency_table={table}\n" for loss in lacking)
 

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -62,13 +64,15 @@ def run_scoring(
 
     with log_beside(outputs):
         with step(say, "Reading model") as close:
-            scorer = read_model(model)
+            scorer: Any = read_model(model)
             close("done.")
         with step(say, "Reading test examples") as close:
             own = tasks_of(scorer)
             shown = PRESENTATIONS[own[0]]
             if task not in (None, *own):
                 raise ModelError(model, shown.foreign, 1, 1)
+            if task is not None and getattr(scorer, "labels", None):  # the originals know one rule for labels
+                scorer = replace(scorer, labels=None)
             if labels and shown.no_labels:
                 raise UsageError(shown.no_labels)
             if beam and task is None and not shown.has_beam:
@@ -85,6 +89,6 @@ def run_scoring(
         print(shown.measures(measured), end="", flush=True)
         if report is not None:
             seconds = dict(found.seconds, total=time.perf_counter() - began)
-            head = {"command": "classify", "version": __version__, **found.tally.counts()}
+            head = {"command": "classify", "version": __version__, **judge.counts_of(found.tally)}
             write_report(report, head | measured.values | {"seconds": seconds, "warnings": warnings})
     return warnings

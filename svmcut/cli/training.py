@@ -194,7 +194,7 @@ class Training:
         self._seconds["total"] = time.perf_counter() - self._began
         if options.report:
             warnings = self._warnings + (self._checkpoints.warnings if self._checkpoints is not None else [])
-            X, counts = self.examples.X, self._task.counts(self.examples)
+            X, counts = self.examples.X, self._task.counts(self.examples) | self._driver.counts
             document = report.learn_report(options, X, counts, self.outcomes[chosen], self._seconds, warnings)
             if self.rows:
                 document["path"] = self.rows

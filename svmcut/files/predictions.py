@@ -20,9 +20,10 @@ def write_scores(output: Output, scores: NDArray[np.float64]) -> None:
     output.write(format_scores(scores))
 
 
-def write_labels(output: Output, scores: NDArray[np.float64]) -> None:
-    """(n,) scores as the labels they predict: 1 where the score is above 0, else -1."""
-    output.write(format_integers(np.where(scores > 0, 1, -1).astype(np.int64)))
+def write_labels(output: Output, scores: NDArray[np.float64], labels: tuple[str, ...]) -> None:
+    """(n,) scores as the label they predict: the second where the score is above 0, else the first."""
+    lines = np.array([f"{label}\n".encode() for label in labels], object)
+    output.write(b"".join(lines[(scores > 0).astype(np.int8)].tolist()))
 
 
 def write_tags(output: Output, tags: NDArray[np.int32]) -> None:

@@ -42,6 +42,9 @@ def check_model(model: Model, n_features: int = 2**31 - 1) -> None:
         d, places = len(model.W), states.array(np.int32, P, low=0, high=K - 1)
         kind = states.fields(W=reals(d, K), constant=reals(K), first=places, second=places, v=reals(P))
     states.checked(model, kind, "model")
+    if isinstance(model, LinearModel | KernelModel):
+        labels = states.maybe(states.row(states.maybe(states.REAL), states.REAL))
+        states.checked(model, states.fields(labels=labels, loss=states.maybe(states.text())), "model")
     columns = states.array(np.int32, d, low=0, high=n_features - 1, rising=True)
     states.checked(model, states.fields(columns=states.maybe(columns)), "model")
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from svmcut.classes import Labels
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KernelModel:
@@ -28,7 +30,7 @@ class KernelModel:
         Their weights, labels included.
     b : float
         Threshold, subtracted.
-    columns, highest_index, n_documents
+    columns, highest_index, n_documents, labels, loss
         As in LinearModel.
     """
 
@@ -39,6 +41,8 @@ class KernelModel:
     columns: NDArray[np.int32] | None = None
     highest_index: int | None = None
     n_documents: int = 0
+    labels: Labels | None = None
+    loss: str | None = None
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n,) float64 f(x) of every row; the same bytes for any number of threads. See Kernel.expansion."""

@@ -16,6 +16,8 @@ from svmcut.models.columns import renumber
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from svmcut.classes import Labels
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearModel:
@@ -35,6 +37,10 @@ class LinearModel:
         The highest feature index (1-based) a model file states; None for the largest there is.
     n_documents : int
         What a model file states as its number of training documents (svm_perf: constraints of the last working set).
+    labels : (float or None, float) or None
+        Of the negative class and of the positive one; as svmcut.classes has them.
+    loss : str or None
+        Which a model of classes was trained for; None for the task's first.
     """
 
     w: NDArray[np.float64]
@@ -43,6 +49,8 @@ class LinearModel:
     kernel: Kernel = field(default_factory=Kernel)
     highest_index: int | None = None
     n_documents: int = 0
+    labels: Labels | None = None
+    loss: str | None = None
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n,) float64 w.x - b of every row; float64 products and sums, in the order of the features."""

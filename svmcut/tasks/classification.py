@@ -1,21 +1,82 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two classes: the positive one has labels above 0."""
+"""Two classes of any labels."""
 
 from __future__ import annotations
 
-from svmcut.measures import Measured, classification_measures
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from svmcut.catalog import TASKS
+from svmcut.classes import SIGNS, classes_of, label_text, labels_of
+from svmcut.errors import TrainingError
+from svmcut.measures import Measured, classification_measures, contingency_table
 from svmcut.tasks.vectors import Scores, VectorTask
+
+if TYPE_CHECKING:
+    from svmcut.data import Examples
+    from svmcut.parameters import Settings
+    from svmcut.training.driver import Driver
 
 
 class Classification(VectorTask):
-    """Examples of two classes, and their scores."""
+    """Examples of two classes, and their scores. Trainers see the labels -1 and 1, models keep the user's."""
+
+    def plan(
+        self, data: Examples, settings: Settings, original: bool = False, time_limit: float | None = None
+    ) -> Driver:
+        """As Task.plan.
+
+        Raises
+        ------
+        DataError, UsageError
+            As svmcut.classes.labels_of.
+        TrainingError
+            Where a loss that is no sum over examples has one class alone.
+        """
+        if original:
+            return super().plan(data, settings, original, time_limit)
+        path, n = data.source.path, len(data)
+        labels = labels_of(data.checked().y, settings.positive, path)
+        positive, _ = classes_of(data.y, labels)
+        counts = [n - int(positive.sum()), int(positive.sum())]
+        alone = ""
+        if not all(counts):
+            sign = f"{'positive' if counts[1] else 'negative'}, a label being positive where it is above 0"
+            alone = label_text(labels[1]) if labels else sign if settings.positive else f"{data.y[0]:g}"
+        if alone and not settings.is_usual:
+            message = f"loss '{settings.loss}' needs two classes, but all {n} labels are {alone}"
+            raise TrainingError(f"{path}: {message}")
+        signed = data if labels is None else replace(data, y=np.where(positive, *reversed(SIGNS)))
+        driver = super().plan(signed, settings, original, time_limit)
+        if alone:
+            driver.warnings.insert(0, f"all {n} labels of {path} are {alone}; the model will predict a constant")
+        loss = driver.settings.loss
+        driver.marks = {"labels": labels, "loss": None if loss == TASKS[settings.task].loss else loss}
+        driver.counts = {"labels": list(labels or SIGNS), "class_counts": counts}
+        return driver
 
     def measured(self, tally: Scores) -> Measured:
-        return classification_measures(tally.y, tally.scores)
+        return classification_measures(*tally.of_classes())
+
+    def counts_of(self, tally: Scores) -> dict[str, Any]:
+        """As Task.counts_of: the confusion table too."""
+        positive, scores, unknown = tally.of_classes()
+        table = contingency_table(positive, scores, unknown)
+        counts = [int((~positive & ~unknown).sum()), int(positive.sum())]
+        found = {"labels": list(tally.labels or SIGNS), "class_counts": counts}
+        return tally.counts() | found | dict(zip(("tp", "fp", "fn", "tn"), table, strict=True))
 
     def warnings(self, tally: Scores, path: str) -> list[str]:
-        n, positives, found = len(tally.y), int((tally.y > 0).sum()), []
-        if positives in (0, n):
-            sign = "positive" if positives else "negative"
-            found.append(f"all {n} examples are {sign}: a label is positive where it is above 0")
+        n, (positive, _, unknown) = len(tally.y), tally.of_classes()
+        found: list[str] = []
+        names, others = list(map(label_text, tally.labels or SIGNS)), int(unknown.sum())
+        if others:
+            found.append(f"{others} of the {n} labels of {path} are neither {names[0]} nor {names[1]}, which the model "
+                         "knows, and count as errors")  # fmt: skip
+        if positive.all() or not (positive | unknown).any():
+            what = f"all {n} examples are {'positive' if positive.all() else 'negative'}"
+            rule = f"the model has {names[1]} for its positive class"
+            found.append(f"{what}: {rule if tally.labels else 'a label is positive where it is above 0'}")
         return found + super().warnings(tally, path)

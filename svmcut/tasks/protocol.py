@@ -43,13 +43,13 @@ class Task(Protocol):
     def from_arrays(self, X: Any, y: Any, qid: Any = None) -> Any:
         """Data in memory, validated; see svmcut.arrays."""
 
-    def plan(self, data: Any, settings: Settings, one_class: bool = False, time_limit: float | None = None) -> Driver:
+    def plan(self, data: Any, settings: Settings, original: bool = False, time_limit: float | None = None) -> Driver:
         """The driver of checked settings on data.
 
         Parameters
         ----------
-        one_class : bool
-            Whether measures of two classes accept examples of one.
+        original : bool
+            Whether the originals' rules hold: a label above 0 is positive, and measures of two classes accept one.
         time_limit : float or None
             In place of the settings', where it is given.
 
@@ -59,7 +59,7 @@ class Task(Protocol):
         """
         from svmcut.training.driver import make_driver
 
-        return make_driver(settings, data, one_class, time_limit)
+        return make_driver(settings, data, original, time_limit)
 
     def counts(self, data: Any) -> dict[str, int]:
         """Keys of the report of learn: ``examples``, and what else the task counts."""
@@ -83,6 +83,10 @@ class Task(Protocol):
 
     def measured(self, tally: Any) -> Measured:
         """The measures of what was counted."""
+
+    def counts_of(self, tally: Any) -> dict[str, Any]:
+        """Keys of the report of classify that are no measures."""
+        return tally.counts()
 
     def warnings(self, tally: Any, path: str) -> list[str]:
         """What a user should know of the predictions for this file."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svmcut.arrays import vector_examples
+from svmcut.classes import SIGNS, classes_of, label_text
 from svmcut.files.examples import read_examples, stream_examples
 from svmcut.files.predictions import write_labels, write_scores
 from svmcut.tasks.protocol import Task
@@ -16,16 +17,17 @@ from svmcut.tasks.protocol import Task
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from svmcut.classes import Labels
     from svmcut.data import Examples
     from svmcut.files.output import Output
     from svmcut.models import ScoringModel
 
 
 class Scores:
-    """Labels as in the file, scores and queries, 0 where a line has none, of predicted rows."""
+    """Labels as in the file, scores and queries, 0 where a line has none, of predicted rows; labels of the model."""
 
-    def __init__(self) -> None:
-        self.queries = False
+    def __init__(self, labels: Labels | None = None) -> None:
+        self.queries, self.labels = False, labels
         self._y: list[NDArray] = []
         self._scores: list[NDArray] = []
         self._qid: list[NDArray] = []
@@ -47,6 +49,11 @@ class Scores:
     @property
     def qid(self) -> NDArray[np.int64]:
         return _joined(self._qid)
+
+    def of_classes(self) -> tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.bool_]]:
+        """Whether each row is positive, its score, and whether its label is none the model knows."""
+        positive, unknown = classes_of(self.y, self.labels)
+        return positive, self.scores, unknown
 
     def counts(self) -> dict[str, int]:
         return {"examples": len(self.y)}
@@ -75,10 +82,13 @@ class VectorTask(Task):
         return lambda part: model.scores(part.X, threads)
 
     def write(self, output: Output, predicted: NDArray[np.float64], model: ScoringModel, labels: bool = False) -> None:
-        (write_labels if labels else write_scores)(output, predicted)
+        if labels:
+            write_labels(output, predicted, tuple(map(label_text, model.labels or SIGNS)))
+        else:
+            write_scores(output, predicted)
 
     def tally(self, model: ScoringModel) -> Scores:
-        return Scores()
+        return Scores(model.labels)
 
     def warnings(self, tally: Scores, path: str) -> list[str]:
         bad = int((~np.isfinite(tally.scores)).sum())

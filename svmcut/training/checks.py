@@ -18,18 +18,6 @@ if TYPE_CHECKING:
 LARGEST_INDEX = 2**31 - 2
 
 
-def label_warnings(examples: Examples) -> list[str]:
-    """What a user should know about the labels of a classification set."""
-    positive = int(np.count_nonzero(examples.y > 0))
-    if 0 < positive < len(examples):
-        return []
-    sign, empty = ("positive", "negative") if positive else ("negative", "positive")
-    return [
-        f"all {len(examples)} labels of {examples.source.path} are {sign} (a label is positive if it is above 0) and "
-        f"none is {empty}; the model will predict a constant"
-    ]
-
-
 def rank_warnings(bound) -> list[str]:
     """What a user should know about the queries of a ranking set."""
     if bound.n_pairs:

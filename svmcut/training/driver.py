@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from svmcut import states
@@ -36,10 +37,16 @@ class Driver:
         With every default in its place.
     warnings : list of str
         What a user should know of the data.
+    marks : dict
+        Fields of a model that the task alone knows.
+    counts : dict
+        Keys of the report that it has of the data.
     """
 
     def __init__(self, plan: Plan):
         self.plan, self.settings, self.warnings = plan, plan.settings, plan.warnings
+        self.marks: dict[str, Any] = {}
+        self.counts: dict[str, Any] = {}
         self._began = time.perf_counter()
         self._warm: tuple[float, Start] | None = None
 
@@ -81,6 +88,7 @@ class Driver:
                     raise
                 raise told from None
             state = None
+        found.model = replace(found.model, **self.marks)
         found.seconds = time.perf_counter() - began
         return found
 

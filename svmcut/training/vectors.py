@@ -13,7 +13,7 @@ from svmcut.parameters import Settings
 from svmcut.risks import make_risk
 from svmcut.risks.protocol import QueryRisk
 from svmcut.risks.squared import SquaredRisk
-from svmcut.training.checks import check_memory, check_queries, label_warnings, rank_warnings
+from svmcut.training.checks import check_memory, check_queries, rank_warnings
 from svmcut.training.outcome import PERCENT, Units
 
 
@@ -59,7 +59,7 @@ class Vectors:
         self.steepness = float(n) if self.hinge else math.inf
         epsilon = s.epsilon or 0.0
         self.units = Units(loss, epsilon, n, PERCENT, summed=True) if self.hinge else Units(loss, epsilon)
-        self.warnings = label_warnings(examples) if not ranks else rank_warnings(self.risk)
+        self.warnings = rank_warnings(self.risk) if ranks else []
         if ranks:
             assert isinstance(self.risk, QueryRisk)
             queries, each = self.risk.n_queries, self.risk.n_pairs / self.risk.n_queries

@@ -26,9 +26,10 @@ from programs import (
 from svmcut.files.models import read_model, write_model
 from svmcut.models import LinearModel
 
-ROWS = "1 qid:1 1:1.5 2:-2\n-1 qid:1 1:-0.25\n2 qid:2 3:1e-3\n-1 qid:2 2:0.125 7:3\n"
+ROWS = "1 qid:1 1:1.5 2:-2\n-1 qid:1 1:-0.25\n1 qid:2 3:1e-3\n-1 qid:2 2:0.125 7:3\n"
 BAD = "bad.dat"
-TWO_CLASSES = {1: "f1", 3: "prbep", 4: "prec-at-k", 5: "rec-at-k", 10: "roc-area", 11: "average-precision"}
+TWO_CLASSES = {0: "zero-one", 1: "f1", 3: "prbep", 4: "prec-at-k", 5: "rec-at-k", 10: "roc-area",
+               11: "average-precision"}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -108,8 +109,11 @@ def test_refused_with_place_and_nothing_written(program, text, message, capsys):
 @pytest.mark.parametrize("loss", [0, 2], ids=["row02-zero-one", "row02-error-rate"])
 def test_one_class_trains_a_constant(loss, sign, capsys):
     put(f"{sign} 1:1\n{sign} 1:3 2:-1\n", "one.dat")
-    assert call("svmcut learn", "-c", "1", "-l", loss, "--gap", "1e-3", "one.dat", "out") == 0
-    assert capsys.readouterr().err.startswith("svmcut learn: warning: all 2 labels of one.dat are ")
+    if loss == 0:
+        assert call("svm_perf_learn", "-c", "1", "-e", "1e-3", "-l", loss, "-w", "3", "one.dat", "out") == 0
+    else:
+        assert call("svmcut learn", "-c", "1", "-l", loss, "--gap", "1e-3", "one.dat", "out") == 0
+        assert capsys.readouterr().err.startswith("svmcut learn: warning: all 2 labels of one.dat are ")
     assert call("svm_perf_learn", "-c", "1", "-l", loss, "-w", "3", "one.dat", "out2") == 0
     assert capsys.readouterr().err == ""
     assert call("svmcut classify", "one.dat", "out", "scores") == 0
@@ -119,10 +123,10 @@ def test_one_class_trains_a_constant(loss, sign, capsys):
 
 @pytest.mark.parametrize("loss, name", TWO_CLASSES.items(), ids=[f"row02-{loss}" for loss in TWO_CLASSES])
 def test_one_class_is_refused_where_the_loss_needs_two(loss, name, capsys):
-    put("1 1:1\n2 2:1\n", "one.dat")
+    put("1 1:1\n1 2:1\n", "one.dat")
     assert call("svmcut learn", "-c", "1", "-l", loss, "-w", "3", "one.dat", "out") == 1
     message = capsys.readouterr().err
-    assert f"one.dat: loss '{name}' needs labels of both signs, but all 2 labels are +1" in message
+    assert f"one.dat: loss '{name}' needs two classes, but all 2 labels are 1\n" in message
     assert not os.path.exists("out")
 
 
@@ -289,11 +293,14 @@ def test_row14_gzip_that_comes_byte_by_byte(program):
 def test_row16_a_label_is_positive_above_zero(program, capsys):
     put("1 1:1\n0 2:1\n1 3:2\n", "zero.dat")
     put("1 1:1\n-1 2:1\n1 3:2\n", "signs.dat")
-    assert result(program, "zero.dat") == result(program, "signs.dat")
+    own = b"#@ labels 0 1\n" if program == "svmcut learn" else b""
+    assert result(program, "zero.dat") == result(program, "signs.dat") + own
     assert capsys.readouterr().err == ""
     put("1 1:1\n2 2:1\n", "two.dat")
-    result(program, "two.dat")
-    warning = "svmcut learn: warning: all 2 labels of two.dat are positive (a label is positive if it is above 0)"
+    put("1 1:1\n1 2:1\n", "one.dat")
+    above = ["--positive", ">0"] if program == "svmcut learn" else []
+    assert result(program, "two.dat", *above) == result(program, "one.dat")
+    warning = "svmcut learn: warning: all 2 labels of two.dat are positive, a label being positive where it is above 0"
     assert capsys.readouterr().err.startswith(warning if program == "svmcut learn" else "")
 
 

@@ -159,6 +159,75 @@ def test_header_counts_cost_no_memory(file):
     assert model.scores(X).tolist() == [2.75]
 
 
+MARKED = [
+    (None, None, ""),
+    ((1.0, 2.0), None, "#@ labels 1 2\n"),
+    ((0.1, 1e300), "f1", "#@ labels 0.10000000000000001 1.0000000000000001e+300\n#@ loss f1\n"),
+    ((None, -3.0), None, "#@ labels rest -3\n"),
+    ((7.0, 3.0), "roc-area", "#@ labels 7 3\n#@ loss roc-area\n"),
+]
+
+
+@pytest.mark.parametrize(("labels", "loss", "lines"), MARKED)
+def test_marks_stand_behind_the_last_support_vector_and_are_read_back(tmp_path, labels, loss, lines):
+    path, marks = str(tmp_path / "model"), {"labels": labels, "loss": loss}
+    support = Csr(np.ones(2, np.float32), np.array([0, 1], np.int32), np.array([0, 1, 2]), 2)
+    for model, last in (
+        (LinearModel(np.array([0.5]), 0.0, **marks), "1 1:0.5 #\n"),
+        (KernelModel(Kernel("rbf"), support, np.array([1.0, -2.0]), 0.0, **marks), "-2 2:1 #\n"),
+        (KernelModel(Kernel("rbf"), support.rows(0, 0), np.zeros(0), 0.0, **marks), "SV (starting with alpha*y)\n"),
+    ):
+        write_model(path, model)
+        text = (tmp_path / "model").read_text()
+        assert text.endswith(last + lines)
+        again = read_model(path)
+        assert (type(again), again.labels, again.loss) == (type(model), labels, loss)
+        write_model(path, again)
+        assert (tmp_path / "model").read_text() == text
+        (tmp_path / "model").write_bytes(text.replace("\n", "\r\n").encode())
+        assert read_model(path).labels == labels
+        start = len(text) - len(lines)
+        for length in set(range(len(text))) - {start} - {start + k + 1 for k, c in enumerate(lines) if c == "\n"}:
+            (tmp_path / "model").write_text(text[:length])
+            with pytest.raises(ModelError):
+                read_model(path)
+
+
+@pytest.mark.parametrize(
+    ("lines", "place", "message"),
+    [
+        ("#@ labels 1\n", "13:1", "'#@ labels 1' is refused; expected '#@ labels NEGATIVE POSITIVE' or '#@ loss NAME'"),
+        ("#@ labels 1 2 3\n", "13:1", "refused"), ("#@ labels 1 1\n", "13:1", "refused"),
+        ("#@ labels 1 rest\n", "13:1", "refused"), ("#@ labels nan 1\n", "13:1", "refused"),
+        ("#@ labels 1 inf\n", "13:1", "refused"), ("#@ labels 1 x\n", "13:1", "refused"),
+        ("#@ labels 1 2\n#@ labels 1 2\n", "14:1", "each once"), ("#@ loss much\n", "13:1", "refused"),
+        ("#@ loss\n", "13:1", "refused"), ("#@ other 1\n", "13:1", "refused"), ("#@ \n", "13:1", "refused"),
+        ("#@labels 1 2\n", "13:1", "more lines than line 10"), ("# text\n", "13:1", "more lines than line 10"),
+        ("#@ labels 1 2\n1 1:1 #\n", "13:1", "more lines than line 10"), ("#@ labels \xff 2\n", "13:1", "refused"),
+    ],
+)
+def test_other_lines_behind_the_last_support_vector_are_refused(file, lines, place, message):
+    path = file(text_of().encode() + lines.encode("latin-1"))
+    with pytest.raises(ModelError, match=message) as caught:
+        read_model(path)
+    assert str(caught.value).startswith(f"{path}:{place}: ")
+
+
+#: Models as svmcut 0.1 and svm_perf wrote them: without marks.
+EARLIER = [
+    text_of("1 1:-0.10803648 3:2.801029e-05 4:0.068331331 #\n", highest=6, documents=42, b="0.0064459363"),
+    text_of("0.25 1:1 #\n-0.10000000000000000555111512312578 2:1 3:-2.5 #\n", kernel=2, count=3, b="-0"),
+]
+
+
+@pytest.mark.parametrize("text", EARLIER, ids=["linear", "rbf"])
+def test_models_of_earlier_releases_load_and_keep_above_zero(file, tmp_path, text):
+    model = read_model(file(text))
+    assert (model.labels, model.loss) == (None, None)
+    write_model(str(tmp_path / "again"), model)
+    assert (tmp_path / "again").read_text() == text
+
+
 def test_missing_file_and_directory(tmp_path):
     with pytest.raises(ModelError, match="No such file"):
         read_model(str(tmp_path / "none"))

@@ -2,7 +2,7 @@
 """Model files in the layout of SVM-light V6.20, which svm_perf and svm_rank share.
 
 Eleven header lines, then one line per support vector: ``alpha index:value index:value #``. A linear model is one such
-line of weights with alpha 1. The threshold of line 11 is subtracted from scores.
+line of weights with alpha 1. The threshold of line 11 is subtracted from scores. Marks may follow.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from svmcut._native.text import format_pairs
 from svmcut.data import Csr
 from svmcut.errors import ModelError
+from svmcut.files.models import marks
 from svmcut.files.models.grammar import INDEX_LIMIT, HeaderLines, finite32, products, write_header, write_weights
 from svmcut.models import KernelModel, LinearModel
 
@@ -30,19 +31,20 @@ def read(path: str, first: bytes, file: BinaryIO) -> ScoringModel:
     documents = lines.integer(9, "the number of training documents", 0)
     count = lines.integer(10, "the number of support vectors plus 1", 1) - 1
     b = lines.real(11, "the threshold b")
-    text = file.read()
+    text, found = marks.split(path, file.read(), 12)
     alpha, indptr, indices, values = lines.vectors(text, count, highest)
     columns, d = None, int(indices.max()) + 1 if len(indices) else 0
     if d > 2 * (lines.size + len(text)):
         columns, indices = np.unique(indices, return_inverse=True)
         indices, d = indices.astype(np.int32), len(columns)
     if not kernel.is_linear:
-        return KernelModel(kernel, Csr(values, indices, indptr, d, True), alpha, b, columns, highest, documents)
+        support = Csr(values, indices, indptr, d, True)
+        return KernelModel(kernel, support, alpha, b, columns, highest, documents, **found)
     weights = products(alpha, indptr, values)
     w = np.bincount(indices, weights=weights, minlength=d).astype(np.float64)  # of nothing it counts in int64
     if not np.isfinite(w).all():
         raise ModelError(path, "the support vectors add up to weights that are not finite")
-    return LinearModel(w, b, columns, kernel, highest, documents)
+    return LinearModel(w, b, columns, kernel, highest, documents, **found)
 
 
 def write(path: str, first: bytes, output: Output, model: ScoringModel) -> None:
@@ -51,6 +53,7 @@ def write(path: str, first: bytes, output: Output, model: ScoringModel) -> None:
         _write_linear(path, first, output, model)
     else:
         _write_expansion(path, first, output, model)
+    output.write(marks.text_of(model))
 
 
 def _write_header(path: str, first: bytes, output: Output, model: ScoringModel, highest: int, count: int) -> None:
