@@ -191,6 +191,8 @@ class Measure(NamedTuple):
         What classify prints in front of it; None where it does not.
     digits : int
         Behind the point in the table.
+    plain : str or None
+        What the report in plain words calls it; None where it does not have it.
     """
 
     name: str
@@ -199,6 +201,7 @@ class Measure(NamedTuple):
     heading: str | None
     line: str | None = None
     digits: int = 2
+    plain: str | None = None
 
 
 class QpRow(NamedTuple):

@@ -52,7 +52,7 @@ struct svmcut_scan_part {
 struct svmcut_scan {
     void (*scan_piece)(Piece&) = nullptr;
     int64_t piece_bytes = default_piece;
-    bool multilabel = false, zero_based = false;
+    bool multilabel = false, zero_based = false, unlabelled = false;
     bool started = false;
     int64_t lines = 0;   /* since the file began */
     int64_t skipped = 0; /* of them, those that hold no row of this set */
@@ -175,6 +175,7 @@ bool svmcut_scan::next_piece(const char*& p, const char* stop, Piece& piece) con
     piece.end = p = end;
     piece.multilabel = multilabel;
     piece.zero_based = zero_based;
+    piece.unlabelled = unlabelled;
     return true;
 }
 
@@ -273,6 +274,8 @@ void svmcut_scan_multilabel(svmcut_scan* scan, int zero_based) {
     scan->multilabel = true;
     scan->zero_based = zero_based != 0;
 }
+
+void svmcut_scan_unlabelled(svmcut_scan* scan) { scan->unlabelled = true; }
 
 void svmcut_scan_delete(svmcut_scan* scan) { delete scan; }
 

@@ -4,8 +4,8 @@
  *
  *     LABEL [qid:N] [sid:N] [cost:F] INDEX:VALUE ... [# text]
  *
- * or, for multilabel files, with LABEL,LABEL,... in front, a line that starts with a blank having no label. Indices
- * start at 1, or at 0 where the piece says so.
+ * or, for multilabel files, with LABEL,LABEL,... in front, a line that starts with a blank having no label; or, in a
+ * file without labels, with any word but a feature in front. Indices start at 1, or at 0 where the piece says so.
  *
  * Everything is decided here, one token at a time. A Run is a faster reader of the plain tokens in between: it takes
  * any number of features it is sure of and leaves the rest, faults included, to this file. So every Run, the empty one
@@ -49,7 +49,7 @@ struct Piece {
     int64_t lines = 0;
     int32_t largest = 0; /* 1-based */
     bool has_qid = false, has_cost = false;
-    bool multilabel = false, zero_based = false;
+    bool multilabel = false, zero_based = false, unlabelled = false;
     bool wide = false; /* values beyond float are none of its faults; for whoever reads them as double */
     std::vector<int32_t> labels; /* of multilabel rows, one after the other; Row::label counts them */
     std::vector<Row> rows;
@@ -121,7 +121,7 @@ class Lines {
     const char* example(const char* p) {
         row = Row{0.0, 0, 0, 1.0};
         qid_given = sid_given = cost_given = false;
-        p = piece.multilabel ? labels(p) : label(p);
+        p = piece.multilabel ? labels(p) : piece.unlabelled ? word(p) : label(p);
         int32_t last = piece.zero_based ? -1 : 0;
         while (p) {
             p = past_blanks(p);
@@ -149,6 +149,13 @@ class Lines {
         if (!q || (q < end && !ends_token(*q))) return refuse_label(p);
         row.label = to_double(number);
         return std::isfinite(row.label) ? q : refuse_label(p);
+    }
+
+    /* Whatever stands in place of a label; a feature there is one that the line would lose. */
+    const char* word(const char* p) {
+        const char* stop = token_end(p);
+        const bool has_nul = std::memchr(p, 0, static_cast<size_t>(stop - p)) != nullptr;
+        return has_nul || (is_digit(*p) && names_feature(p)) ? refuse_label(p) : stop;
     }
 
     /* Labels with commas in between, each perhaps with blanks behind it: "3,17" or "3, 17". None where the line starts

@@ -29,6 +29,7 @@ cdef extern from "include/text.h" nogil:
     svmcut_scan* svmcut_scan_new(int portable, int64_t piece_bytes)
     void svmcut_scan_delete(svmcut_scan* scan)
     void svmcut_scan_multilabel(svmcut_scan* scan, int zero_based)
+    void svmcut_scan_unlabelled(svmcut_scan* scan)
     int svmcut_scan_feed(svmcut_scan* scan, const char* text, int64_t bytes, int last, int64_t bytes_left, int threads,
                          const int* cancel, int64_t* used, svmcut_scan_fault* fault)
     ctypedef struct svmcut_scan_part:
@@ -102,6 +103,8 @@ cdef class Scanner:
         Lines start with ``LABEL,LABEL,...``; y counts the labels of a row.
     zero_based : bool
         Feature indices of a multilabel file start at 0.
+    unlabelled : bool
+        Any word but a feature may stand in place of a label; y is 0.
     """
 
     cdef svmcut_scan* scan
@@ -110,7 +113,7 @@ cdef class Scanner:
     cdef bint zero_based
 
     def __cinit__(self, str path, *, int threads=1, int64_t piece_bytes=0, bint force_portable=False,
-                  bint multilabel=False, bint zero_based=False):
+                  bint multilabel=False, bint zero_based=False, bint unlabelled=False):
         self.path = path
         self.threads = threads
         self.scan = svmcut_scan_new(force_portable, piece_bytes)
@@ -119,6 +122,8 @@ cdef class Scanner:
         self.zero_based = multilabel and zero_based
         if multilabel:
             svmcut_scan_multilabel(self.scan, zero_based)
+        if unlabelled:
+            svmcut_scan_unlabelled(self.scan)
 
     def __dealloc__(self):
         svmcut_scan_delete(self.scan)

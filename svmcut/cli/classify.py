@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import click
 
-from svmcut.cli.options import COMPATIBILITY, OUTPUT, RUNNING, Option
+from svmcut.cli.options import COMPATIBILITY, DATA, OUTPUT, RUNNING, Option
 from svmcut.cli.panels import PanelCommand
-from svmcut.kinds import LEVEL, PATH
+from svmcut.kinds import LEVEL, PATH, one_of
 from svmcut.parameters import KINDS
 
 _EPILOG = """\b
@@ -21,7 +21,13 @@ Examples:
 
 
 ROWS = (
-    Option("labels", ("--labels",), OUTPUT, "Write the predicted label instead of the score.", default="off"),
+    Option("labels", ("--labels",), OUTPUT, "Write the predicted label, as the model has it, instead of the score.",
+           default="off"),
+    Option("unlabelled", ("--unlabelled",), DATA,
+           "The first word of a line may be anything but INDEX:VALUE; nothing is measured.", default="off"),
+    Option("format", ("--format",), OUTPUT,
+           "Measures of two classes in plain words with a table of the classes, or in svm_perf's lines.",
+           default="plain", kind=one_of(("plain", "svm_perf"))),
     Option("report", ("--report",), OUTPUT, "Write all measures as one JSON document.", default="none", kind=PATH),
     Option("verbosity", ("-v",), OUTPUT, "Verbosity; 0 prints the measures alone.", default="1", kind=LEVEL),
     Option("beam", ("--beam", "--b"), RUNNING,
@@ -42,9 +48,9 @@ def classify(example_file, model_file, predictions_file, **given):
     """Score the examples of EXAMPLE_FILE with MODEL_FILE.
 
     PREDICTIONS_FILE gets one line per example (default: svm_predictions): its score, or its tag where the model is one
-    of sequences. Accuracy, precision, recall, F1, PRBEP, ROC
-    area and average precision are printed, swapped pairs where the examples have a qid, wrong tags for sequences; for
-    label sets Hamming loss, subset accuracy, micro and macro F1 and precision at 1, 3 and 5.
+    of sequences. Accuracy, precision, recall, F1, ROC area, average precision and a table of the classes are printed,
+    swapped pairs where the examples have a qid, wrong tags for sequences; for label sets Hamming loss, subset accuracy,
+    micro and macro F1 and precision at 1, 3 and 5. Labels are compared with those of the model.
     EXAMPLE_FILE may be - for standard input, PREDICTIONS_FILE - for standard output.
     """
     from svmcut.cli.guard import warn

@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from svmcut.catalog import FORMATS, TASKS, listed, losses, measures
-from svmcut.classes import classes_of
+from svmcut.classes import SIGNS, classes_of, label_text
 from svmcut.cli.training_report import final_lines
 from svmcut.measures import Measured, contingency_table
 
@@ -29,13 +29,15 @@ class Presentation:
         Whether the original speaks of the training set at -v 0 too.
     foreign : str
         What is wrong with such a model where the program of another task is to score with it.
-    no_labels : str
-        What is wrong with --labels.
+    no_labels, no_missing : str
+        What is wrong with --labels, and with --unlabelled.
+    has_plain : bool
+        Whether there is a report in plain words.
     has_beam : bool
         Whether predictions are sought in a beam.
     """
 
-    note, width, always, no_labels, has_beam = "", 6, False, "", False
+    note, width, always, no_labels, no_missing, has_plain, has_beam = "", 6, False, "", "", False, False
     foreign = "no model of sequences; expected one that starts with " + listed(
         [repr(row.first.decode()) for row in FORMATS if row.models[0] in TASKS["sequence"].models], "or"
     )
@@ -77,6 +79,14 @@ class Presentation:
             f"({correct} correct, {wrong} incorrect, {total} total)\n"
         )
 
+    def plain(self, tally: Any, measured: Measured, model: Any) -> str:
+        """The report in plain words."""
+        raise NotImplementedError
+
+    def caution(self, model: Any) -> str:
+        """What a user should know who takes scores above 0 for positive."""
+        return ""
+
     def measures(self, measured: Measured) -> str:
         """The measures, one a line."""
         rows, values = measures(self.task).values(), measured.values
@@ -90,9 +100,9 @@ class Presentation:
 
 
 class Classification(Presentation):
-    """svm_perf's lines."""
+    """svm_perf's lines, and a report that speaks of the classes by name."""
 
-    width = 5
+    width, has_plain = 5, True
     note = """\
 NOTE: The loss reported above is the percentage of errors. The zero/one-error
       is the multivariate zero/one-error regarding the whole prediction vector!
@@ -107,6 +117,32 @@ NOTE: The loss reported above is the percentage of errors. The zero/one-error
         table, rows = contingency_table(*tally.of_classes()), list(measures(self.task).values())[:5]
         lacking = (abs(100.0 * row.rises - measured.values[row.name]) for row in rows)
         return "".join(f"    loss={loss:f}; contingency_table={table}\n" for loss in lacking)
+
+    def plain(self, tally: Any, measured: Measured, model: Any) -> str:
+        """The measures, and a table of the examples by their class and the predicted one."""
+        positive, scores, unknown = tally.of_classes()
+        names = [label_text(label) for label in tally.labels or SIGNS]
+        lines = [f"Positive class: {names[1]}" + ("" if tally.labels else " (labels above 0)"), ""]
+        for row in measures(self.task).values():
+            value = measured.values[row.name]
+            if row.plain:
+                lines.append(f"{row.plain:<18}" + (" undefined" if math.isnan(value) else f"{value:7.2f} %"))
+        classes = {names[0]: ~positive & ~unknown, names[1]: positive} | ({"other": unknown} if unknown.any() else {})
+        table = [["true \\ predicted", *names]]
+        for name, rows in classes.items():
+            above = int((rows & (scores > 0)).sum())
+            table.append([name, str(int(rows.sum()) - above), str(above)])
+        first, *others = (max(map(len, column)) for column in zip(*table, strict=True))
+        lines.append("")
+        for name, *cells in table:
+            lines.append(name.ljust(first) + "".join(f"  {cell:>{k}}" for cell, k in zip(cells, others, strict=True)))
+        told = self.caution(model)
+        return "\n".join([*lines, *(["", told] if told else []), ""])
+
+    def caution(self, model: Any) -> str:
+        if model.loss is None or losses(self.task)[model.loss].table:
+            return ""
+        return f"the model was trained for {model.loss}, which orders the examples: 0 is no threshold of its scores"
 
 
 class Ranking(Presentation):
@@ -158,6 +194,7 @@ class Labelling(Presentation):
 
     foreign = "a model of label sets; score with svmcut classify"
     no_labels = "--labels has no meaning for label sets; their predictions are labels already"
+    no_missing = "--unlabelled has no meaning for label sets; a line that starts with a blank has no labels"
 
     def objects(self, data: Any, driver: Any) -> str:
         return f"{len(data)} examples, {len(data.names)} labels, {len(data.labels) / len(data):.2f} a row"

@@ -31,6 +31,8 @@ def run_scoring(
     verbosity: int = 1,
     threads: int = 1,
     labels: bool = False,
+    unlabelled: bool = False,
+    format: str | None = None,
     report: str | None = None,
     beam: int = 0,
     arguments: tuple[str, str, str] = ("EXAMPLE_FILE", "MODEL_FILE", "PREDICTIONS_FILE"),
@@ -43,8 +45,10 @@ def run_scoring(
         Whose measures are printed; None lets the model and the file say: ranking where it has queries.
     verbosity : int
         0 prints the measures alone; 2 adds the contingency table.
-    labels, report, beam
+    labels, unlabelled, report, beam
         As the options of classify.
+    format : {"plain", "svm_perf"} or None
+        Of the measures of classes; None for svm_perf's where a task is given, else for plain words.
     arguments : tuple of str
         Names of the three files in messages.
 
@@ -75,20 +79,35 @@ def run_scoring(
                 scorer = replace(scorer, labels=None)
             if labels and shown.no_labels:
                 raise UsageError(shown.no_labels)
+            if unlabelled and shown.no_missing:
+                raise UsageError(shown.no_missing)
+            if format is not None and (unlabelled or not shown.has_plain):
+                raise UsageError("--format is for measures of two classes; leave it out")
             if beam and task is None and not shown.has_beam:
                 raise UsageError("parameter 'beam' is for models of sequences; leave it out")
             reader = named(task or own[-1])
-            found = predict(reader, scorer, examples, predictions, threads=threads, beam=beam, labels=labels)
+            given: dict[str, Any] = {"threads": threads, "beam": beam, "labels": labels, "unlabelled": unlabelled}
+            found = predict(reader, scorer, examples, predictions, **given)
             close(f"{shown.sizes(found.tally)}.")
-        name = task or own[-1 if found.tally.queries else 0]
+        name = task or own[-1 if found.tally.queries or unlabelled else 0]
         judge, shown = named(name), PRESENTATIONS[name]
-        measured, warnings = judge.measured(found.tally), judge.warnings(found.tally, examples)
-        details = shown.details(found.tally, measured) if verbosity > 1 else ""
+        warnings = judge.warnings(found.tally, examples)
+        if format is not None and not shown.has_plain:
+            warnings.append(f"--format has no effect where {examples} has queries")
+        if labels and shown.caution(scorer):
+            warnings.append(shown.caution(scorer))
+        measured = None if unlabelled else judge.measured(found.tally)
+        plain = shown.has_plain and (format or ("svm_perf" if task else "plain")) == "plain"
+        details = shown.details(found.tally, measured) if verbosity > 1 and measured and not plain else ""
         say(f"Classifying test examples...{details}done")
-        say(f"Runtime (without IO) in cpu-seconds: {found.cpu_seconds:.2f}\n{shown.losses(measured)}", end="")
-        print(shown.measures(measured), end="", flush=True)
+        say(f"Runtime (without IO) in cpu-seconds: {found.cpu_seconds:.2f}")
+        if measured:
+            say("" if plain else shown.losses(measured), end="")
+            text = shown.plain(found.tally, measured, scorer) if plain else shown.measures(measured)
+            print(text, end="", flush=True)
         if report is not None:
             seconds = dict(found.seconds, total=time.perf_counter() - began)
             head = {"command": "classify", "version": __version__, **judge.counts_of(found.tally)}
-            write_report(report, head | measured.values | {"seconds": seconds, "warnings": warnings})
+            values = measured.values if measured else {}
+            write_report(report, head | values | {"seconds": seconds, "warnings": warnings})
     return warnings

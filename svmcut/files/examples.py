@@ -63,7 +63,9 @@ def read_examples(path: str, *, threads: int = 1, max_memory: float | None = Non
         return examples
 
 
-def stream_examples(path: str, *, threads: int = 1, block_bytes: int = 1 << 20) -> Iterator[Examples]:
+def stream_examples(
+    path: str, *, threads: int = 1, block_bytes: int = 1 << 20, unlabelled: bool = False
+) -> Iterator[Examples]:
     """The examples of a file in blocks of whole rows, in constant memory.
 
     Parameters
@@ -72,12 +74,14 @@ def stream_examples(path: str, *, threads: int = 1, block_bytes: int = 1 << 20) 
         As in `read_examples`.
     block_bytes : int
         About how much text makes a block; a longer line makes a block of its own.
+    unlabelled : bool
+        Whether any word but a feature may stand in place of a label, which is 0 then.
 
     Yields
     ------
     Examples
-        At least one row. n_features is the largest index of the block; qid and weights are None when no line of the block
-        has one; line numbers are those of the file.
+        At least one row. n_features is the largest index of the block; qid and weights are None when no line of the
+        block has one; line numbers are those of the file.
 
     Raises
     ------
@@ -85,7 +89,7 @@ def stream_examples(path: str, *, threads: int = 1, block_bytes: int = 1 << 20) 
         As in `read_examples`, when their place is reached.
     """
     with opened(path) as text:
-        scanner = Scanner(path, threads=threads)
+        scanner = Scanner(path, threads=threads, unlabelled=unlabelled)
         found = False
         with memory_for(scanner, block_bytes):
             for _ in feed(scanner, text, block_bytes):

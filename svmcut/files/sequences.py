@@ -43,8 +43,8 @@ def as_sequences(tokens: Examples, least: int = 1) -> Sequences:
     return Sequences(tokens.X, _bounds(tokens, -1), (tokens.y - 1).astype(np.int32), tokens.source)
 
 
-def stream_sequences(path: str, *, threads: int = 1) -> Iterator[Sequences]:
-    """The sequences of a test file, block after block, none of them cut.
+def stream_sequences(path: str, *, threads: int = 1, unlabelled: bool = False) -> Iterator[Sequences]:
+    """The sequences of a test file, block after block, none of them cut; unlabelled as in `stream_examples`.
 
     Yields
     ------
@@ -58,7 +58,7 @@ def stream_sequences(path: str, *, threads: int = 1) -> Iterator[Sequences]:
     """
     kept: Sequences | None = None
     last = -1
-    for block in stream_examples(path, threads=threads):
+    for block in stream_examples(path, threads=threads, unlabelled=unlabelled):
         _check_tags(block, 0)
         bounds = _bounds(block, last)
         goes_on = kept is not None and _qid(block, 0) == last

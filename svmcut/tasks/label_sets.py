@@ -86,7 +86,7 @@ class Labelling(Task):
     def counts(self, data: MultilabelExamples) -> dict[str, int]:
         return {"examples": len(data), "labels": len(data.names)}
 
-    def stream(self, path: str, threads: int = 1) -> Iterator[MultilabelExamples]:
+    def stream(self, path: str, threads: int = 1, unlabelled: bool = False) -> Iterator[MultilabelExamples]:
         return stream_multilabel(path, threads=threads)
 
     def parts(self, block: MultilabelExamples, model: MultilabelModel) -> Iterator[MultilabelExamples]:

@@ -22,8 +22,9 @@ class Predictions(NamedTuple):
 
 
 def predict(
-    task: Task, model: Any, examples: str, predictions: str, *, threads: int = 1, beam: int = 0, labels: bool = False
-) -> Predictions:
+    task: Task, model: Any, examples: str, predictions: str, *, threads: int = 1, beam: int = 0, labels: bool = False,
+    unlabelled: bool = False,
+) -> Predictions:  # fmt: skip
     """Predicts every example of a file and writes the predictions.
 
     Parameters
@@ -34,8 +35,8 @@ def predict(
         Example file, ``-`` for standard input.
     predictions : str
         Written as a whole or not at all.
-    threads, beam, labels
-        As in Task.predictor and Task.write.
+    threads, beam, labels, unlabelled
+        As in Task.predictor, Task.write and Task.stream.
 
     Raises
     ------
@@ -47,7 +48,7 @@ def predict(
     predictor, tally = task.predictor(model, threads, beam), task.tally(model)
     seconds, cpu_seconds = dict.fromkeys(("read", "classify", "write"), 0.0), 0.0
     with write_atomically(predictions) as output:
-        blocks = task.stream(examples, threads)
+        blocks = task.stream(examples, threads, unlabelled)
         while True:
             began = time.perf_counter()
             block = next(blocks, None)

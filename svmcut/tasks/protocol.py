@@ -65,8 +65,8 @@ class Task(Protocol):
         """Keys of the report of learn: ``examples``, and what else the task counts."""
         return {"examples": len(data)}
 
-    def stream(self, path: str, threads: int = 1) -> Iterator[Any]:
-        """The data of a test file, block after block."""
+    def stream(self, path: str, threads: int = 1, unlabelled: bool = False) -> Iterator[Any]:
+        """The data of a test file, block after block; unlabelled: any word may stand where a label is expected."""
 
     def parts(self, block: Any, model: Any) -> Iterator[Any]:
         """The block in parts: all of it, where predictions take no more memory than the block."""

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 class Ranking(VectorTask):
     """Rows of queries, and their scores."""
 
-    def stream(self, path: str, threads: int = 1) -> Iterator[Examples]:
+    def stream(self, path: str, threads: int = 1, unlabelled: bool = False) -> Iterator[Examples]:
         """As Task.stream; refuses queries whose ids decrease or are negative."""
         last = 0
-        for block in super().stream(path, threads):
+        for block in super().stream(path, threads, unlabelled):
             if block.qid is not None:
                 last = _check_queries(block.qid, last, block.source)
             yield block

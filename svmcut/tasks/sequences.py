@@ -62,8 +62,8 @@ class Tagging(Task):
     def counts(self, data: Sequences) -> dict[str, int]:
         return {"examples": len(data), "tokens": data.X.n_rows}
 
-    def stream(self, path: str, threads: int = 1) -> Iterator[Sequences]:
-        return stream_sequences(path, threads=threads)
+    def stream(self, path: str, threads: int = 1, unlabelled: bool = False) -> Iterator[Sequences]:
+        return stream_sequences(path, threads=threads, unlabelled=unlabelled)
 
     def parts(self, block: Sequences, model: ChainModel | KernelChainModel) -> Iterator[Sequences]:
         tokens, first = BLOCK_NUMBERS // model.shape.stride, 0

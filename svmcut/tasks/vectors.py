@@ -75,8 +75,8 @@ class VectorTask(Task):
     def from_arrays(self, X: Any, y: Any, qid: Any = None) -> Examples:
         return vector_examples(X, y, qid)
 
-    def stream(self, path: str, threads: int = 1) -> Iterator[Examples]:
-        return stream_examples(path, threads=threads)
+    def stream(self, path: str, threads: int = 1, unlabelled: bool = False) -> Iterator[Examples]:
+        return stream_examples(path, threads=threads, unlabelled=unlabelled)
 
     def predictor(self, model: ScoringModel, threads: int = 1, beam: int = 0) -> Callable[[Examples], NDArray]:
         return lambda part: model.scores(part.X, threads)

@@ -33,6 +33,21 @@ PRBEP    : 50.00
 ROCArea  : 75.00
 AvgPrec  : 83.33
 """
+PLAIN = """\
+Positive class: 1 (labels above 0)
+
+Accuracy            50.00 %
+Precision           50.00 %
+Recall              50.00 %
+F1                  50.00 %
+ROC area            75.00 %
+Average precision   83.33 %
+
+true \\ predicted  -1  1
+-1                 1  1
+1                  1  1
+"""
+SVM_PERF = ("--format", "svm_perf")
 
 
 @pytest.fixture(autouse=True)
@@ -53,20 +68,23 @@ def invoke(*args):
     return CliRunner().invoke(svmcut, ["classify", *args], catch_exceptions=False)
 
 
-def test_scores_and_report(folder):
-    result = invoke("test.dat", "model", "scores")
+@pytest.mark.parametrize(("words", "losses"), [((), False), (SVM_PERF, True)])
+def test_scores_and_report(folder, words, losses):
+    result = invoke(*words, "test.dat", "model", "scores")
     assert result.exit_code == 0 and result.stderr == ""
     lines = result.stdout.splitlines()
     assert lines[:3] == ["Reading model...done.", "Reading test examples...done.", "Classifying test examples...done"]
     assert lines[3].startswith("Runtime (without IO) in cpu-seconds: ")
-    assert lines[4] == "Average loss on test set: 50.0000"
-    assert lines[5] == "Zero/one-error on test set: 100.00% (0 correct, 1 incorrect, 1 total)"
-    assert result.stdout.endswith(NOTE + MEASURES)
+    if losses:
+        assert lines[4] == "Average loss on test set: 50.0000"
+        assert lines[5] == "Zero/one-error on test set: 100.00% (0 correct, 1 incorrect, 1 total)"
+    assert "\n".join([*lines[6 if losses else 4 :], ""]) == (NOTE + MEASURES if losses else PLAIN)
     assert (folder / "scores").read_text() == SCORES
 
 
 def test_quiet_prints_the_measures_alone():
-    assert invoke("-v", "0", "test.dat", "model").stdout == NOTE + MEASURES
+    assert invoke("-v", "0", "test.dat", "model").stdout == PLAIN
+    assert invoke("-v", "0", *SVM_PERF, "test.dat", "model").stdout == NOTE + MEASURES
 
 
 def test_default_name_labels_and_options_without_effect(folder):
@@ -79,6 +97,8 @@ def test_json_report(folder):
     report = json.loads((folder / "report.json").read_text())
     assert report["command"] == "classify" and report["examples"] == 4 and report["warnings"] == []
     assert report["average_precision"] == pytest.approx(250 / 3)
+    assert [report[name] for name in ("tp", "fp", "tn", "fn")] == [1, 1, 1, 1]
+    assert report["labels"] == [-1, 1] and report["class_counts"] == [2, 2]
     assert report["error_rate"] == report["accuracy"] == report["prbep"] == 50
     assert report["seconds"]["total"] > 0
 
@@ -117,12 +137,77 @@ def test_the_originals_executable_ignores_queries(folder):
     assert "Accuracy" in run("svm_perf_classify", "rank.dat", "model").stdout
 
 
+@pytest.mark.parametrize("first", ["?", "doc1", "1", "nan", "a:b", "-"])
+@pytest.mark.parametrize("rows", [ROWS, RANKED], ids=["rows", "ranked"])
+def test_unlabelled_rows_are_scored_and_not_measured(folder, capsys, first, rows):
+    (folder / "test.dat").write_text(rows)
+    invoke("test.dat", "model", "scores")
+    lines = [line if line[:1] in ("#", "") else f"{first} {line.partition(' ')[2]}" for line in rows.splitlines()]
+    (folder / "free.dat").write_text("\n".join(lines))
+    for threads in ("1", "2"):
+        result = invoke("--unlabelled", "--threads", threads, "free.dat", "model", "free", "--report", "report.json")
+        assert result.stderr == "" and len(result.stdout.splitlines()) == 4 and "%" not in result.stdout
+        assert (folder / "free").read_bytes() == (folder / "scores").read_bytes()
+    report = json.loads((folder / "report.json").read_text())
+    assert report.keys() == {"command", "version", "examples", "seconds", "warnings"} and report["warnings"] == []
+    if first != "1":
+        assert main(["classify", "free.dat", "model", "none"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [("x 1:1\n3:1 4:1\n", "bad.dat:2:1: line starts with 3:1; expected a label"),
+     ("x 1:1\nx 1:x\n", "bad.dat:2:5: feature value x is not a number"), ("x\0y 1:1\n", "bad.dat:1:2: NUL byte")],
+)  # fmt: skip
+def test_a_feature_in_place_of_a_label_is_not_lost(folder, capsys, rows, message):
+    (folder / "bad.dat").write_text(rows)
+    assert main(["classify", "--unlabelled", "bad.dat", "model", "none"]) == 1
+    assert capsys.readouterr().err.startswith(message) and not os.path.exists("none")
+
+
+def test_unlabelled_tokens_are_tagged(folder):
+    shape = ChainShape(2, 3)
+    write_model("chain", ChainModel(1.0 * (np.arange(shape.dim) == 2), shape))
+    (folder / "tags").write_text("1 qid:1 1:1\n2 qid:1 2:1\n1 qid:2 1:1\n")
+    (folder / "none").write_text("? qid:1 1:1\nx qid:1 2:1\n-1 qid:2 1:1\n")
+    invoke("tags", "chain", "a")
+    assert invoke("--unlabelled", "none", "chain", "b").stderr == ""
+    assert (folder / "a").read_bytes() == (folder / "b").read_bytes() != b""
+
+
+def test_a_format_where_there_are_queries_is_warned_of():
+    result = invoke(*SVM_PERF, "rank.dat", "model")
+    assert result.stderr == "svmcut classify: warning: --format has no effect where rank.dat has queries\n"
+
+
+@pytest.mark.parametrize("loss", ["roc-area", "average-precision", "f1"])
+def test_a_model_that_orders_says_that_zero_is_no_threshold(folder, loss):
+    write_model("model", LinearModel(np.array([1.0, 2.0, -2.0]), 0.5, n_documents=1, loss=loss))
+    said = f"the model was trained for {loss}, which orders the examples: 0 is no threshold of its scores"
+    result = invoke("-v", "0", "test.dat", "model")
+    assert result.stdout == (PLAIN if loss == "f1" else f"{PLAIN}\n{said}\n") and result.stderr == ""
+    result = invoke("-v", "0", "--labels", "test.dat", "model")
+    assert result.stderr == ("" if loss == "f1" else f"svmcut classify: warning: {said}\n")
+    assert run("svm_perf_classify", "-v", "0", "test.dat", "model").stdout == NOTE + MEASURES
+
+
+def test_the_table_names_the_classes_of_the_model(folder):
+    write_model("model", LinearModel(np.array([1.0, 2.0, -2.0]), 0.5, labels=(7.5, 1.0)))
+    (folder / "test.dat").write_text("1 1:1\n7.5 1:-1\n7.5 1:1\n3 1:1\n")
+    told = invoke("-v", "0", "test.dat", "model").stdout
+    assert told.startswith("Positive class: 1\n\nAccuracy            50.00 %\n")
+    rows = [line.split() for line in told.splitlines()[-4:]]
+    assert rows == [["true", "\\", "predicted", "7.5", "1"], ["7.5", "1", "1"], ["1", "0", "1"], ["other", "0", "1"]]
+    (folder / "test.dat").write_text("1 1:1\n")
+    assert "\nROC area           undefined\n" in invoke("-v", "0", "test.dat", "model").stdout
+
+
 @pytest.mark.parametrize("data", [ROWS.encode(), gzip.compress(ROWS.encode(), mtime=0)], ids=["plain", "gzip"])
 def test_standard_input(data):
     command = [sys.executable, "-m", "svmcut.cli.start", "classify", "-v", "0", "-", "model", "/dev/stdout"]
     done = subprocess.run(command, input=data, capture_output=True)
     assert (done.returncode, done.stderr) == (0, b"")
-    assert done.stdout.decode() == SCORES + NOTE + MEASURES
+    assert done.stdout.decode() == SCORES + PLAIN
 
 
 def test_threads_and_blocks_leave_the_bytes(folder, rng):
@@ -256,6 +341,9 @@ FOREIGN = [
     ("svm_hmm_classify", "sets", [], 1, "sets:1:1: a model of label sets; score with svmcut classify"),
     ("svm_hmm_classify", "model", [], 1, "model:1:1: no model of sequences; expected one that starts"),
     ("svmcut", "chain", ["--labels"], 2, "--labels has no meaning for sequences; their predictions are tags already"),
+    ("svmcut", "sets", ["--unlabelled"], 2, "--unlabelled has no meaning for label sets; a line that starts with"),
+    ("svmcut", "chain", ["--format", "plain"], 2, "--format is for measures of two classes; leave it out"),
+    ("svmcut", "model", ["--format", "plain", "--unlabelled"], 2, "--format is for measures of two classes"),
     ("svmcut", "sets", ["--labels"], 2, "--labels has no meaning for label sets; their predictions are labels already"),
 ]
 

@@ -25,7 +25,7 @@ Text
 $ svmcut learn -v 0 -c 1 data/wine.train model
 $ svmcut classify -v 0 data/wine.test model scores
 ...
-Accuracy : {accuracy}
+Accuracy            {accuracy} %
 ...
 $ wc -l <scores
 59
@@ -68,7 +68,7 @@ def test_a_page_that_shows_other_numbers_is_told_and_mended(page):
     path = page("50.01")
     (fault,) = replay.replay("page.md")
     assert fault.startswith("page.md:5: $ svmcut classify")
-    true = next(line for line in fault.splitlines() if "Accuracy" in line).split()[-1]
+    true = next(line for line in fault.splitlines() if "Accuracy" in line).split()[-2]
     assert replay.replay("page.md", write=True) == []
     assert path.read_text() == PAGE.format(accuracy=true, option="-c 1")
     page(f"{float(true) + 0.01:.2f}")

@@ -47,7 +47,7 @@ def test_every_script_is_commented_executable_and_run_here():
 def test_text_classification(tmp_path):
     out = run("text_classification.sh", tmp_path, *sets("text"))
     report = json.loads((tmp_path / "text.json").read_text())
-    assert f"Accuracy : {report['accuracy']:5.2f}" in out
+    assert f"Accuracy           {report['accuracy']:6.2f} %" in out
     assert report["error_rate"] < 15
     assert len((tmp_path / "text.scores").read_text().splitlines()) == report["examples"] == 600
 
@@ -68,7 +68,7 @@ def test_grid_over_c(tmp_path):
     assert [line.split()[0] for line in table if line.endswith("<- selected")] == [best]
     assert f"with C = {best}\n" in out
     assert best not in (min(held_out, key=float), max(held_out, key=float))
-    assert float(re.search(r"Accuracy : *(\S+)", out)[1]) > 91
+    assert float(re.search(r"Accuracy *(\S+)", out)[1]) > 91
     assert os.listdir(tmp_path) == ["grid.model"]
 
 

@@ -162,7 +162,7 @@ def test_dash_is_standard_output(capfdbinary):
     log = capfdbinary.readouterr().out
     assert call("svmcut classify", "two", "model", "-") == 0
     done = capfdbinary.readouterr()
-    assert (done.out, b"Accuracy : " in log, b"Accuracy : " in done.err) == (Path("scores").read_bytes(), True, True)
+    assert (done.out, b"Accuracy  " in log, b"Accuracy  " in done.err) == (Path("scores").read_bytes(), True, True)
     assert call("svmcut classify", "--report", "-", "two", "model", "/dev/null") == 0
     assert json.loads(capfdbinary.readouterr().out)["accuracy"] == 100
     assert call("svmcut learn", "-c", 1, "--solver", "cutting-plane", "--trace", "-", "two", "model") == 0

@@ -64,7 +64,7 @@ def in_blocks(monkeypatch, task, block_bytes, numbers):
     files = importlib.import_module("svmcut.files.sequences") if task == "sequence" else module
     name = "stream_multilabel" if task == "multilabel" else "stream_examples"
     stream = getattr(files, name)
-    monkeypatch.setattr(files, name, lambda path, threads: stream(path, threads=threads, block_bytes=block_bytes))
+    monkeypatch.setattr(files, name, lambda path, **given: stream(path, **given, block_bytes=block_bytes))
     if hasattr(module, "BLOCK_NUMBERS"):
         monkeypatch.setattr(module, "BLOCK_NUMBERS", numbers)
 
