@@ -106,7 +106,7 @@ def parse(path):
         text = file.read()
     if not text.endswith("\n"):
         raise ValueError("the last line does not end")
-    lines = text.split("\n")[:-1]
+    lines = [line for line in text.split("\n")[:-1] if not line.startswith("#@")]  # marks change no score
 
     def count(number):
         return int(lines[number - 1].split("#")[0])
