@@ -56,7 +56,7 @@ def objective(X, y, w, C, risk):
 
 
 def optimum(X, y, C):
-    """Minimum of the hinge problem by dual coordinate ascent on a square root of the kernel matrix."""
+    """Minimum of the hinge problem by `reference.hinge` on a square root of the kernel matrix."""
     values, vectors = np.linalg.eigh(gram(KERNEL, X, X))
     return hinge.optimum(vectors * np.sqrt(np.maximum(values, 0)), y, C, tol=1e-6)[1]
 

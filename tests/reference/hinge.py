@@ -25,22 +25,24 @@ def linearize(y, s):
     return value, coef, float(offset)
 
 
-def optimum(X, y, C, bias=0.0, tol=1e-10, sweeps=200_000):
-    """(w, minimum) by dual coordinate ascent in float64, run until primal and dual agree."""
-    X = with_constant(np.asarray(X, float), bias)
-    norms, alpha, w = (X * X).sum(1), np.zeros(len(y)), np.zeros(X.shape[1])
-    for sweep in range(sweeps):
-        for i in range(len(y)):
-            if norms[i] > 0:
-                new = min(C, max(0.0, alpha[i] + (1 - y[i] * (w @ X[i])) / norms[i]))
-                w += (new - alpha[i]) * y[i] * X[i]
-                alpha[i] = new
-            else:
-                alpha[i] = C
-        if sweep % 10 == 9:
-            w = (alpha * y) @ X
-            upper = 0.5 * w @ w + C * np.maximum(0, 1 - y * (X @ w)).sum()
-            lower = alpha.sum() - 0.5 * w @ w
-            if upper - lower <= tol * max(upper, 1e-300):
-                break
-    return w, upper
+def optimum(X, y, C, bias=0.0, tol=1e-10, steps=200):
+    """(w, minimum) by interior-point steps on the dual, run until primal and dual agree.
+
+    The dual is max sum(a) - 1/2 |sum a_i y_i x_i|^2 over 0 <= a <= C, with multipliers of both bounds.
+    """
+    signed = with_constant(np.asarray(X, float), bias) * y[:, None]
+    G, a = signed @ signed.T, np.full(len(y), C / 2)
+    low = high = np.ones(len(y))
+    for _ in range(steps):
+        w = a @ signed
+        upper = 0.5 * w @ w + C * np.maximum(0, 1 - signed @ w).sum()
+        if upper - (a.sum() - 0.5 * w @ w) <= tol * max(upper, 1e-300):
+            return w, upper
+        room = C - a
+        mu = 0.1 * (a @ low + room @ high) / (2 * len(y))
+        d = np.linalg.solve(G + np.diag(low / a + high / room), 1 - G @ a + mu / a - mu / room)
+        d_low, d_high = mu / a - low - low / a * d, mu / room - high + high / room * d
+        ratios = np.concatenate((-d / a, d / room, -d_low / low, -d_high / high))
+        t = min(1.0, 0.99 / max(ratios.max(), 1e-300))
+        a, low, high = a + t * d, low + t * d_low, high + t * d_high
+    raise AssertionError(f"primal and dual do not meet in {steps} steps")
