@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checkpoints under signals, kills, damage and wrong use; ids are rows of the table of faults."""
 
+import itertools
 import json
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from programs import TIMEOUT, command, run
+from programs import TIMEOUT, command, forked
+
+from svmcut.cli import training_report
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 
@@ -34,21 +36,6 @@ STRUCTURED = {
     "multilabel, path": ("multilabel", "--solver", "cutting-plane", "--example-cost", "0.1,1", "--gap", "1e-2"),
 }
 
-# Runs a command that gets a signal while it prints its nth iteration.
-SIGNALLED = """
-import os, signal, sys
-from svmcut.cli import training_report
-from svmcut.cli.start import main
-line, left = training_report.iteration_line, [{}]
-def counted(*values):
-    left[0] -= 1
-    if left[0] == 0:
-        os.kill(os.getpid(), signal.{})
-    return line(*values)
-training_report.iteration_line = counted
-sys.exit(main(sys.argv[1:]))
-"""
-
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch, rng):
@@ -62,12 +49,21 @@ def folder(tmp_path, monkeypatch, rng):
 
 
 def signalled(number, at, *words):
-    line = [sys.executable, "-c", SIGNALLED.format(at, number.name), *words]
-    return subprocess.run(line, capture_output=True, text=True, timeout=TIMEOUT)
+    """A run of svmcut learn that gets a signal while it prints its nth iteration."""
+    line, printed = training_report.iteration_line, itertools.count(1)
+
+    def counted(*values):
+        if next(printed) == at:
+            os.kill(os.getpid(), number)
+        return line(*values)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(training_report, "iteration_line", counted)
+        return forked("svmcut", *words)
 
 
 def learn(*words):
-    return run("svmcut learn", "-v", "0", *words)
+    return forked("svmcut learn", "-v", "0", *words)
 
 
 def content(name):

@@ -16,7 +16,7 @@ from programs import TIMEOUT, call, run, start
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 
-KILLS = int(os.environ.get("SVMCUT_KILLS", "12"))
+KILLS = int(os.environ.get("SVMCUT_KILLS", "6"))
 TERMS = int(os.environ.get("SVMCUT_TERMS", "3"))
 """How often a run is killed and terminated; `make kills` says how often for all."""
 

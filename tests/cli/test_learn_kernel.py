@@ -2,12 +2,11 @@
 """svmcut learn with kernels, from file to scores."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from programs import forked
 from reference.kernel import matrix, maximum, primal
 
 from svmcut.cli.main import svmcut
@@ -32,9 +31,7 @@ def call(*words):
 
 
 def refusal(*words):
-    run = subprocess.run(
-        [sys.executable, "-m", "svmcut.cli.start", "learn", *words, "train", "model"], capture_output=True, text=True
-    )
+    run = forked("svmcut learn", *words, "train", "model")
     assert "Traceback" not in run.stderr
     return run.returncode, run.stderr
 

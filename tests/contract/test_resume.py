@@ -23,8 +23,8 @@ RUNS = {
     "kernel cutting-plane": {"solver": "cutting-plane", **RBF},
     "subspace": {"solver": "subspace", **RBF},
     "sampled-cuts": {"solver": "sampled-cuts", **RBF},
-    "sampled-cuts, bare": {"solver": "sampled-cuts", "sample_size": 20, "polish": False, **RBF},
-    "constant-cuts": {"solver": "constant-cuts", "sample_size": 40, **RBF},
+    "sampled-cuts, bare": {"solver": "sampled-cuts", "sample_size": 20, "epsilon": 20.0, "polish": False, **RBF},
+    "constant-cuts": {"solver": "constant-cuts", "sample_size": 40, "epsilon": 20.0, **RBF},
     "bsca": {"solver": "bsca", **RBF, "budget": 30, "epochs": 3},
     "bsca, bare": {"solver": "bsca", **RBF, "budget": 30, "epochs": 3, "polish": False, "hold_out": 0.2},
     "bsca, adaptive": {"solver": "bsca", **RBF, "budget": 30, "epochs": 3, "sampling": "adaptive"},
@@ -76,9 +76,10 @@ def test_going_on_from_a_state(rng, tmp_path, name, costs):
         trainer.fit(*cost)
     whole = trainer.fit(*costs[-1], lambda progress, objective: states.append(trainer.state()))
     assert states
-    for at in sorted({0, 1, len(states) // 3, 2 * len(states) // 3, len(states) - 2, len(states) - 1}):
-        if not 0 <= at < len(states):
-            continue
+    places = {0, 1, len(states) // 3, 2 * len(states) // 3, len(states) - 2, len(states) - 1}
+    if len(costs) > 1:  # what the fit before leaves behind shows in the first state and in any later one
+        places = {0, 2 * len(states) // 3}
+    for at in sorted(places & set(range(len(states)))):
         write_checkpoint(str(tmp_path / "ck"), {}, states[at], state_classes())
         _, state = read_checkpoint(str(tmp_path / "ck"), state_classes())
         resumed = driver(data, **run).fit(*costs[-1], None, state)

@@ -232,7 +232,7 @@ def test_a_killed_run_leaves_the_old_file(tmp_path):
     assert path.read_bytes() == b"old"
 
 
-def test_an_interrupt_at_any_line_leaves_the_old_file_or_the_new_one(tmp_path, monkeypatch):
+def test_an_interrupt_at_any_line_leaves_the_old_file_or_the_new_one(tmp_path, monkeypatch, request):
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
     path, source = tmp_path / "file", check_writable.__code__.co_filename
     tracer = sys.gettrace()
@@ -254,6 +254,8 @@ def test_an_interrupt_at_any_line_leaves_the_old_file_or_the_new_one(tmp_path, m
             sys.settrace(tracer)
 
     interrupts = 0
+    gc.freeze()  # what is there already is not looked through again at every line
+    request.addfinalizer(gc.unfreeze)
     for number in range(1000):
         path.write_bytes(b"old")
         try:

@@ -145,7 +145,7 @@ def test_average_precision_against_the_full_search(n, share, rng):
 
 def test_average_precision_of_several_pieces(rng):
     n = 90_000
-    y = np.where(rng.random(n) < 0.02, 1.0, -1.0)
+    y = np.where(rng.random(n) < 0.005, 1.0, -1.0)
     s = 1e-6 * rng.normal(size=n)
     one = AveragePrecisionRisk().bind(y, threads=1).linearize(s)
     two = AveragePrecisionRisk().bind(y, threads=2).linearize(s)

@@ -94,7 +94,7 @@ def test_value_keeps_its_digits_far_from_zero(rng):
 
 
 def test_many_queries(rng):
-    sizes = np.concatenate([rng.integers(1, 30, 300), [5000], rng.integers(1, 4, 50)])
+    sizes = np.concatenate([rng.integers(1, 30, 300), [2500], rng.integers(1, 4, 50)])
     qid = np.repeat(np.cumsum(rng.integers(1, 5, len(sizes))) + 72048431380967004, sizes)
     n = len(qid)
     y = rng.integers(0, 3, n).astype(float)
@@ -109,12 +109,13 @@ def test_many_queries(rng):
             "swapped-fraction": 1 / (len(sizes) * np.maximum(pairs, 1)),
             "pairs": np.full(len(sizes), 1 / pairs.sum()),
         }[name]
+        value = truth.ordinal(s, y, qid, name)
         for threads in (1, 3):
             cut = OrdinalRisk(name).bind(y, qid, threads=threads).linearize(s)
             expected = np.concatenate([w * part[0] for w, part in zip(weight, parts)])
             np.testing.assert_allclose(cut.coef, expected, rtol=1e-13, atol=1e-18)
             assert cut.offset == pytest.approx(sum(w * part[1] for w, part in zip(weight, parts)), rel=1e-13)
-            assert cut.value == pytest.approx(truth.ordinal(s, y, qid, name), rel=1e-12)
+            assert cut.value == pytest.approx(value, rel=1e-12)
         assert bound.n_queries == len(sizes)
         np.testing.assert_array_equal(bound.pairs_per_query, pairs)
 

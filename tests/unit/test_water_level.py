@@ -22,7 +22,7 @@ def volume_of(c, y, level, bias):
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("free_bias", [False, True])
 def test_level_is_that_of_the_linear_program(rng, free_bias, ties):
-    for _ in range(150):
+    for _ in range(50):
         n = int(rng.integers(2, 13))
         positives = int(rng.integers(1, n))
         c, y = responses(rng, n, ties), np.where(np.arange(n) < positives, 1.0, -1.0)
