@@ -7,10 +7,13 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from svmcut.arrays import given_weights
 from svmcut.errors import UsageError
+from svmcut.files.weights import read_weights
 from svmcut.parameters import Settings
-from svmcut.refusals import check, check_names, plain
+from svmcut.refusals import check, check_names, check_weights, plain
 from svmcut.tasks.protocol import named
+from svmcut.tasks.weights import weighed
 
 if TYPE_CHECKING:
     from svmcut.solvers.protocol import Progress
@@ -18,8 +21,9 @@ if TYPE_CHECKING:
 
 
 def train(
-    data: Any, *, task: str | None = None, callback: Callable[[Progress], None] | None = None, **parameters: Any
-) -> Outcome:
+    data: Any, *, task: str | None = None, weights: Any = None, callback: Callable[[Progress], None] | None = None,
+    **parameters: Any,
+) -> Outcome:  # fmt: skip
     """Trains to the stopping rule, a limit or Ctrl-C; the best model so far is returned in every case.
 
     Parameters
@@ -29,6 +33,9 @@ def train(
         example, y its labels; in multilabel an indicator matrix of one column a label; qid the queries or sequences.
     task : str or None
         A name of svmcut.catalog.TASKS; None for rank where there are queries in a tuple, else classification.
+    weights : str, array or None
+        What every example, query, sequence or label set weighs, 0 for none: an array, or a file of one number a line.
+        They multiply with ``cost:`` in a file, and with class_weight.
     callback : callable
         Called with every Progress.
     **parameters
@@ -53,11 +60,20 @@ def train(
     task = ("rank" if len(arrays) == 3 else "classification") if task is None else task
     settings = plain(Settings(task=task, **parameters, given=frozenset(parameters)))
     idle = check(settings)
+    given, where = None, "weights"
+    if weights is not None:
+        check_weights(settings, "weights")
+        if isinstance(weights, str | os.PathLike):
+            given = read_weights(where := os.fspath(weights))
+        else:
+            given = given_weights(weights)
     own = named(settings.task)
     if arrays:
         examples = own.from_arrays(*arrays)
     else:
-        examples = own.read(os.fspath(data), threads=settings.threads, max_memory=settings.max_memory)
+        limits: dict[str, Any] = {"threads": settings.threads, "max_memory": settings.max_memory}
+        examples = own.read(os.fspath(data), **limits, costs=True)
+    examples, _ = weighed(own, examples, settings, given, where, tight=not arrays)
     driver = own.plan(examples, settings)
     observe = None if callback is None else lambda progress, objective: callback(progress)
     outcome = driver.fit(settings.cost, settings.example_cost, observe)

@@ -28,6 +28,15 @@ def multilabel_examples(X: Any, Y: Any, qid: Any = None) -> MultilabelExamples:
     return MultilabelExamples(rows, names, sets.indptr, sets.indices, Source("X")).checked()
 
 
+def given_weights(values: Any) -> Any:
+    """Weights as (n,) float64, validated; a DataError where they are none."""
+    weights = _column(values, "weights")
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if len(bad):
+        raise DataError("weights", f"entry {bad[0]} is {weights[bad[0]]:g}; expected a finite number of at least 0")
+    return weights
+
+
 def as_rows(X: Any, name: str = "X") -> Csr:
     """An array, a scipy.sparse matrix or rows that are Csr already, as Csr; the caller's matrix is left as it is.
 

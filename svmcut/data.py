@@ -112,6 +112,11 @@ class Csr:
     def nbytes(self) -> int:
         return self.data.nbytes + self.indices.nbytes + self.indptr.nbytes
 
+    def tight(self) -> Csr:
+        """These rows, with as many features as their largest column asks for."""
+        columns = self.indices[self.stored]
+        return replace(self, n_features=int(columns.max()) + 1 if len(columns) else 0)
+
     def rows(self, start: int, stop: int) -> Csr:
         """Rows start to stop as a view on the same arrays, O(1)."""
         return Csr(self.data, self.indices, self.indptr[start : stop + 1], self.n_features, self.proven)
@@ -173,8 +178,18 @@ class Source:
 
     def line_of(self, row: int) -> int:
         """The 1-based line of a 0-based row."""
-        k = int(np.searchsorted(self.skips[:, 0], row, side="right"))
-        return row + 1 + (int(self.skips[k - 1, 1]) if k else 0)
+        return int(self.lines_of(np.array([row]))[0])
+
+    def lines_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The lines of several rows."""
+        before = np.concatenate([[0], self.skips[:, 1]])
+        return rows + 1 + before[np.searchsorted(self.skips[:, 0], rows, side="right")]
+
+    def take(self, rows: NDArray[np.int64]) -> Source:
+        """Of the named rows, in increasing order."""
+        skipped = self.lines_of(rows) - np.arange(1, len(rows) + 1)
+        changed = np.flatnonzero(np.diff(skipped, prepend=0))
+        return Source(self.path, np.column_stack([changed, skipped[changed]]).astype(np.int64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +240,12 @@ class Examples:
                 raise DataError(self.source.path, f"row {row}: {name} is {values[row]}; expected a finite number")
         return self if X is self.X else replace(self, X=X)
 
+    def take(self, keep: NDArray[np.bool_]) -> Examples:
+        """The rows to keep, without weights."""
+        rows = np.flatnonzero(keep)
+        qid = None if self.qid is None else self.qid[rows]
+        return Examples(self.X.take(rows), self.y[rows], qid, None, self.source.take(rows))
+
 
 def checked_rows(X: Csr, source: Source) -> Csr:
     """X.checked, whose failures are a DataError of the source."""
@@ -268,6 +289,12 @@ class Sequences:
     def tokens(self) -> Examples:
         """The tokens as rows, labelled with the file's tags."""
         return Examples(self.X, self.tags.astype(np.float64) + 1, None, None, self.source)
+
+    def take(self, keep: NDArray[np.bool_]) -> Sequences:
+        """The sequences to keep, without weights."""
+        lengths = np.diff(self.indptr)
+        rows, indptr = np.flatnonzero(np.repeat(keep, lengths)), np.concatenate([[0], np.cumsum(lengths[keep])])
+        return Sequences(self.X.take(rows), indptr.astype(np.int64), self.tags[rows], self.source.take(rows))
 
     def part(self, first: int, last: int) -> Sequences:
         """Sequences first to last as views, without the lines they came from."""
@@ -339,6 +366,14 @@ class MultilabelExamples:
         except ValueError as error:
             raise DataError(self.source.path, f"labels as columns: {error}") from None
         return replace(self, X=X)
+
+    def take(self, keep: NDArray[np.bool_]) -> MultilabelExamples:
+        """The rows to keep, without weights and with the labels that they have."""
+        rows, (row, labels) = np.flatnonzero(keep), self.entries()
+        indptr = np.concatenate([[0], np.cumsum(np.diff(self.indptr)[keep])]).astype(np.int64)
+        used, places = np.unique(labels[keep[row]], return_inverse=True)
+        source = self.source.take(rows)
+        return MultilabelExamples(self.X.take(rows), self.names[used], indptr, places.astype(np.int32), source)
 
     def part(self, start: int, stop: int) -> MultilabelExamples:
         """Rows start to stop as views, without the lines they came from."""

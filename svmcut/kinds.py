@@ -157,6 +157,36 @@ def one_of(table: Mapping[str, int | None] | tuple[str, ...], others: Mapping[st
     return Kind("NAME", f"one of {known}", read, take, f"is unknown; expected one of {known}")
 
 
+BALANCED = "balanced"
+
+
+def class_weights() -> Kind:
+    """`BALANCED`, or weights by label: a mapping, or a text such as 1=5,-1=0.5, which is what is kept."""
+
+    def take(value: Any) -> str:
+        if isinstance(value, str) and value == BALANCED:
+            return value
+        if isinstance(value, Mapping):
+            _accept(value, all(isinstance(part, numbers.Real) for item in value.items() for part in item))
+            value = ",".join(f"{float(label)!r}={float(weight)!r}" for label, weight in value.items())
+        weights = weights_by_label(_accept(value, isinstance(value, str)))
+        _accept(value, all(map(math.isfinite, (*weights, *weights.values()))) and min(weights.values()) >= 0)
+        _accept(value, len(weights) == value.count("=") == value.count(",") + 1)
+        return ",".join(f"{_shortest(label)}={_shortest(weight)}" for label, weight in sorted(weights.items()))
+
+    return Kind("LABEL=FLOAT,...", f"'{BALANCED}', or weights of at least 0 by label as in 1=5,-1=0.5", str, take)
+
+
+def weights_by_label(text: str) -> dict[float, float]:
+    """The weights in a text such as 1=5,-1=0.5."""
+    pairs = (part.split("=") for part in text.split(","))
+    return {float(label): float(weight) for label, weight in pairs}
+
+
+def _shortest(value: float) -> str:
+    return f"{value:g}" if float(f"{value:g}") == value else repr(value)
+
+
 def dashed(names: tuple[str, ...]) -> Kind:
     """A name that is kept with underscores, and shown and read with dashes too."""
     kind = one_of(tuple(name.replace("_", "-") for name in names))

@@ -22,8 +22,22 @@ from svmcut.catalog import (
     SAMPLING,
     SOLVERS,
     TASKS,
+    losses,
 )
-from svmcut.kinds import ANY, FLAG, PATH, TEXT, Kind, duration, integer, label, number, one_of, size
+from svmcut.kinds import (
+    ANY,
+    FLAG,
+    PATH,
+    TEXT,
+    Kind,
+    class_weights,
+    duration,
+    integer,
+    label,
+    number,
+    one_of,
+    size,
+)
 from svmcut.machine import usable_cpus
 
 LARGEST_C = 1e12
@@ -56,6 +70,8 @@ class Settings:
         C as the weight of one example's loss; of one query's, sequence's or label set's.
     positive : float, ">0" or None
         Label of the positive class, all labels above 0, or of two labels the larger.
+    class_weight : str, mapping or None
+        "balanced", or weights by label: {1: 5.0, -1: 1.0}, "1=5,-1=1"; labels that are not named weigh 1.
     p : float
         k of the losses at k, as a fraction of the positives; 0 for the loss's own.
     rescaling, slack_norm : {"margin", "slack"}, {1, 2}
@@ -115,6 +131,7 @@ class Settings:
     example_cost: Any = param(None, C)
     loss: str | None = param(None, one_of(tuple(dict.fromkeys(loss.name for loss in LOSSES))))
     positive: Any = param(None, label())
+    class_weight: Any = param(None, class_weights())
     p: float = param(0.0, number(0))
     rescaling: Literal["margin", "slack"] = param("margin", one_of(RESCALINGS))
     slack_norm: Literal[1, 2] = param(1, integer(1, 2))
@@ -170,6 +187,12 @@ class Settings:
     def is_usual(self) -> bool:
         """Whether the risk is the plain one of the task's first loss."""
         return self.loss in (None, TASKS[self.task].loss) and self.is_plain
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether the loss is a sum over what example_cost weighs."""
+        loss = losses(self.task).get(self.loss or TASKS[self.task].loss)
+        return loss is not None and loss.is_sum and (self.task != "classification" or self.is_plain)
 
     def wishes(self) -> set[str]:
         """The parameters that were asked for."""

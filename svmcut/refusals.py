@@ -64,6 +64,8 @@ def check(settings: Settings) -> list[str]:
     for name in sorted(settings.wishes() & OF_TASKS - {*TASKS[settings.task].takes}):
         having = _or([task.name for task in TASKS.values() if name in task.takes])
         raise UsageError(f"parameter '{name}' is for task={having}; leave it out")
+    if settings.class_weight is not None:
+        check_weights(settings, "class_weight")
     if settings.task == "sequence":
         _check_chain(settings)
     elif settings.task != "multilabel":
@@ -134,10 +136,18 @@ def chosen_solver(settings: Settings) -> str:
 
 def refuse_example_cost(loss: str) -> UsageError:
     """The refusal of an example's cost for a loss that is no sum."""
-    return UsageError(
-        f"parameter 'example_cost' weighs one example's loss, but loss '{loss}' with these options is no sum over "
-        "examples; give C with parameter 'cost'"
-    )
+    return UsageError(f"parameter 'example_cost' {no_sum(loss)}; give C with parameter 'cost'")
+
+
+def check_weights(settings: Settings, name: str) -> None:
+    """Refuses weights, given by the parameter of that name, for a loss that is no sum, as a UsageError."""
+    if not settings.is_sum:
+        raise UsageError(f"parameter '{name}' {no_sum(settings.loss)}; leave it out")
+
+
+def no_sum(loss: str | None) -> str:
+    """What is wrong with what weighs an example, for a loss that is no sum."""
+    return f"weighs one example's loss, but loss '{loss}' with these options is no sum over examples"
 
 
 def _loss(settings: Settings) -> Loss:
@@ -147,8 +157,7 @@ def _loss(settings: Settings) -> Loss:
         raise UsageError(f"loss '{name}' is not for {objects}; expected one of {', '.join(known)}")
     loss = known[name]
     check_risk(loss, settings.p, settings.rescaling, settings.slack_norm)
-    is_sum = loss.is_sum and (settings.task != "classification" or settings.is_plain)
-    if settings.example_cost is not None and not is_sum:
+    if settings.example_cost is not None and not settings.is_sum:
         raise refuse_example_cost(name)
     return loss
 

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 #: Fields of LearnOptions that may differ between a run and the one that goes on from its checkpoint.
 FREE = frozenset({
-    "example_file", "model_file", "threads", "max_memory", "report", "trace", "progress", "alphas", "verbosity",
-    "light_verbosity", "time_limit", "max_iterations", "checkpoint", "checkpoint_every", "resume", "given",
+    "example_file", "model_file", "weights", "threads", "max_memory", "report", "trace", "progress", "alphas",
+    "verbosity", "light_verbosity", "time_limit", "max_iterations", "checkpoint", "checkpoint_every", "resume", "given",
 })  # fmt: skip
 
 
@@ -192,7 +192,7 @@ class Checkpoints:
         if other["version"] != mine["version"]:
             found.append(f"it is of svmcut {other['version']}, this is {mine['version']}")
         if other["examples"] != mine["examples"]:
-            found.append(f"the examples of {self._options.example_file} differ")
+            found.append(f"the examples of {self._options.example_file} differ, or their weights")
         names = {option.field: max(option.flags, key=len).split("/")[0] for option in table(self._options.task)}
         for field in sorted(mine["options"].keys() | other["options"].keys()):
             was, now = (side["options"].get(field, "nothing") for side in (other, mine))

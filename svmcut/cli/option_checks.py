@@ -31,6 +31,8 @@ def check(options: LearnOptions) -> list[str]:
     _check_algorithm(options)
     settings = options.settings()
     idle = refusals.check(settings)
+    if options.weights is not None:
+        refusals.check_weights(settings, "weights")
     _check_preimages(options)
     if options.alphas and options.task == "sequence":
         by_cuts = settings.solver == CUTTING_PLANE or refusals.variant(options)
@@ -56,6 +58,8 @@ def inert(rows: Iterable[Option], given: Container[str]) -> list[str]:
 def _check_outputs(options: LearnOptions) -> None:
     if len({cost.text for cost in options.path}) < len(options.path):
         raise UsageError("the same C stands twice; each value of a path names a model file")
+    if options.weights == "-" == options.example_file:
+        raise UsageError("--weights - and EXAMPLE_FILE - are one standard input; name a file")
     if options.select and not options.validate:
         measure = options.select.replace("_", "-")
         raise UsageError(f"--select {measure} needs --validate FILE to measure the models on")

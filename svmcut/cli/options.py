@@ -92,6 +92,7 @@ class LearnOptions(Settings):
     cost: tuple[Cost, ...] | None = param(None, costs(C))
     example_cost: tuple[Cost, ...] | None = param(None, costs(C))
     algorithm: int | None = param(None, integer(0, 9))
+    weights: str | None = param(None, PATH)
     validate: str | None = param(None, PATH)
     select: str | None = param(None, PATH)
     checkpoint: str | None = param(None, PATH)
@@ -156,6 +157,12 @@ ROWS = (
     Option("positive", ("--positive",), DATA,
            "Label of the positive class, or '>0' for all labels above 0; all other labels are negative.",
            default="the larger of two labels"),
+    Option("weights", ("--weights",), DATA,
+           "File of one number a line, what each {single} weighs: 2 as if it stood there twice, 0 for none; times "
+           "cost: of its lines."),
+    Option("class_weight", ("--class-weight",), DATA,
+           "What the examples of a class weigh beside that: by label, 1=5,-1=0.5, or balanced, every class as much as "
+           "another. Weights of any kind are for -l {weighing} alone."),
     Option("validate", ("--validate",), DATA, "Measure every model on the examples of this file."),
     Option("cost", ("-c", "--cost"), OBJECTIVE, "C: {objective}.",
            "The unit is that of {original}. This or --example-cost is required. Several values, 0.1,1,10, train a "
@@ -311,6 +318,7 @@ def _words(task: str) -> dict[str, Any]:
     return {
         "tasks": listed([f"{name} ({TASKS[name].help})" for name in LEARNT], "or"),
         "objective": row.objective, "original": row.original or "svm_hmm", "one": row.one, "points": row.points,
+        "single": row.one.partition("'")[0], "weighing": listed([loss.name for loss in rows if loss.is_sum]),
         "losses": numbered(rows), "first": DEFAULTS["task"],
         "at": listed([loss.name for loss in rows if loss.at]),
         "at_default": listed([f"{loss.at[2]:g}" for loss in rows if loss.at]),

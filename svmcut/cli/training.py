@@ -26,9 +26,11 @@ from svmcut.cli.words import in_options
 from svmcut.errors import UsageError
 from svmcut.files.models import write_model
 from svmcut.files.output import write_atomically
+from svmcut.files.weights import read_weights
 from svmcut.kinds import Cost
 from svmcut.tasks.prediction import measure
 from svmcut.tasks.protocol import named
+from svmcut.tasks.weights import weighed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,10 +105,15 @@ class Training:
         self._task, self._shown = named(options.task), PRESENTATIONS[options.task]
         given: dict[str, Any] = {"threads": options.threads, "max_memory": options.max_memory}
         with report.step(self._say, "Reading training examples") as close:
-            self.examples = self._task.read(options.example_file, **given)
-            close(self._shown.sizes(self.examples))
+            examples = self._task.read(options.example_file, **given, costs=not original)
+            close(self._shown.sizes(examples))
+        settings = options.settings()
+        weights = None if options.weights is None else read_weights(options.weights)
+        self.examples, left_out = weighed(self._task, examples, settings, weights, options.weights or "")
+        if left_out:
+            self._say(f"Left out: {left_out} of weight 0")
         self._seconds = {"read": time.perf_counter() - self._began, "train": 0.0, "write": 0.0}
-        self._driver = self._task.plan(self.examples, options.settings(), bool(original), time_limit(options))
+        self._driver = self._task.plan(self.examples, settings, bool(original), time_limit(options))
         look()
         self._warnings = [*idle, *self._driver.warnings]
         self._validation = None

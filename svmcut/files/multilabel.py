@@ -98,7 +98,7 @@ def _take(scanner: Scanner, header: tuple[int, int, int] | None) -> MultilabelEx
     if header is not None:
         X = _as_announced(X, ids, indptr, header, source)
     names, places = np.unique(ids, return_inverse=True)
-    return MultilabelExamples(X, names.astype(np.int64), indptr, places.astype(np.int32), source)
+    return MultilabelExamples(X, names.astype(np.int64), indptr, places.astype(np.int32), source, rows["cost"])
 
 
 def _check_count(path: str, n: int, header: tuple[int, int, int] | None) -> None:

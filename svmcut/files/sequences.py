@@ -5,6 +5,7 @@ together and qids increase."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,13 +13,14 @@ import numpy as np
 from svmcut.data import MOST_TAGS, Csr, Examples, Sequences
 from svmcut.errors import DataError
 from svmcut.files.examples import read_examples, stream_examples
+from svmcut.files.weights import shared_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
 def read_sequences(
-    path: str, *, threads: int = 1, max_memory: float | None = None, least: int = 1
+    path: str, *, threads: int = 1, max_memory: float | None = None, least: int = 1, costs: bool = False
 ) -> Sequences:
     """All sequences of a file.
 
@@ -28,19 +30,25 @@ def read_sequences(
         As in `read_examples`.
     least : int
         The least tag: 1 of a training file, 0 of a test file, as in `stream_sequences`.
+    costs : bool
+        Whether ``cost:`` weighs the sequences; it has no effect otherwise.
 
     Raises
     ------
     DataError
-        With the line: whatever `read_examples` refuses, a tag that is no integer from there on, a qid that decreases.
+        With the line: whatever `read_examples` refuses, a tag that is no integer from there on, a qid that decreases;
+        lines of a sequence that differ in ``cost:``.
     """
-    return as_sequences(read_examples(path, threads=threads, max_memory=max_memory), least)
+    tokens = read_examples(path, threads=threads, max_memory=max_memory)
+    return as_sequences(tokens if costs else replace(tokens, weights=None), least)
 
 
 def as_sequences(tokens: Examples, least: int = 1) -> Sequences:
     """Tokens, labelled with tags, as sequences; refuses what `read_sequences` does."""
     _check_tags(tokens, least)
-    return Sequences(tokens.X, _bounds(tokens, -1), (tokens.y - 1).astype(np.int32), tokens.source)
+    bounds, costs = _bounds(tokens, -1), tokens.weights
+    weights = None if costs is None else shared_weights(costs, bounds, tokens.source, "sequence")
+    return Sequences(tokens.X, bounds, (tokens.y - 1).astype(np.int32), tokens.source, weights)
 
 
 def stream_sequences(path: str, *, threads: int = 1, unlabelled: bool = False) -> Iterator[Sequences]:

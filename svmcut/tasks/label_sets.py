@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -75,9 +76,10 @@ class Labelling(Task):
     """Rows, and their sets of labels."""
 
     def read(
-        self, path: str, *, threads: int = 1, max_memory: float | None = None, test: bool = False
+        self, path: str, *, threads: int = 1, max_memory: float | None = None, test: bool = False, costs: bool = False
     ) -> MultilabelExamples:
-        return read_multilabel(path, threads=threads, max_memory=max_memory)
+        found = read_multilabel(path, threads=threads, max_memory=max_memory)
+        return found if costs else replace(found, weights=None)
 
     def from_arrays(self, X: Any, y: Any, qid: Any = None) -> MultilabelExamples:
         """As Task.from_arrays: y has one column a label."""

@@ -6,9 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 from svmcut.catalog import TASKS, load
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from svmcut.files.output import Output
     from svmcut.measures import Measured
     from svmcut.parameters import Settings
@@ -37,11 +41,17 @@ class Task(Protocol):
     predicted at once. Whatever takes a path or arrays raises DataError, and MemoryLimitError.
     """
 
-    def read(self, path: str, *, threads: int = 1, max_memory: float | None = None, test: bool = False) -> Any:
-        """All data of a file: to train on, or with test to measure models on."""
+    def read(
+        self, path: str, *, threads: int = 1, max_memory: float | None = None, test: bool = False, costs: bool = False
+    ) -> Any:
+        """All data of a file: to train on, or with test to measure models on; costs: weighed by ``cost:``."""
 
     def from_arrays(self, X: Any, y: Any, qid: Any = None) -> Any:
         """Data in memory, validated; see svmcut.arrays."""
+
+    def bounds(self, data: Any) -> NDArray[np.int64]:
+        """(n + 1,) first rows of what has a weight, an example or all rows of a structure, and the number of rows."""
+        return np.arange(data.X.n_rows + 1)
 
     def plan(self, data: Any, settings: Settings, original: bool = False, time_limit: float | None = None) -> Driver:
         """The driver of checked settings on data.

@@ -10,6 +10,7 @@ import numpy as np
 
 from svmcut.errors import DataError
 from svmcut.measures import Measured, ranking_measures
+from svmcut.risks.ordinal import query_starts
 from svmcut.tasks.vectors import Scores, VectorTask
 
 if TYPE_CHECKING:
@@ -28,6 +29,12 @@ class Ranking(VectorTask):
             if block.qid is not None:
                 last = _check_queries(block.qid, last, block.source)
             yield block
+
+    def bounds(self, data: Examples) -> NDArray[np.int64]:
+        """As Task.bounds; a DataError where queries decrease or are negative."""
+        if data.qid is not None and len(data):
+            _check_queries(data.qid, 0, data.source)
+        return query_starts(data.qid, len(data))
 
     def measured(self, tally: Scores) -> Measured:
         return ranking_measures(tally.y, tally.scores, tally.qid)

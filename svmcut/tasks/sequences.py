@@ -51,9 +51,15 @@ class Tags:
 class Tagging(Task):
     """Sequences, and the tags of their tokens. No sequence is cut."""
 
-    def read(self, path: str, *, threads: int = 1, max_memory: float | None = None, test: bool = False) -> Sequences:
+    def read(
+        self, path: str, *, threads: int = 1, max_memory: float | None = None, test: bool = False, costs: bool = False
+    ) -> Sequences:
         """As Task.read; with test a tag of 0 is one that nobody knows."""
-        return read_sequences(path, threads=threads, max_memory=max_memory, least=0 if test else 1)
+        least = 0 if test else 1
+        return read_sequences(path, threads=threads, max_memory=max_memory, least=least, costs=costs)
+
+    def bounds(self, data: Sequences) -> NDArray[np.int64]:
+        return data.indptr
 
     def from_arrays(self, X: Any, y: Any, qid: Any = None) -> Sequences:
         """As Task.from_arrays: one row a token, tags from 1."""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,8 +70,11 @@ def _joined(parts: list[NDArray]) -> NDArray:
 class VectorTask(Task):
     """All of a task on rows with one label each but its measures."""
 
-    def read(self, path: str, *, threads: int = 1, max_memory: float | None = None, test: bool = False) -> Examples:
-        return read_examples(path, threads=threads, max_memory=max_memory)
+    def read(
+        self, path: str, *, threads: int = 1, max_memory: float | None = None, test: bool = False, costs: bool = False
+    ) -> Examples:
+        found = read_examples(path, threads=threads, max_memory=max_memory)
+        return found if costs else replace(found, weights=None)
 
     def from_arrays(self, X: Any, y: Any, qid: Any = None) -> Examples:
         return vector_examples(X, y, qid)

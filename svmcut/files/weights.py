@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Weights in files: a file of one number a line, and the ``cost:`` that all lines of a query or sequence share."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from svmcut.errors import DataError
+from svmcut.files.text import BLOCK_BYTES, opened
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.data import Source
+
+
+def read_weights(path: str) -> NDArray[np.float64]:
+    """The numbers of a file of one a line, plain or gzip; ``-`` for standard input.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, or a line is no number of at least 0.
+    """
+    pieces, buffer = [], bytearray(BLOCK_BYTES)
+    with opened(path) as text, memoryview(buffer) as view:
+        while count := text.readinto(view):
+            pieces.append(bytes(view[:count]))
+    lines = b"".join(pieces).split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    weights = np.empty(len(lines))
+    for k, line in enumerate(lines):
+        try:
+            weights[k] = value = float(line) if b"_" not in line else math.nan
+        except ValueError:
+            value = math.nan
+        if not 0 <= value < math.inf:
+            found = repr(line.strip().decode("utf-8", "replace")) if line.strip() else "a blank line"
+            raise DataError(path, f"{found} is no weight; expected one number of at least 0 a line", k + 1)
+    return weights
+
+
+def shared_weights(costs: NDArray, bounds: NDArray, source: Source, one: str) -> NDArray[np.float64]:
+    """Of each structure, rows bounds[q] to bounds[q + 1], the one cost of its rows; a DataError where they differ."""
+    weights = costs[bounds[:-1]]
+    differ = np.flatnonzero(costs != np.repeat(weights, np.diff(bounds)))
+    if len(differ):
+        row = int(differ[0])
+        first = weights[np.searchsorted(bounds, row, side="right") - 1]
+        message = f"cost {costs[row]:g} (1 where a line has none) stands in a {one} of cost {first:g}"
+        raise DataError(source.path, f"{message}; give all lines of a {one} the same", source.line_of(row))
+    return weights

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What training examples weigh: ``cost:`` of their lines, weights that are given, and those of classes, multiplied.
+
+What weighs is an example, in ranking a query and of sequences a sequence. Weight k is k of them, weight 0 none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from svmcut.catalog import TASKS
+from svmcut.classes import classes_of, labels_of
+from svmcut.data import Examples
+from svmcut.errors import DataError
+from svmcut.files.weights import shared_weights
+from svmcut.kinds import BALANCED, weights_by_label
+from svmcut.parameters import LARGEST_C
+from svmcut.refusals import no_sum
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.parameters import Settings
+    from svmcut.tasks.protocol import Task
+
+
+def weighed(
+    task: Task, data: Any, settings: Settings, given: NDArray | None = None, where: str = "weights", tight: bool = True
+) -> tuple[Any, int]:
+    """The data with what they weigh, and how many of weight 0 were left out.
+
+    Parameters
+    ----------
+    data : Examples, Sequences or MultilabelExamples
+        Their weights are those of ``cost:``.
+    given : (n,) float64 or None
+        One of at least 0 an example, query or sequence.
+    where : str
+        What messages call these.
+    tight : bool
+        Whether features that are left in no example do not count, as in a file; those of an array do.
+
+    Returns
+    -------
+    data
+        Weights are above 0, and None where all are 1.
+    left_out : int
+
+    Raises
+    ------
+    DataError
+        For weights that are negative, too large, all 0 or not one each; for rows of a query that differ; for a class
+        without a row; for ``cost:`` where the loss is no sum.
+    """
+    if data.weights is None and given is None and settings.class_weight is None:
+        return data, 0
+    one, path = TASKS[settings.task].one.partition("'")[0], data.source.path
+    bounds = task.bounds(data)
+    n, weights = len(bounds) - 1, np.ones(len(bounds) - 1)
+
+    def refuse(bad: NDArray, message: str) -> None:
+        if bad.any():
+            k = int(np.argmax(bad))
+            raise DataError(path, message.format(weights[k]), data.source.line_of(int(bounds[k])))
+
+    of_rows = isinstance(data, Examples)
+    if data.weights is not None:
+        weights = shared_weights(data.weights, bounds, data.source, one) if of_rows else data.weights.copy()
+        refuse(weights < 0, "cost {:g} is negative; expected a number of at least 0")
+        if not settings.is_sum:
+            usual = TASKS[settings.task].loss
+            refuse(weights != 1, f"cost:{{:g}} {no_sum(settings.loss)}; leave it out or use loss='{usual}'")
+    if given is not None:
+        if len(given) != n:
+            raise DataError(where, f"{len(given)} weights for {path}; expected {n}, one for every {one}")
+        weights *= given
+    if settings.class_weight is not None:
+        rows = weights > 0
+        weights[rows] *= class_weights(data.y[rows], weights[rows], settings, path)
+    refuse(~(weights <= LARGEST_C), f"the weights multiply to {{:g}}; expected at most {LARGEST_C:g}")
+    keep = weights > 0
+    if not keep.any():
+        raise DataError(path, f"all weights are 0; give a weight above 0 to every {one} that counts")
+    lengths = np.diff(bounds)
+    if not keep.all():
+        data, weights = data.take(np.repeat(keep, lengths) if of_rows else keep), weights[keep]
+        data = replace(data, X=data.X.tight()) if tight else data
+    if (weights == 1).all():
+        return replace(data, weights=None), n - len(weights)
+    return replace(data, weights=np.repeat(weights, lengths[keep]) if of_rows else weights), n - len(weights)
+
+
+def class_weights(y: NDArray, weights: NDArray, settings: Settings, path: str) -> NDArray[np.float64]:
+    """Weights of rows (n,) by their classes; balanced is V / (K V_k), V the sum of weights and V_k that of class k.
+
+    Raises
+    ------
+    DataError
+        For a label that no row has, and as svmcut.classes.labels_of.
+    """
+    if settings.class_weight == BALANCED:
+        positive, _ = classes_of(y, labels_of(y, settings.positive, path))
+        _, places = np.unique(positive, return_inverse=True)
+        sums = np.bincount(places, weights)
+        return (sums.sum() / (len(sums) * sums))[places]
+    labels, places = np.unique(y, return_inverse=True)
+    factors = np.ones(len(labels))
+    for label, weight in weights_by_label(settings.class_weight).items():
+        if label not in labels:
+            known = ", ".join(f"{known:g}" for known in labels[:10])
+            raise DataError(path, f"no row has the label {label:g} of parameter 'class_weight'; expected {known}")
+        factors[labels == label] = weight
+    return factors[places]
