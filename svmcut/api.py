@@ -39,7 +39,7 @@ def train(
     callback : callable
         Called with every Progress.
     **parameters
-        Fields of svmcut.parameters.Settings; cost or example_cost is required.
+        Fields of svmcut.parameters.Settings; cost is required for losses that are no sums over examples.
 
     Returns
     -------
@@ -77,5 +77,5 @@ def train(
     driver = own.plan(examples, settings)
     observe = None if callback is None else lambda progress, objective: callback(progress)
     outcome = driver.fit(settings.cost, settings.example_cost, observe)
-    outcome.warnings = [*idle, *driver.warnings, *outcome.warnings]
+    outcome.warnings = [*idle, *driver.warnings, *outcome.warnings, *driver.underfitted(outcome)]
     return outcome

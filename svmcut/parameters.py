@@ -41,6 +41,8 @@ from svmcut.kinds import (
 from svmcut.machine import usable_cpus
 
 LARGEST_C = 1e12
+#: C as the weight of one example's loss, where none is given and the loss is a sum.
+EXAMPLE_COST = 1.0
 #: The originals' default, where an objective is trained to a gap of c epsilon.
 EPSILON = 0.1
 #: LIBSVM's tolerance of the KKT conditions, the default of smo.
@@ -65,9 +67,9 @@ class Settings:
     task, loss, solver, kernel : str
         Names of svmcut.catalog.
     cost : float or None
-        C in the original's unit: of svm_perf, svm_rank or svm_hmm. This or example_cost is given.
+        C in the original's unit: of svm_perf, svm_rank or svm_hmm. Required for losses that are no sums over examples.
     example_cost : float or None
-        C as the weight of one example's loss; of one query's, sequence's or label set's.
+        C as the weight of one example's loss; of one query's, sequence's or label set's. 1 where no C is given.
     positive : float, ">0" or None
         Label of the positive class, all labels above 0, or of two labels the larger.
     class_weight : str, mapping or None

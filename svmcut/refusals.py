@@ -29,7 +29,7 @@ from svmcut.catalog import (
     takes,
 )
 from svmcut.errors import UsageError
-from svmcut.parameters import DEFAULTS, KINDS, Settings
+from svmcut.parameters import DEFAULTS, EXAMPLE_COST, KINDS, Settings
 from svmcut.rows import Loss, Solver
 
 #: Parameters that some solvers take, and some tasks; they are refused where they have no effect.
@@ -51,12 +51,6 @@ def check(settings: Settings) -> list[str]:
         Names the parameters and the remedy.
     """
     settings = plain(settings)
-    if settings.cost is None and settings.example_cost is None:
-        raise UsageError(
-            "C is missing; give parameter 'cost' (the original's unit) or parameter 'example_cost' (weight of one "
-            "example)",
-            original="C is missing; give parameter 'cost'",
-        )
     if settings.cost is not None and settings.example_cost is not None:
         raise UsageError("parameter 'cost' and parameter 'example_cost' exclude each other; leave one of them out")
     loss = _loss(settings)
@@ -75,7 +69,7 @@ def check(settings: Settings) -> list[str]:
 
 
 def plain(settings: Settings) -> Settings:
-    """These settings with plain Python values and the task's loss; a UsageError for values out of range."""
+    """These settings with plain Python values and the task's loss and C; a UsageError for values out of range."""
     values = {}
     for name, kind in KINDS.items():
         value = values[name] = getattr(settings, name)
@@ -86,7 +80,10 @@ def plain(settings: Settings) -> Settings:
         except ValueError:
             raise UsageError(f"parameter '{name}' is {reprlib.repr(value)}; expected {kind.expected}") from None
     values["loss"] = values["loss"] or TASKS[values["task"]].loss
-    return replace(settings, **values)
+    found = replace(settings, **values)
+    if found.cost is None and found.example_cost is None and found.is_sum:
+        return replace(found, example_cost=EXAMPLE_COST)
+    return found
 
 
 def check_names(names) -> None:
@@ -157,6 +154,11 @@ def _loss(settings: Settings) -> Loss:
         raise UsageError(f"loss '{name}' is not for {objects}; expected one of {', '.join(known)}")
     loss = known[name]
     check_risk(loss, settings.p, settings.rescaling, settings.slack_norm)
+    if settings.cost is None and settings.example_cost is None:
+        raise UsageError(
+            f"C is missing, and {variant(settings) or f'loss={name!r}'} has none by default, for it is no sum over "
+            "examples; give parameter 'cost' 1,10,100,1000 and compare the models on examples kept aside"
+        )
     if settings.example_cost is not None and not settings.is_sum:
         raise refuse_example_cost(name)
     return loss

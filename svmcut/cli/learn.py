@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -10,7 +11,8 @@ import click
 
 from svmcut.cli.options import LEARNT, LearnOptions, options
 from svmcut.cli.panels import PanelCommand, PanelOption
-from svmcut.parameters import task_defaults
+from svmcut.kinds import Cost
+from svmcut.parameters import EXAMPLE_COST, task_defaults
 
 TASK, WORDS = "svmcut.task", "svmcut.words"
 
@@ -65,7 +67,10 @@ def collected(ctx: click.Context) -> LearnOptions:
     if any(word.partition("=")[0] == "--k" for word in ctx.meta[WORDS]):  # svm_perf's, not refused as --basis is
         asked.discard("basis")
     own = task_defaults(command.task(ctx))
-    return LearnOptions(**{"command": command.name, "given": frozenset(asked), **own, **values})
+    found = LearnOptions(**{"command": command.name, "given": frozenset(asked), **own, **values})
+    if not found.path and found.settings().is_sum:
+        return replace(found, example_cost=(Cost(f"{EXAMPLE_COST:g}", EXAMPLE_COST),))
+    return found
 
 
 EPILOGS = {

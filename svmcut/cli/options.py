@@ -31,6 +31,7 @@ from svmcut.parameters import (
     CERTIFIED_ROWS,
     DEFAULTS,
     EPSILON,
+    EXAMPLE_COST,
     KKT_TOLERANCE,
     C,
     Settings,
@@ -165,10 +166,10 @@ ROWS = (
            "another. Weights of any kind are for -l {weighing} alone."),
     Option("validate", ("--validate",), DATA, "Measure every model on the examples of this file."),
     Option("cost", ("-c", "--cost"), OBJECTIVE, "C: {objective}.",
-           "The unit is that of {original}. This or --example-cost is required. Several values, 0.1,1,10, train a "
-           "path: one model each, MODEL_FILE.0.1 and so on.", ""),
+           "The unit is that of {original}.{needed} Several values, 0.1,1,10, train a path: one model each, "
+           "MODEL_FILE.0.1 and so on.", ""),
     Option("example_cost", ("--example-cost",), OBJECTIVE, "C as the weight of one {one}. Several values as with -c.",
-           default=""),
+           default="{example_cost}"),
     Option("loss", ("-l", "--loss"), OBJECTIVE, "What to minimise: {losses}."),
     Option("p", ("--p",), OBJECTIVE, "k of {at} as a fraction of the positives; 0 for {at_default}."),
     Option("rescaling", ("-o", "--rescaling"), OBJECTIVE, "Rescaling of the loss: {rescalings}."),
@@ -312,11 +313,14 @@ def _words(task: str) -> dict[str, Any]:
     passes = {name: solver.defaults["epochs"] for name, solver in known.items() if "epochs" in solver.defaults}
     usual = max(passes.values(), default=0)
     by_data = [listed((AUTO, *names), "or") for names in (solvers(task, False), solvers(task, True)) if names]
+    sums = "" if all(loss.is_sum for loss in rows) else listed([loss.name for loss in rows if loss.is_sum])
     bare = [name for name, solver in known.items() if solver.polished is False]
     ways = {way: [name for name, kernel in KERNELS.items() if kernel.maintenance[0] == way]
             for kernel in KERNELS.values() for way in kernel.maintenance}  # fmt: skip
     return {
         "tasks": listed([f"{name} ({TASKS[name].help})" for name in LEARNT], "or"),
+        "needed": f" Required for every loss but {sums}, which is a sum." if sums else "",
+        "example_cost": f"{EXAMPLE_COST:g} without -c" + (f", for {sums} alone" if sums else ""),
         "objective": row.objective, "original": row.original or "svm_hmm", "one": row.one, "points": row.points,
         "single": row.one.partition("'")[0], "weighing": listed([loss.name for loss in rows if loss.is_sum]),
         "losses": numbered(rows), "first": DEFAULTS["task"],

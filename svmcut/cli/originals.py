@@ -234,6 +234,8 @@ def _learn(program: str, summary: str, task: str, algorithm: int, argv: list[str
         from svmcut.parameters import task_defaults
 
         given = {name: value for name, value in values.items() if value is not None}
+        if "cost" not in given:
+            raise UsageError("C is missing; give -c")
         if given.get("kernel", "linear") != "linear" and task == "classification":
             given.setdefault("bias", 1.0)  # svm_perf_learn's default, which it refuses with a kernel
         files = dict(zip(("example_file", "model_file"), arguments))

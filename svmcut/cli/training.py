@@ -145,6 +145,8 @@ class Training:
         if path:
             self._say(f"C = {cost.text}")
         costs: tuple[float | None, float | None] = (cost.value, None) if options.cost else (None, cost.value)
+        if not self.original:
+            self._say(report.cost_line(options, self._driver, *costs))
         state, self._state = self._state, None
         with self.going_on(), self._bar:
             outcome = self._driver.fit(*costs, self._observe, state)
@@ -196,6 +198,8 @@ class Training:
             self._say(report.path_table(options.task, self.rows, chosen if options.select else None), end="")
         if self._checkpoints is not None:
             self._checkpoints.finish(keep=self._unfinished())
+        largest = max(self.outcomes, key=lambda outcome: outcome.objective.c)  # with the others it was compared
+        self._warnings += map(in_options, self._driver.underfitted(largest))
         self._say_ending()
         self._warnings += report.lost
         self._seconds["total"] = time.perf_counter() - self._began

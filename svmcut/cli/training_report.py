@@ -10,7 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from svmcut._version import __version__
-from svmcut.catalog import measures
+from svmcut.catalog import TASKS, measures
 from svmcut.cli.guard import drop_stdout
 
 if TYPE_CHECKING:
@@ -49,6 +49,15 @@ def step(say, text: str):
             say()
         raise
     say(ending[0])
+
+
+def cost_line(options, driver, cost: float | None, example_cost: float | None) -> str:
+    """What C is in both units."""
+    row, objective = TASKS[options.task], driver.objective(cost, example_cost)
+    weight, unit = driver.example_cost(objective), f"{row.original or TASKS['sequence'].original}'s unit"
+    one = row.one.partition("'")[0]
+    each = "for all examples together" if weight is None else f"{weight:.6g} per {one} (--example-cost)"
+    return f"C: {objective.c:.6g} in {unit} (-c), {each}"
 
 
 def iteration_line(progress, objective, algorithm: int | None) -> str:

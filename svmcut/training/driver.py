@@ -99,6 +99,14 @@ class Driver:
             "watch": self._watch and self._watch.state(),
         }  # fmt: skip
 
+    def example_cost(self, objective: Objective) -> float | None:
+        """C as the weight of one example's loss; None where the loss is no sum."""
+        return self.plan.units.example_cost(objective.c)
+
+    def underfitted(self, outcome: Outcome) -> list[str]:
+        """As Units.underfitted."""
+        return self.plan.units.underfitted(outcome, self.settings.slack_norm)
+
     def late(self) -> bool:
         """Whether the time for all fits is over."""
         limit = self.settings.time_limit

@@ -6,6 +6,7 @@ One factor multiplies a risk's value, coefficients and offset, and C is divided 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 PERCENT = 100.0
 #: A dual value above the primal by more than this part of it is a mistake in the program, not rounding.
 SLIP = 1e-9
+#: A model may be underfitted whose slack is above this part of that of w = 0, and |w|^2 of C times what the risk fell.
+UNDERFITTED, STRAIGHT = 0.9, 0.7
 #: Ends of training that are its aim and claim no certificate.
 ENDS = ("epochs", "span", "samples")
 #: Ends before the aim.
@@ -75,6 +78,8 @@ class Units(NamedTuple):
         Whether the risk is the sum over the samples; otherwise it is the original's loss itself.
     structures : int
         As in Objective.
+    at_zero : float
+        The risk of w = 0 where it is of all examples together and above 0, else inf.
     """
 
     loss: str
@@ -83,6 +88,7 @@ class Units(NamedTuple):
     scale: float = 1.0
     summed: bool = False
     structures: int = 1
+    at_zero: float = math.inf
 
     def objective(self, cost: float | None, example_cost: float | None) -> Objective:
         """The objective of c, or of the weight of one sample's loss; exactly one of the two is given.
@@ -104,6 +110,28 @@ class Units(NamedTuple):
             return Objective(c, c, 1.0, self.epsilon, self.structures)
         C = c * self.scale / self.samples if example_cost is None else example_cost
         return Objective(C, c, self.scale / self.samples, self.epsilon, self.structures)
+
+    def example_cost(self, c: float) -> float | None:
+        """The weight of one sample's loss under the original's c; None where the loss is no sum over samples."""
+        return c * self.scale / self.samples if self.samples else None
+
+    def underfitted(self, outcome: Outcome, slack_norm: int) -> list[str]:
+        """A warning where |w| holds training near w = 0, for a risk of all examples together.
+
+        With w the minimiser and R convex, |w|^2 <= C (R(0) - R(w)), and the two are equal where R falls in a straight
+        line from 0 to w: a larger C would lengthen w and do nothing else. Where the examples forbid a smaller slack,
+        |w|^2 is a small part of it.
+        """
+        progress, at_zero = outcome.progress, self.at_zero
+        if not (outcome.converged and progress.risk > UNDERFITTED**slack_norm * at_zero):
+            return []
+        if outcome.norm**2 < STRAIGHT * outcome.objective.C * (at_zero - progress.risk):
+            return []
+        share = 100 * (progress.risk / at_zero) ** (1 / slack_norm)
+        return [
+            f"C = {outcome.objective.c:g} leaves {share:.4g} % of the slack of w = 0: the model may be underfitted; "
+            "compare larger values of parameter 'cost'"
+        ]
 
 
 @dataclass(slots=True)

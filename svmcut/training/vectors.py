@@ -6,6 +6,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from svmcut.catalog import losses
 from svmcut.data import Examples
 from svmcut.errors import TrainingError
@@ -65,3 +67,5 @@ class Vectors:
             queries, each = self.risk.n_queries, self.risk.n_pairs / self.risk.n_queries
             epsilon *= each if losses(s.task)[loss].in_pairs else 1.0
             self.units = Units(loss, epsilon, queries, structures=queries)
+        elif not self.hinge:
+            self.units = self.units._replace(at_zero=float(self.risk.linearize(np.zeros(n)).value) or math.inf)

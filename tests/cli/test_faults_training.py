@@ -48,7 +48,6 @@ OUT_OF_RANGE = {
     "row27-C-inf": ("-c inf", "above 0 and at most 1e+12"),
     "row27-C-above-1e12": ("-c 1.1e12", "above 0 and at most 1e+12"),
     "row27-C-text": ("-c much", "above 0 and at most 1e+12"),
-    "row27-C-missing": ("", "C is missing"),
     "row27-eps-0": ("-c 1 -e 0", "above 0"),
     "row27-eps-nan": ("-c 1 -e nan", "above 0"),
     "row27-k-0": ("-c 1 -k 0", "of at least 1"),
@@ -84,6 +83,15 @@ def test_out_of_range_is_refused_with_the_range(program, options, says, capsys):
 @pytest.mark.parametrize("options, says", OUT_OF_RANGE_OF_LOSS.values(), ids=OUT_OF_RANGE_OF_LOSS)
 def test_out_of_range_of_the_loss_is_refused_with_the_range(program, options, says, capsys):
     refuse(program, options, says, capsys)
+
+
+@pytest.mark.parametrize("program", sorted({*LEARNERS} - {"svmcut learn", "svmcut rank"}))
+def test_row27_C_missing(program, capsys):
+    refuse(program, "", "C is missing; give -c", capsys)
+
+
+def test_row27_C_missing_of_a_loss_that_is_no_sum(capsys):
+    refuse("svmcut learn", "-l roc-area", "C is missing, and -l roc-area has none by default", capsys)
 
 
 @pytest.mark.parametrize("program", ["svmcut learn", "svmcut rank"])

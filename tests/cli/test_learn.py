@@ -13,10 +13,13 @@ import pytest
 from click.testing import CliRunner
 from reference import hinge
 
+from svmcut import train
 from svmcut.cli import start
 from svmcut.cli.main import svmcut
 from svmcut.cli.originals import svm_perf_learn, svm_rank_learn
 from svmcut.files.models import read_model
+
+DATA = Path(__file__).parents[2] / "data"
 
 
 def dense_rows(rng, n=120, d=6):
@@ -133,7 +136,8 @@ def test_rank_measures_may_select(folder):
         (("-c", "1,0"), "'0' is not a number above 0"),
         (("-c", "1", "--select", "f1"), "--select f1 needs --validate"),
         (("-c", "1", "--example-cost", "1"), "exclude each other"),
-        ((), "C is missing"),
+        (("-l", "f1"), "C is missing, and -l f1 has none by default"),
+        (("-p", "2"), "; give -c 1,10,100,1000 and compare"),
         (("-c", "1e13"), "at most 1e+12"),
         (("-c", "nan"), "is not a number"),
         (("-c", "1", "-e", "0"), "above 0"),
@@ -151,6 +155,60 @@ def test_usage_is_refused_with_a_remedy(folder, words, says, capsys):
     assert start.main(["learn", *words, "train", "model"]) == 2
     assert says in capsys.readouterr().err
     assert not (folder / "model").exists()
+
+
+@pytest.mark.parametrize("words", [("learn", "train"), ("rank", "rank"), ("learn", "--task", "sequence", "tags")])
+def test_without_a_C_it_is_1_per_example_and_told_in_both_units(folder, words):
+    (folder / "tags").write_text("".join(f"{1 + i % 2} qid:{1 + i // 4} {1 + i % 3}:1\n" for i in range(24)))
+    status, output = call(*words, "model", "--report", "report")
+    assert status == 0
+    assert report(folder)["options"]["example_cost"] == 1 and report(folder)["options"]["cost"] is None
+    told = next(line for line in output.splitlines() if line.startswith("C: "))
+    rows = len((folder / "train").read_text().splitlines())
+    value, one = {"train": (rows / 100, "example"), "rank": (6, "query"), "tags": (6, "sequence")}[words[-1]]
+    c = told.split()[1]
+    assert float(c) == value and told.endswith(f", 1 per {one} (--example-cost)")
+    call(*words, "other", "--example-cost", 1)
+    assert (folder / "model").read_bytes() == (folder / "other").read_bytes()
+    _, output = call(*words, "other", "-c", c)
+    assert told in output
+
+
+@pytest.mark.parametrize("more", [(), ("-p", "2"), ("-t", "2")])
+def test_a_slack_near_that_of_no_weights_is_warned_of(folder, more, capfd):
+    given = ("learn", "-l", "f1", *more, "--report", "report", "train", "model", "-c")
+    _, output = call(*given, "1e-6")
+    assert "for all examples together" in output
+    assert ["compare larger values of -c" in text for text in report(folder)["warnings"]] == [True]
+    call(*given, 1000)
+    assert report(folder)["warnings"] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("-l f1 -c 10", True),  # w stays 0
+        ("-l f1 -c 1,10", True),
+        ("-l f1 -c 10 -p 2", False),
+        ("-l f1 -c 100", False),  # 99.9 % of the slack, and the best F1 of all C
+        ("-l f1 -c 10,1000", False),  # with the larger one it was compared
+        ("-l f1 -c 1000 --gap 1e-4", False),
+        ("-l prec-at-k -c 100", False),
+        ("-l roc-area -c 0.01", False),
+        ("-c 1e-6", False),  # a sum
+        ("-l f1 -c 100 --max-iterations 1", False),
+    ],
+)
+def test_only_a_C_that_holds_training_near_no_weights_is_warned_of(folder, words, told):
+    call("learn", "-v", 0, *words.split(), "--report", "report", DATA / "unbalanced.train", "model")
+    warned = [text for text in report(folder)["warnings"] if "underfitted" in text]
+    says = "C = 10 leaves 100 % of the slack of w = 0: the model may be underfitted; compare larger values of -c"
+    assert warned == [says] * told
+
+
+def test_python_is_warned_of_a_small_C_too(folder):
+    told = [train("train", loss="f1", cost=cost).warnings for cost in (1e-6, 1000)]
+    assert ["compare larger values of parameter 'cost'" in text for text in told[0]] == [True] and told[1] == []
 
 
 def test_limits_write_the_best_model_and_exit_with_3(folder):

@@ -108,7 +108,6 @@ def test_labels_the_model_has_not_count_as_wrong(folder):
     [
         (("--example-cost", "1", "--solver", "newton"), 2, "'newton' does not train label sets; expected one of auto"),
         (("--example-cost", "1", "--pairs", "some"), 2, "expected one of all, none"),
-        ((), 2, "C is missing"),
         (("--example-cost", "1", "-l", "f1"), 2, "expected one of hamming (1)"),
         (("--example-cost", "1", "--max-memory", "0.0001"), 1, "limit is 0.0001 MB"),
         (("--example-cost", "1", "--select", "micro_f1"), 2, "needs --validate"),

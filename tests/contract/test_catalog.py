@@ -210,7 +210,8 @@ def test_every_bad_value_is_named_with_what_was_expected():
 
 
 COMBINATIONS = (
-    {}, {"cost": 1.0, "example_cost": 1.0}, {"loss": "f1", "example_cost": 1.0}, {"cost": 1.0, "loss": "hamming"},
+    {"loss": "f1"}, {"cost": 1.0, "example_cost": 1.0}, {"loss": "f1", "example_cost": 1.0},
+    {"cost": 1.0, "loss": "hamming"},
     {"cost": 1.0, "loss": "prec-at-k", "p": 1.5}, {"cost": 1.0, "kernel": "rbf", "bias": 1.0},
     {"cost": 1.0, "free_bias": True}, {"cost": 1.0, "kernel": "rbf", "solver": "bsca", "free_bias": True},
     {"cost": 1.0, "kernel": "rbf", "loss": "f1", "free_bias": True}, {"cost": 1.0, "basis_method": 1},

@@ -239,7 +239,7 @@ def test_python_takes_units_too():
 @pytest.mark.parametrize(
     "words",
     [["learn"], ["learn", "--bogus", "x"], ["learn", "-c"], ["learn", "-c", "x", "a"], ["learn", "a", "b", "c"],
-     ["bogus"], ["rank", "--budget", "3", "a"], ["learn", "--polish=3", "a"], ["learn", "a"],
+     ["bogus"], ["rank", "--budget", "3", "a"], ["learn", "--polish=3", "a"], ["learn", "-l", "f1", "a"],
      ["learn", "-c", "1", "--solver", "nope", "a"], ["learn", "-c", "1", "--gap", "2", "a"],
      ["classify", "a"], ["classify", "a", "b", "--threads", "0"]],
     ids=" ".join,
