@@ -106,7 +106,7 @@ DIFFERENCES = (
     (
         "Blank lines end the run; pipes give no examples; a long last line without its end is cut; names are "
         "limited to 200 bytes.",
-        "All of them work; `-` is standard input, gzip is read.",
+        "All of them work; `-` is standard input, compressed files are read.",
     ),
     (
         "A path that cannot be written is found after training.",

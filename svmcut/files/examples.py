@@ -20,7 +20,7 @@ def read_examples(path: str, *, threads: int = 1, max_memory: float | None = Non
     Parameters
     ----------
     path : str
-        A file or pipe, plain or gzip by content; ``-`` for standard input.
+        A file or pipe, plain or compressed by content; ``-`` for standard input.
     threads : int
         How many scan at once. The result and the error do not depend on it.
     max_memory : float, optional

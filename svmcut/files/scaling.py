@@ -144,7 +144,7 @@ def scale_examples(
     Parameters
     ----------
     path : str
-        A file or pipe, plain or gzip by content; ``-`` for standard input.
+        A file or pipe, plain or compressed by content; ``-`` for standard input.
     limits : (float, float)
         Where the lowest and the highest value of each feature go. A feature that a row leaves out is 0 there; what is
         the same in all rows is left out.

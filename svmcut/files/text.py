@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Text of example files, plain or gzip, from a file, a pipe or standard input, read once.
+"""Text of example files, plain or compressed, from a file, a pipe or standard input, read once.
 
 The file is read block by block into one small buffer rather than mapped: pages of a mapping count as memory of the
 process, a file cut short under a mapping kills it, and a copy that stays in the cache costs less than the page faults.
@@ -7,7 +7,6 @@ process, a file cut short under a mapping kills it, and a copy that stays in the
 
 from __future__ import annotations
 
-import io
 import os
 import stat
 import sys
@@ -17,6 +16,7 @@ from typing import Protocol
 
 from svmcut._native.scan import Scanner
 from svmcut.errors import DataError, MemoryLimitError
+from svmcut.files.packed import LONGEST_MAGIC, PACKINGS, unpacked
 from svmcut.machine import available_memory
 
 BLOCK_BYTES = 1 << 18
@@ -144,12 +144,13 @@ class Text:
         self.state = self._stat()
         self.size = self.state[0] if self.state else -1
         self.head = b""
-        while len(self.head) < 2 and (more := raw.read(2 - len(self.head))):
+        while len(self.head) < LONGEST_MAGIC and (more := raw.read(LONGEST_MAGIC - len(self.head))):
             self.head += more
         self._fill: Callable[[memoryview], int] = self._plain
-        if self.head == b"\x1f\x8b":
+        packing = next((name for magic, name in PACKINGS.items() if self.head.startswith(magic)), None)
+        if packing is not None:
             self.size = -1
-            self._fill = self._unpacked()
+            self._fill = unpacked(packing, path, self.head, raw)
 
     def bytes_left(self) -> int:
         return self.size - self.position if self.size >= self.position else -1
@@ -184,32 +185,3 @@ class Text:
         if self.state != self._stat():
             raise DataError(self.path, "the file changed while it was read")
 
-    def _unpacked(self) -> Callable[[memoryview], int]:
-        import gzip
-        import zlib
-
-        packed = gzip.GzipFile(fileobj=_Rejoined(self.head, self.raw), mode="rb")
-
-        def readinto(view: memoryview) -> int:
-            try:
-                return packed.readinto(view)
-            except EOFError:
-                raise DataError(self.path, "the gzip data is truncated") from None
-            except (gzip.BadGzipFile, zlib.error) as error:
-                raise DataError(self.path, f"the gzip data is damaged: {error}") from None
-
-        return readinto
-
-
-class _Rejoined(io.RawIOBase):
-    """A stream with the bytes already taken from it put back."""
-
-    def __init__(self, head: bytes, raw):
-        super().__init__()
-        self.head, self.raw = head, raw
-
-    def read(self, size: int = -1) -> bytes:
-        if self.head:
-            head, self.head = self.head[:size], self.head[size:]
-            return head
-        return self.raw.read(size)

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Example files as the system hands them over: packed, piped, cut short, huge, absent."""
 
+import bz2
 import functools
 import gzip
 import io
 import locale
+import lzma
 import os
 import signal
 import subprocess
@@ -76,8 +78,13 @@ def test_all_parts_of_a_line(tmp_path):
         lambda text: b"\xef\xbb\xbf" + text,
         lambda text: gzip.compress(text),
         lambda text: gzip.compress(text[:5]) + gzip.compress(text[5:]) + gzip.compress(b""),
+        bz2.compress,
+        lambda text: bz2.compress(text[:5]) + bz2.compress(text[5:]) + bz2.compress(b""),
+        lzma.compress,
+        lambda text: lzma.compress(text[:5]) + bytes(8) + lzma.compress(text[5:]) + lzma.compress(b"") + bytes(4),
     ],
-    ids=["no last newline", "CRLF", "tabs", "byte-order mark", "gzip", "gzip members"],
+    ids=["no last newline", "CRLF", "tabs", "byte-order mark", "gzip", "gzip members", "bzip2", "bzip2 streams", "xz",
+         "xz streams"],
 )
 def test_same_examples_however_written(tmp_path, change, threads):
     text = TEXT + long_text()
@@ -88,7 +95,7 @@ def test_same_examples_however_written(tmp_path, change, threads):
 def test_pipes_and_standard_input(tmp_path, monkeypatch):
     text = TEXT + long_text()
     expected = read_examples(write(tmp_path, text))
-    for content in (text, gzip.compress(text)):
+    for content in (text, gzip.compress(text), bz2.compress(text), lzma.compress(text)):
         pipe = str(tmp_path / "pipe")
         os.mkfifo(pipe)
 
@@ -185,6 +192,83 @@ def test_truncated_and_damaged_gzip(tmp_path):
         assert refusal(tmp_path, packed[:size]) == ": the gzip data is truncated"
     assert "damaged" in refusal(tmp_path, packed[:-8] + b"12345678")
     assert "damaged" in refusal(tmp_path, packed[:200] + b"\xff" * 50 + packed[250:])
+
+
+@pytest.mark.parametrize(("name", "compress", "shortest"), [("bzip2", bz2.compress, 3), ("xz", lzma.compress, 6)])
+def test_truncated_and_damaged_bzip2_and_xz(tmp_path, name, compress, shortest):
+    packed = compress(long_text())
+    for size in (shortest, 9, 20, len(packed) // 2, len(packed) - 1):
+        assert refusal(tmp_path, packed[:size]) == f": the {name} data is truncated"
+        assert refusal(tmp_path, packed + packed[:size]) == f": the {name} data is truncated"
+    assert f"the {name} data is damaged" in refusal(tmp_path, packed[:200] + b"\xff" * 50 + packed[250:])
+    assert refusal(tmp_path, packed + b"1 1:1\n") == f": the {name} data is damaged: what follows is no other stream"
+    assert refusal(tmp_path, compress(b"")) == ": no examples"
+    assert refusal(tmp_path, compress(b"1 1:1\n1 x:1\n")).startswith(":2:3: feature index x")
+    with pytest.raises(MemoryLimitError, match="limit is 3 MB"):
+        read_examples(write(tmp_path, compress(long_text(20000))), max_memory=3)
+
+
+class StoredFrame:
+    """A decompressor of frames whose text stands in them as it is, behind its length, in the place of zstandard's."""
+
+    class ZstdError(Exception):
+        """Frames may be damaged."""
+
+    class ZstdDecompressor:
+        """Gives one object a frame."""
+
+        def decompressobj(self):
+            return StoredFrame()
+
+    def __init__(self):
+        self.eof, self.unused_data, self._packed = False, b"", b""
+
+    def decompress(self, data):
+        self._packed += data
+        stop = 8 + int.from_bytes(self._packed[4:8], "little")
+        self.eof = len(self._packed) >= stop and len(self._packed) >= 8
+        if not self.eof:
+            return b""
+        if b"bad" in self._packed:
+            raise StoredFrame.ZstdError("checksum")
+        self.unused_data = self._packed[stop:]
+        return self._packed[8:stop]
+
+
+def stored(text):
+    return b"\x28\xb5\x2f\xfd" + len(text).to_bytes(4, "little") + text
+
+
+def check_zstd(folder, frames, expected):
+    same(read_examples(write(folder, frames)), expected)
+    assert refusal(folder, frames[:-1]) == ": the zstd data is truncated"
+    assert refusal(folder, frames + frames[:2]) == ": the zstd data is truncated"
+    assert "no other stream" in refusal(folder, frames + b"1 1:1\n")
+
+
+def test_zstd_is_read_where_there_is_a_library(tmp_path, monkeypatch):
+    text = TEXT + long_text()
+    expected = read_examples(write(tmp_path, text, "plain"))
+    monkeypatch.setitem(sys.modules, "compression.zstd", None)
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    told = refusal(tmp_path, stored(text))
+    assert told.startswith(": the data is zstd, which cannot be read here") and told.endswith("with zstdcat")
+    monkeypatch.setitem(sys.modules, "zstandard", StoredFrame)
+    for frames in (stored(text), stored(text[:900]) + stored(b"") + stored(text[900:])):
+        check_zstd(tmp_path, frames, expected)
+    assert refusal(tmp_path, stored(b"bad")) == ": the zstd data is damaged: checksum"
+
+
+@pytest.mark.parametrize("library", ["compression.zstd", "zstandard"])
+def test_zstd_of_every_library(tmp_path, monkeypatch, library):
+    compress = pytest.importorskip(library).compress
+    if library == "zstandard":
+        monkeypatch.setitem(sys.modules, "compression.zstd", None)
+    text = TEXT + long_text()
+    expected = read_examples(write(tmp_path, text, "plain"))
+    for frames in (compress(text), compress(text[:900]) + compress(b"") + compress(text[900:])):
+        check_zstd(tmp_path, frames, expected)
+    assert "the zstd data is damaged" in refusal(tmp_path, compress(text[:2000])[:60] + b"\xff" * 9999)
 
 
 def test_unreadable_paths(tmp_path):
