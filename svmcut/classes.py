@@ -44,7 +44,7 @@ def labels_of(y: NDArray[np.float64], positive: float | str | None, path: str) -
         if not ((y == low) | (y == high)).all():
             raise DataError(
                 path, f"the labels are {_listed(y)}, but two classes are trained; name the positive one as in "
-                f"positive={high:.17g}, or give parameter 'positive' with '>0' for all labels above 0"
+                f"positive={label_text(high)}, or give parameter 'positive' with '>0' for all labels above 0"
             )  # fmt: skip
         if low == high in SIGNS:
             return None
@@ -53,7 +53,7 @@ def labels_of(y: NDArray[np.float64], positive: float | str | None, path: str) -
         named = float(positive) + 0.0
         rest = y[y != named]
         if len(rest) == len(y):
-            raise UsageError(f"parameter 'positive' is {named:.17g}, but the labels of {path} are {_listed(y)}")
+            raise UsageError(f"parameter 'positive' is {label_text(named)}, but the labels of {path} are {_listed(y)}")
         found = (float(rest[0]) + 0.0 if len(rest) and (rest == rest[0]).all() else None, named)
     return None if found == SIGNS else found
 
@@ -69,10 +69,10 @@ def classes_of(y: NDArray, labels: Labels | None) -> tuple[NDArray[np.bool_], ND
 
 
 def label_text(label: float | None) -> str:
-    """A label as a model file has it."""
-    return REST if label is None else f"{label:.17g}"
+    """A label as a model file has it: the shortest text of the number, `rest` for all others."""
+    return REST if label is None else repr(float(label)).removesuffix(".0")
 
 
 def _listed(y: NDArray[np.float64], most: int = 5) -> str:
-    names = [f"{label:.17g}" for label in np.unique(y)[: most + 1].tolist()]
+    names = [label_text(label) for label in np.unique(y)[: most + 1].tolist()]
     return ", ".join([*names[:most], "..."] if len(names) > most else names)

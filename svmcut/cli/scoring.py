@@ -94,8 +94,8 @@ def run_scoring(
         warnings = judge.warnings(found.tally, examples)
         if format is not None and not shown.has_plain:
             warnings.append(f"--format has no effect where {examples} has queries")
-        if labels and shown.caution(scorer):
-            warnings.append(shown.caution(scorer))
+        if labels and (caution := PRESENTATIONS[own[0]].caution(scorer)):
+            warnings.append(caution)
         measured = None if unlabelled else judge.measured(found.tally)
         plain = shown.has_plain and (format or ("svm_perf" if task else "plain")) == "plain"
         details = shown.details(found.tally, measured) if verbosity > 1 and measured and not plain else ""

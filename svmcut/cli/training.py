@@ -121,6 +121,7 @@ class Training:
             reading = time.perf_counter()
             self._validation = self._task.read(options.validate, **given, test=True)
             self._seconds["read"] += time.perf_counter() - reading
+            self._warnings += self._task.label_warnings(self._validation, self._driver)
         self._state = None
         self.going_on: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
         if checkpoints is not None:

@@ -15,6 +15,9 @@ from svmcut.measures import Measured, classification_measures, contingency_table
 from svmcut.tasks.vectors import Scores, VectorTask
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.classes import Labels
     from svmcut.data import Examples
     from svmcut.parameters import Settings
     from svmcut.training.driver import Driver
@@ -51,7 +54,7 @@ class Classification(VectorTask):
         signed = data if labels is None else replace(data, y=np.where(positive, *reversed(SIGNS)))
         driver = super().plan(signed, settings, original, time_limit)
         if alone:
-            driver.warnings.insert(0, f"all {n} labels of {path} are {alone}; the model will predict a constant")
+            driver.warnings.insert(0, f"all {n} labels of {path} are {alone}; there is no other class to learn")
         loss = driver.settings.loss
         driver.marks = {"labels": labels, "loss": None if loss == TASKS[settings.task].loss else loss}
         driver.counts = {"labels": list(labels or SIGNS), "class_counts": counts}
@@ -68,15 +71,24 @@ class Classification(VectorTask):
         found = {"labels": list(tally.labels or SIGNS), "class_counts": counts}
         return tally.counts() | found | dict(zip(("tp", "fp", "fn", "tn"), table, strict=True))
 
+    def label_warnings(self, data: Examples, driver: Driver) -> list[str]:
+        labels = driver.marks.get("labels")
+        return _unknown(classes_of(data.y, labels)[1], labels, data.source.path)
+
     def warnings(self, tally: Scores, path: str) -> list[str]:
         n, (positive, _, unknown) = len(tally.y), tally.of_classes()
-        found: list[str] = []
-        names, others = list(map(label_text, tally.labels or SIGNS)), int(unknown.sum())
-        if others:
-            found.append(f"{others} of the {n} labels of {path} are neither {names[0]} nor {names[1]}, which the model "
-                         "knows, and count as errors")  # fmt: skip
+        found = _unknown(unknown, tally.labels, path)
         if positive.all() or not (positive | unknown).any():
             what = f"all {n} examples are {'positive' if positive.all() else 'negative'}"
-            rule = f"the model has {names[1]} for its positive class"
+            rule = f"the model has {label_text((tally.labels or SIGNS)[1])} for its positive class"
             found.append(f"{what}: {rule if tally.labels else 'a label is positive where it is above 0'}")
         return found + super().warnings(tally, path)
+
+
+def _unknown(unknown: NDArray[np.bool_], labels: Labels | None, path: str) -> list[str]:
+    """The warning of labels that the model does not know."""
+    if not unknown.any():
+        return []
+    known = " nor ".join(map(label_text, labels or SIGNS))
+    which = f"{int(unknown.sum())} of the {len(unknown)} labels of {path} are neither {known}"
+    return [f"{which}, which the model knows, and count as errors"]

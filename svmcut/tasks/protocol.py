@@ -75,6 +75,10 @@ class Task(Protocol):
         """Keys of the report of learn: ``examples``, and what else the task counts."""
         return {"examples": len(data)}
 
+    def label_warnings(self, data: Any, driver: Driver) -> list[str]:
+        """What a user should know of the labels of data that models of the driver are measured on."""
+        return []
+
     def stream(self, path: str, threads: int = 1, unlabelled: bool = False) -> Iterator[Any]:
         """The data of a test file, block after block; unlabelled: any word may stand where a label is expected."""
 

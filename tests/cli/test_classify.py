@@ -137,7 +137,7 @@ def test_the_originals_executable_ignores_queries(folder):
     assert "Accuracy" in run("svm_perf_classify", "rank.dat", "model").stdout
 
 
-@pytest.mark.parametrize("first", ["?", "doc1", "1", "nan", "a:b", "-"])
+@pytest.mark.parametrize("first", ["?", "doc1", "1", "nan", "a:b", "-", "+"])
 @pytest.mark.parametrize("rows", [ROWS, RANKED], ids=["rows", "ranked"])
 def test_unlabelled_rows_are_scored_and_not_measured(folder, capsys, first, rows):
     (folder / "test.dat").write_text(rows)
@@ -156,7 +156,8 @@ def test_unlabelled_rows_are_scored_and_not_measured(folder, capsys, first, rows
 
 @pytest.mark.parametrize(
     ("rows", "message"),
-    [("x 1:1\n3:1 4:1\n", "bad.dat:2:1: line starts with 3:1; expected a label"),
+    [*((f"x 1:1\n{word} 4:1\n", f"bad.dat:2:1: line starts with {word}; expected a label")
+       for word in ("3:1", "+3:1", "qid:3", "sid:1", "cost:2")),
      ("x 1:1\nx 1:x\n", "bad.dat:2:5: feature value x is not a number"), ("x\0y 1:1\n", "bad.dat:1:2: NUL byte")],
 )  # fmt: skip
 def test_a_feature_in_place_of_a_label_is_not_lost(folder, capsys, rows, message):
@@ -188,6 +189,7 @@ def test_a_model_that_orders_says_that_zero_is_no_threshold(folder, loss):
     assert result.stdout == (PLAIN if loss == "f1" else f"{PLAIN}\n{said}\n") and result.stderr == ""
     result = invoke("-v", "0", "--labels", "test.dat", "model")
     assert result.stderr == ("" if loss == "f1" else f"svmcut classify: warning: {said}\n")
+    assert invoke("-v", "0", "--labels", "--unlabelled", "test.dat", "model").stderr == result.stderr
     assert run("svm_perf_classify", "-v", "0", "test.dat", "model").stdout == NOTE + MEASURES
 
 

@@ -162,7 +162,7 @@ def test_header_counts_cost_no_memory(file):
 MARKED = [
     (None, None, ""),
     ((1.0, 2.0), None, "#@ labels 1 2\n"),
-    ((0.1, 1e300), "f1", "#@ labels 0.10000000000000001 1.0000000000000001e+300\n#@ loss f1\n"),
+    ((0.1, 1e300), "f1", "#@ labels 0.1 1e+300\n#@ loss f1\n"),
     ((None, -3.0), None, "#@ labels rest -3\n"),
     ((7.0, 3.0), "roc-area", "#@ labels 7 3\n#@ loss roc-area\n"),
 ]
