@@ -39,6 +39,15 @@ def test_linear_benchmark_prints_a_table(tmp_path):
     assert first.startswith("| wine.train | 1 | svmcut auto --gap 0.001 | 1 |")
 
 
+def test_labels_benchmark_finds_equal_models_and_the_measures_of_scikit_learn(tmp_path):
+    program = [sys.executable, str(ROOT / "benchmarks" / "labels.py")]
+    done = subprocess.run(program, capture_output=True, text=True, cwd=tmp_path, timeout=100)
+    assert done.returncode == 0, done.stdout + done.stderr
+    head, rule, *rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in done.stdout.splitlines()]
+    assert len(head) == len(rule) == 10 and [row[0] for row in rows] == ["1/2", "0/1", "-1/+1", "+3/+7"]
+    assert all(row[7:] == ["yes", "yes", "same"] and row[1:7] == rows[0][1:7] for row in rows)
+
+
 def test_budget_benchmark_prints_curves_rates_and_seeds_on_generated_rows(tmp_path):
     for name in ("cod_rna", "susy"):
         program = [sys.executable, str(ROOT / "benchmarks" / f"make_{name}_like.py")]
