@@ -30,7 +30,7 @@ TASKS = {
              (0, 1, 2, 3, 4, 9), ("bias", "positive", "class_weight", *_BASIS)),
         Task("rank", "swapped-pairs", "rankings", _OF_ROWS, "svmcut.tasks.ranking:Ranking", {"epsilon": 0.001},
              "the order of the rows of a query", "svm_rank", "1/2 w'w + C * loss averaged over the queries",
-             "query's loss", "with swapped-pairs times the mean number of pairs", (0, 1, 2, 3, 4), _BASIS),
+             "query's loss", "with swapped-pairs times the mean number of pairs", (0, 1, 2, 3, 4), (*_BASIS, "at")),
         Task("sequence", "hamming", "sequences", ("ChainModel", "KernelChainModel"), "svmcut.tasks.sequences:Tagging",
              {}, "tags of tokens, svm_hmm's files", "svm_hmm", "1/2 w'w + C * wrong tags averaged over the sequences",
              "sequence's wrong tags", "wrong tags a sequence; of squared slack the mean of xi^2", (0, 1, 2, 3, 4),
@@ -45,7 +45,7 @@ TASKS = {
 
 _TABLES = ("svmcut.risks.contingency:ContingencyRisk", BOTH_RESCALINGS, BOTH_NORMS)
 _ORDINAL, _SQUARED = "svmcut.risks.ordinal:OrdinalRisk", "svmcut.risks.ordinal_squared:SquaredOrdinalRisk"
-_TAGS = (BOTH_RESCALINGS, BOTH_NORMS)
+_MEASURE, _TAGS = "svmcut.risks.rankings:RankingRisk", (BOTH_RESCALINGS, BOTH_NORMS)
 LOSSES = (
     Loss("zero-one", "classification", 0, *_TABLES),
     Loss("f1", "classification", 1, *_TABLES),
@@ -60,6 +60,8 @@ LOSSES = (
     Loss("swapped-fraction", "rank", 2, _ORDINAL, (MARGIN,), BOTH_NORMS, _SQUARED, is_sum=True, drawn=True,
          help="their fraction per query"),
     Loss("pairs", "rank", None, _ORDINAL, is_sum=True, drawn=True, help="the fraction of all pairs"),
+    Loss("map", "rank", None, _MEASURE, is_sum=True, added=True, help="average precision per query"),
+    Loss("ndcg", "rank", None, _MEASURE, is_sum=True, added=True, ranked=True, help="NDCG of the first places"),
     Loss("hamming", "sequence", 1, "svmcut.risks.chain:ChainRisk", *_TAGS, is_sum=True, drawn=True,
          help="the number of wrong tags"),
     Loss("zero-one", "sequence", 0, "svmcut.risks.chain_scaled:zero_one", *_TAGS, is_sum=True,

@@ -131,15 +131,33 @@ def ranking_measures(y: NDArray, scores: NDArray, qid: NDArray, cutoffs: tuple[i
 
     swapped = _swapped_pairs(query, y, start)
     share = swapped / np.maximum(_pairs(query, y, start), 1)
-    gain, ideal = _gains(query, y, start)
+    gain = gains(y, start)
+    ideal = gain[np.lexsort((-gain, query))]
     percent = 100.0 * _mean(share)
     values = {
         "swapped_pairs": int(swapped.sum()),
         "swapped_percent": percent,
         **{f"ndcg@{k}": _mean_ndcg(gain, ideal, query, start, k) for k in cutoffs},
-        "map": _mean_average_precision(query, y >= 1, start),
+        "map": _mean_average_precision(query, relevant(y), start),
     }
     return Measured(values, percent / 100, int((swapped == 0).sum()), len(swapped))
+
+
+def relevant(y: NDArray) -> NDArray:
+    """Which rows MAP counts as relevant."""
+    return y >= 1
+
+
+def gains(y: NDArray, start: NDArray) -> NDArray:
+    """(n,) gains of NDCG, those of a query scaled so that 2^grade cannot overflow; query q is rows start[q] on."""
+    grade = np.maximum(y, 0.0)
+    top = np.repeat(np.maximum.reduceat(grade, start[:-1]), np.diff(start))
+    return np.exp2(grade - top) - np.exp2(-top)
+
+
+def discounts(rank: NDArray) -> NDArray:
+    """What a gain counts at each rank, from 0."""
+    return 1.0 / np.log2(2.0 + rank)
 
 
 def sequence_measures(wrong: NDArray, lengths: NDArray) -> Measured:
@@ -249,17 +267,9 @@ def _inversions(permutation: NDArray) -> NDArray:
     return inversions
 
 
-def _gains(query: NDArray, y: NDArray, start: NDArray) -> tuple[NDArray, NDArray]:
-    """Gains in the order of the ranking and in the ideal one, each query scaled so that 2^grade cannot overflow."""
-    grade = np.maximum(y, 0.0)
-    top = np.maximum.reduceat(grade, start[:-1])[query]
-    gain = np.exp2(grade - top) - np.exp2(-top)
-    return gain, gain[np.lexsort((-gain, query))]
-
-
 def _mean_ndcg(gain: NDArray, ideal: NDArray, query: NDArray, start: NDArray, k: int) -> float:
     rank = _rank(query, start)
-    discount = np.where(rank < k, 1.0 / np.log2(2.0 + rank), 0.0)
+    discount = np.where(rank < k, discounts(rank), 0.0)
     reached, possible = (np.add.reduceat(g * discount, start[:-1]) for g in (gain, ideal))
     return _mean(np.divide(reached, possible, out=np.zeros_like(reached), where=possible > 0))
 

@@ -76,6 +76,8 @@ class Settings:
         "balanced", or weights by label: {1: 5.0, -1: 1.0}, "1=5,-1=1"; labels that are not named weigh 1.
     p : float
         k of the losses at k, as a fraction of the positives; 0 for the loss's own.
+    at : int
+        Places of a ranking that loss ndcg counts.
     rescaling, slack_norm : {"margin", "slack"}, {1, 2}
     bias : float or None
         Value of the regularised constant feature, 0 for none; 1 by default where there may be one.
@@ -135,6 +137,7 @@ class Settings:
     positive: Any = param(None, label())
     class_weight: Any = param(None, class_weights())
     p: float = param(0.0, number(0))
+    at: int = param(10, integer(1))
     rescaling: Literal["margin", "slack"] = param("margin", one_of(RESCALINGS))
     slack_norm: Literal[1, 2] = param(1, integer(1, 2))
     bias: float | None = param(None, ANY)

@@ -154,6 +154,9 @@ def _loss(settings: Settings) -> Loss:
         raise UsageError(f"loss '{name}' is not for {objects}; expected one of {', '.join(known)}")
     loss = known[name]
     check_risk(loss, settings.p, settings.rescaling, settings.slack_norm)
+    if "at" in settings.wishes() and settings.task == "rank" and not loss.ranked:
+        ranked = _or([other for other, row in known.items() if row.ranked])
+        raise UsageError(f"parameter 'at' is for loss={ranked}; leave it out with loss '{name}'")
     if settings.cost is None and settings.example_cost is None:
         raise UsageError(
             f"C is missing, and {variant(settings) or f'loss={name!r}'} has none by default, for it is no sum over "

@@ -77,8 +77,10 @@ class Loss(NamedTuple):
         Least and largest k as a fraction of the positives, and the default, of a loss at k.
     in_pairs : bool
         Whether a query's loss counts its pairs: epsilon is multiplied by their mean number.
+    ranked : bool
+        Whether it is of the first places of a ranking, as many as parameter at says.
     added : bool
-        Whether the original lacks it in spite of the number.
+        Whether the original lacks it and does not learn it.
     help : str
     """
 
@@ -93,6 +95,7 @@ class Loss(NamedTuple):
     drawn: bool = False
     at: tuple[float, float, float] | None = None
     in_pairs: bool = False
+    ranked: bool = False
     added: bool = False
     help: str = ""
 

@@ -98,6 +98,10 @@ def runs() -> dict[str, tuple]:
     for loss in ("swapped-pairs", "swapped-fraction", "pairs"):
         add(f"rank {loss}", ranking, RANK, "-l", loss, "-c", "1")
         add(f"rank {loss}, subspace", ranking, RANK, "-l", loss, "-c", "0.1", *rbf, "--solver", "subspace", "--k", "30")
+    for loss in ("map", "ndcg"):
+        add(f"rank {loss}", ranking, RANK, "-l", loss, "-c", "30")
+        add(f"rank {loss}, resumed", ranking, RANK, "-l", loss, "-c", "300", "{stop}")
+        add(f"rank {loss}, subspace", ranking, RANK, "-l", loss, "-c", "3", *rbf, "--solver", "subspace", "--k", "30")
     add("rank, path", ranking, RANK, "--example-cost", "0.01,0.1")
     add("rank, resumed", ranking, RANK, "-c", "3", "{stop}")
     add("rank, rbf", ranking, RANK, *rbf, "-c", "0.1", "-e", "0.1")

@@ -46,6 +46,31 @@ int svmcut_average_precision_cut(const double* s, const int32_t* positive, int64
                                  int64_t n_negative, double scale, double weight, double* coef, double value_offset[2],
                                  void* workspace, int threads);
 
+/* The same of every query: 1 - average precision, and 2/(P N) for a pair. rows: of every query the relevant rows and then
+ * the others, n_relevant[q] of the first. coef is times weight[q], value[q] and offset[q] are not; all are 0 for a query of
+ * rows of one kind. */
+int svmcut_map_cut(const double* s, const int64_t* start, int64_t n_queries, const int32_t* rows,
+                   const int64_t* n_relevant, const double* weight, double* coef, double* value, double* offset,
+                   void* workspace, int threads);
+
+/* What the search for the most violated ranking of NDCG keeps at a time; the most of any query. */
+typedef struct {
+    int64_t states; /* counts of the grades among the first places */
+    int64_t steps;  /* (sum over grades of its rows that may stand there) (that sum + grades) */
+    int64_t grades;
+    int64_t places;
+} svmcut_ndcg_size;
+
+/* Bytes of room for one thread. */
+int64_t svmcut_ndcg_room(const svmcut_ndcg_size* most);
+
+/* 1 - NDCG of the first `places`, and 2/pairs for a pair of rows of unequal grade. gain: of every row, equal within a grade
+ * and rising with it; discount: of the first places, falling. Otherwise as svmcut_map_cut; n_rooms rooms. */
+int svmcut_ndcg_cut(const double* s, const int64_t* start, int64_t n_queries, const int32_t* grade,
+                    const int32_t* n_grades, const double* gain, const double* discount, int64_t places,
+                    const double* weight, double* coef, double* value, double* offset, void* workspace,
+                    const svmcut_ndcg_size* most, void* rooms, int n_rooms);
+
 #ifdef __cplusplus
 }
 #endif

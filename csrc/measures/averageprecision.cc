@@ -18,6 +18,7 @@
 #include <cstdint>
 
 #include "include/measures.h"
+#include "measures/queries.h"
 #include "measures/workspace.h"
 
 namespace svmcut {
@@ -59,19 +60,12 @@ struct Ranking {
     }
 };
 
-}  // namespace
-}  // namespace svmcut
-
-using namespace svmcut;
-
-extern "C" int svmcut_average_precision_cut(const double* s, const int32_t* positive, int64_t n_positive,
-                                            const int32_t* negative, int64_t n_negative, double scale, double weight,
-                                            double* coef, double value_offset[2], void* workspace, int threads) {
-    const int64_t P = n_positive, N = n_negative, n = P + N;
-    if (P < 1 || N < 1 || n >= INT32_MAX) return SVMCUT_BAD_INPUT;
+/* One query, both P and N above 0; coefficients are times `price` where the value has the weight of a pair. */
+void cut_ranking(const double* s, const int32_t* positive, int64_t P, const int32_t* negative, int64_t N, double scale,
+                 double weight, double price, double* coef, double* value, double* offset, const Workspace& w,
+                 int threads) {
+    const int64_t n = P + N;
     if (n < kParallelSort) threads = 1;
-    Workspace w;
-    lay_out(n, workspace, &w);
     for (int64_t k = 0; k < P; ++k) w.extra[k] = -s[positive[k]];
     for (int64_t k = 0; k < N; ++k) w.extra[P + k] = -s[negative[k]];
     sort_rows(w.extra, P, w.items, w.scratch, w.sorted, threads);
@@ -118,7 +112,7 @@ extern "C" int svmcut_average_precision_cut(const double* s, const int32_t* posi
     for (int64_t k = 0; k < P; ++k) {
         while (above < N && place[above] <= k) ++above;
         J[k] = static_cast<int32_t>(above);
-        coef[positive[w.items[k].row]] = -weight * static_cast<double>(above);
+        coef[positive[w.items[k].row]] = -price * static_cast<double>(above);
         block += static_cast<double>(above) / static_cast<double>(k + 1 + above);
         if (k % 512 == 511) {
             loss += block;
@@ -126,7 +120,7 @@ extern "C" int svmcut_average_precision_cut(const double* s, const int32_t* posi
         }
     }
     loss += block;
-    for (int64_t j = 0; j < N; ++j) coef[negative[w.items[P + j].row]] = weight * static_cast<double>(P - place[j]);
+    for (int64_t j = 0; j < N; ++j) coef[negative[w.items[P + j].row]] = price * static_cast<double>(P - place[j]);
 
     /* coef.s from gaps of the merged scores times exact sums of counts: no cancellation between large scores. */
     int64_t i = 0, j = 0, sum = 0;
@@ -147,7 +141,41 @@ extern "C" int svmcut_average_precision_cut(const double* s, const int32_t* posi
         }
     }
     pairs += block;
-    value_offset[1] = scale / static_cast<double>(P) * loss;
-    value_offset[0] = value_offset[1] + weight * pairs;
+    *offset = scale / static_cast<double>(P) * loss;
+    *value = *offset + weight * pairs;
+}
+
+}  // namespace
+}  // namespace svmcut
+
+using namespace svmcut;
+
+extern "C" int svmcut_average_precision_cut(const double* s, const int32_t* positive, int64_t n_positive,
+                                            const int32_t* negative, int64_t n_negative, double scale, double weight,
+                                            double* coef, double value_offset[2], void* workspace, int threads) {
+    if (n_positive < 1 || n_negative < 1 || n_positive + n_negative >= INT32_MAX) return SVMCUT_BAD_INPUT;
+    Workspace work;
+    lay_out(n_positive + n_negative, workspace, &work);
+    cut_ranking(s, positive, n_positive, negative, n_negative, scale, weight, weight, coef, value_offset,
+                value_offset + 1, work, threads);
+    return SVMCUT_OK;
+}
+
+extern "C" int svmcut_map_cut(const double* s, const int64_t* start, int64_t n_queries, const int32_t* rows,
+                              const int64_t* n_relevant, const double* weight, double* coef, double* value,
+                              double* offset, void* workspace, int threads) {
+    if (start[n_queries] >= INT32_MAX) return SVMCUT_BAD_INPUT;
+    Workspace work;
+    lay_out(start[n_queries], workspace, &work);
+    for_queries(start, n_queries, threads, [&](int64_t query, int inner) {
+        const int64_t first = start[query], n = start[query + 1] - first, P = n_relevant[query], N = n - P;
+        value[query] = offset[query] = 0.0;
+        std::fill(coef + first, coef + first + n, 0.0);
+        if (P == 0 || N == 0) return;
+        const double pair = 2.0 / (static_cast<double>(P) * static_cast<double>(N));
+        cut_ranking(s, rows + first, P, rows + first + P, N, 1.0, pair, weight[query] * pair, coef, value + query,
+                    offset + query, from_row(work, first), inner);
+        if (value[query] < 0.0) value[query] = 0.0; /* by rounding alone; nan stays */
+    });
     return SVMCUT_OK;
 }

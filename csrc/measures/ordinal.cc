@@ -18,6 +18,7 @@
 #include <cstring>
 
 #include "include/measures.h"
+#include "measures/queries.h"
 #include "measures/workspace.h"
 
 namespace svmcut {
@@ -25,8 +26,6 @@ namespace {
 
 constexpr int kFan = 16;
 constexpr int64_t kStackNodes = 320;       /* ints of one tree up to 240 grades */
-constexpr int64_t kGiantQuery = 1 << 16;   /* rows from which threads share one query */
-constexpr int64_t kQueriesPerPiece = 32;
 
 struct Larger {
     alignas(64) int32_t than[kFan][kFan];
@@ -331,20 +330,6 @@ void grade_query(const double* y, int64_t n, int32_t* grade, int32_t* n_grades, 
     }
     *n_grades = n > 0 ? rank + 1 : 0;
     *pairs = total;
-}
-
-/* Giant queries one after another with all threads inside, the others in pieces of several. */
-template <class Work>
-void for_queries(const int64_t* start, int64_t n_queries, int threads, Work&& work) {
-    if (start[n_queries] < kGiantQuery / 4) threads = 1;
-    auto giant = [&](int64_t query) { return threads > 1 && start[query + 1] - start[query] >= kGiantQuery; };
-    for_pieces((n_queries + kQueriesPerPiece - 1) / kQueriesPerPiece, threads, [&](int64_t piece) {
-        const int64_t end = std::min(n_queries, (piece + 1) * kQueriesPerPiece);
-        for (int64_t query = piece * kQueriesPerPiece; query < end; ++query)
-            if (!giant(query)) work(query, 1);
-    });
-    for (int64_t query = 0; query < n_queries; ++query)
-        if (giant(query)) work(query, threads);
 }
 
 }  // namespace

@@ -46,5 +46,11 @@ inline int64_t lay_out(int64_t n, void* memory, Workspace* out) {
     return at + 64;
 }
 
+/* What belongs to the rows of a query that begins at `first`; blocks belong to none. */
+inline Workspace from_row(const Workspace& w, int64_t first) {
+    return {w.items + first, w.scratch + first,   w.sorted + first, w.extra + first,
+            w.grade + first, w.nodes + 4 * first, nullptr};
+}
+
 }  // namespace svmcut
 #endif

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/measures/ordinal.cc csrc/measures/contingency.cc csrc/measures/averageprecision.cc
-"""Most violated constraints: ordinal pairs, contingency losses, average precision; one C function each."""
+# distutils: sources = csrc/measures/ordinal.cc csrc/measures/contingency.cc csrc/measures/averageprecision.cc csrc/measures/ndcg.cc
+"""Most violated constraints: ordinal pairs, contingency losses, average precision, NDCG; one C function each."""
 
 import numpy as np
 
@@ -20,6 +20,16 @@ cdef extern from "include/measures.h" nogil:
     int svmcut_average_precision_cut(const double* s, const int32_t* positive, int64_t n_positive,
                                      const int32_t* negative, int64_t n_negative, double scale, double weight,
                                      double* coef, double* value_offset, void* workspace, int threads)
+    int svmcut_map_cut(const double* s, const int64_t* start, int64_t n_queries, const int32_t* rows,
+                       const int64_t* n_relevant, const double* weight, double* coef, double* value, double* offset,
+                       void* workspace, int threads)
+    ctypedef struct svmcut_ndcg_size:
+        int64_t states, steps, grades, places
+    int64_t svmcut_ndcg_room(const svmcut_ndcg_size* most)
+    int svmcut_ndcg_cut(const double* s, const int64_t* start, int64_t n_queries, const int32_t* grade,
+                        const int32_t* n_grades, const double* gain, const double* discount, int64_t places,
+                        const double* weight, double* coef, double* value, double* offset, void* workspace,
+                        const svmcut_ndcg_size* most, void* rooms, int n_rooms)
 
 
 def workspace(n):
@@ -127,3 +137,63 @@ def average_precision_cut(const double[::1] s, const int32_t[::1] positive, cons
     if status:
         raise ValueError("more than 2^31 - 2 rows")
     return value_offset[0], coef_array, value_offset[1]
+
+
+def map_cut(const double[::1] s, const int64_t[::1] start, const int32_t[::1] rows, const int64_t[::1] n_relevant,
+            const double[::1] weight, uint8_t[::1] work, int threads):
+    """Coefficients (n,), and per query the value and the offset (Q,), unweighted, of its most violated ranking.
+
+    rows: of every query the relevant ones, (n_relevant[q],), and then the others.
+    """
+    check_queries(s.shape[0], start, work)
+    cdef int64_t n_queries = start.shape[0] - 1
+    if rows.shape[0] != s.shape[0] or n_relevant.shape[0] != n_queries or weight.shape[0] != n_queries:
+        raise ValueError("relevant rows, weights and queries do not match")
+    coef_array = np.empty(s.shape[0])
+    value_array, offset_array = np.empty(n_queries), np.empty(n_queries)
+    if s.shape[0] == 0:
+        return coef_array, value_array, offset_array
+    cdef double[::1] coef = coef_array
+    cdef double[::1] value = value_array
+    cdef double[::1] offset = offset_array
+    cdef int status
+    with nogil:
+        status = svmcut_map_cut(&s[0], &start[0], n_queries, &rows[0], &n_relevant[0], &weight[0], &coef[0], &value[0],
+                                &offset[0], &work[0], threads)
+    if status:
+        raise ValueError("more than 2^31 - 2 rows")
+    return coef_array, value_array, offset_array
+
+
+def ndcg_rooms(sizes, int threads):
+    """What `ndcg_cut` needs for so many threads; sizes: those of svmcut_ndcg_size, by name."""
+    cdef svmcut_ndcg_size most = sizes
+    return np.empty((threads, svmcut_ndcg_room(&most)), np.uint8)
+
+
+def ndcg_cut(const double[::1] s, const int64_t[::1] start, const int32_t[::1] grade, const int32_t[::1] n_grades,
+             const double[::1] gain, const double[::1] discount, const double[::1] weight, uint8_t[::1] work, sizes,
+             uint8_t[:, ::1] rooms):
+    """As `map_cut`, for NDCG of the first places, as many as there are discounts."""
+    check_queries(s.shape[0], start, work)
+    cdef int64_t n_queries = start.shape[0] - 1
+    if grade.shape[0] != s.shape[0] or gain.shape[0] != s.shape[0] or n_grades.shape[0] != n_queries:
+        raise ValueError("grades and rows do not match")
+    cdef svmcut_ndcg_size most = sizes
+    if weight.shape[0] != n_queries or rooms.shape[1] < svmcut_ndcg_room(&most):
+        raise ValueError("weights, rooms and queries do not match")
+    coef_array = np.empty(s.shape[0])
+    value_array, offset_array = np.empty(n_queries), np.empty(n_queries)
+    if s.shape[0] == 0:
+        return coef_array, value_array, offset_array
+    cdef double[::1] coef = coef_array
+    cdef double[::1] value = value_array
+    cdef double[::1] offset = offset_array
+    cdef int status
+    with nogil:
+        status = svmcut_ndcg_cut(&s[0], &start[0], n_queries, &grade[0], &n_grades[0], &gain[0], &discount[0],
+                                 discount.shape[0], &weight[0], &coef[0], &value[0], &offset[0], &work[0], &most,
+                                 &rooms[0, 0], <int>rooms.shape[0])
+    if status:
+        raise ValueError("more than 2^31 - 2 rows")
+    return coef_array, value_array, offset_array

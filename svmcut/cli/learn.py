@@ -86,6 +86,7 @@ Examples:
 Examples:
   svmcut rank -c 20 train.dat model              svm_rank's unit of C
   svmcut rank -c 1 -l swapped-fraction train.dat model
+  svmcut rank -c 1000 -l ndcg --at 5 train.dat model
   svmcut classify test.dat model scores          swapped pairs, NDCG and MAP
 """,
     "sequence": """\b

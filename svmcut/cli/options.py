@@ -172,6 +172,7 @@ ROWS = (
            default="{example_cost}"),
     Option("loss", ("-l", "--loss"), OBJECTIVE, "What to minimise: {losses}."),
     Option("p", ("--p",), OBJECTIVE, "k of {at} as a fraction of the positives; 0 for {at_default}."),
+    Option("at", ("--at",), OBJECTIVE, "Places of a ranking that {ranked} counts."),
     Option("rescaling", ("-o", "--rescaling"), OBJECTIVE, "Rescaling of the loss: {rescalings}."),
     Option("slack_norm", ("-p",), OBJECTIVE, "1 for C xi, 2 for C xi^2."),
     Option("bias", ("--b", "--bias"), OBJECTIVE, "Value of the regularised constant feature; 0 for none.",
@@ -266,7 +267,7 @@ ROWS = (
 
 #: What is to be said of one task alone.
 NOTES = {
-    ("rank", "slack_norm"): "The root of the loss is inside xi then; not for pairs.",
+    ("rank", "slack_norm"): "The root of the loss is inside xi then; not for pairs, map and ndcg.",
     ("sequence", "slack_norm"): "The root of the loss is inside xi then, at the cost of -o slack.",
     ("sequence", "rescaling"): "Time and memory of slack grow with the square of a sequence's tokens.",
     ("sequence", "kernel"): "Emissions are functions of the kernel. The model file is one of svmcut then, but with "
@@ -325,6 +326,7 @@ def _words(task: str) -> dict[str, Any]:
         "single": row.one.partition("'")[0], "weighing": listed([loss.name for loss in rows if loss.is_sum]),
         "losses": numbered(rows), "first": DEFAULTS["task"],
         "at": listed([loss.name for loss in rows if loss.at]),
+        "ranked": listed([loss.name for loss in rows if loss.ranked]),
         "at_default": listed([f"{loss.at[2]:g}" for loss in rows if loss.at]),
         "rescalings": listed([f"{name} ({RESCALINGS[name]})" for name in RESCALINGS if name in rescalings], "or"),
         "bias": f"{row.defaults.get('bias', 1):g}" + (" without a kernel, 0 with one" if solvers(task, True) else ""),

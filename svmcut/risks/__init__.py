@@ -19,6 +19,7 @@ def make_risk(
     name: str,
     *,
     p: float = 0.0,
+    at: int = 10,
     rescaling: Literal["margin", "slack"] = "margin",
     slack_norm: Literal[1, 2] = 1,
     one_class: bool = False,
@@ -31,6 +32,8 @@ def make_risk(
         As parameter loss takes it.
     p : float
         Parameter p: k of prec-at-k and rec-at-k as a fraction of the positives; 0 for the default. Others ignore it.
+    at : int
+        Parameter at: places that ndcg counts. Others ignore it.
     rescaling : {"margin", "slack"}
     slack_norm : {1, 2}
         Power of the slack in the objective.
@@ -52,7 +55,7 @@ def make_risk(
     if not entry.table or (entry.is_sum and plain):
         factory = load(entry.where if plain or entry.squared is None else entry.squared)
         if entry.task == "rank":
-            return factory(name)
+            return factory(name, at) if entry.ranked else factory(name)
         return factory(one_class=True) if one_class and not entry.is_sum else factory()
     from svmcut.risks.contingency import ContingencyRisk
 

@@ -22,7 +22,8 @@ def rank_warnings(bound) -> list[str]:
     """What a user should know about the queries of a ranking set."""
     if bound.n_pairs:
         return []
-    return ["no query has two rows with different labels; there is nothing to rank and all weights will be 0"]
+    unlike = getattr(bound, "unlike", "two rows with different labels")
+    return [f"no query has {unlike}; there is nothing to rank and all weights will be 0"]
 
 
 def check_memory(path: str, n_features: int, limit_mb: float | None) -> None:

@@ -48,7 +48,7 @@ class Vectors:
         self.X, self.columns = self.examples.X.compact()
         if weights:
             check_memory(self.path, self.X.n_features, s.max_memory)
-        risk = make_risk(loss, p=s.p, rescaling=s.rescaling, slack_norm=s.slack_norm, one_class=one_class)
+        risk = make_risk(loss, p=s.p, at=s.at, rescaling=s.rescaling, slack_norm=s.slack_norm, one_class=one_class)
         ranks, self.hinge = s.task == "rank", s.task == "classification" and s.is_usual
         if s.slack_norm == 2 and not ranks:  # a ranking risk squares the slack of every query
             risk = SquaredRisk(risk)

@@ -12,7 +12,7 @@ import numpy as np
 #: Losses of svmcut learn other than the plain hinge, and those that have slack rescaling and squared slack.
 TABLES = ("zero-one", "f1", "prbep", "prec-at-k", "rec-at-k")
 MULTIVARIATE = (*TABLES, "roc-area", "average-precision")
-RANKED = ("swapped-pairs", "swapped-fraction", "pairs")
+RANKED = ("swapped-pairs", "swapped-fraction", "pairs", "map", "ndcg")
 #: Trainers that end after their epochs, whatever the gap is then.
 BY_EPOCHS = ("sbp", "pegasos", "sdca", "perceptron")
 ON_BUDGET = ("bsca", "bsgd")
@@ -245,9 +245,13 @@ def _rank(make):
     loss = make.pick(*RANKED)
     make.facts |= {"loss": loss, "bias": 0.0}
     make.option("-l", loss)
+    if loss == "ndcg":
+        make.facts["at"] = int(make.pick(1, 3, 10))
+        make.option("--at", make.facts["at"])
     make.cost(make.chance(0.4), 1.0)
     if make.chance(0.3):
-        name, solver = make.pick("polynomial", "rbf", "linear"), make.pick("cutting-plane", "subspace", "sampled-cuts")
+        drawn = () if loss in ("map", "ndcg") else ("sampled-cuts",)
+        name, solver = make.pick("polynomial", "rbf", "linear"), make.pick("cutting-plane", "subspace", *drawn)
         if name == "linear" and solver == "cutting-plane":
             solver = "subspace"
         make.kernel(name, scale)
@@ -258,7 +262,7 @@ def _rank(make):
     make.target()
     noise = make.pick(0.0, 0.5, 3.0) * np.std(scores)
     grades = np.digitize(scores + noise * make.rng.normal(size=n), np.quantile(scores, [0.3, 0.6, 0.9]))
-    if make.chance(0.2):
+    if make.chance(0.2) and loss != "ndcg":
         grades = make.rng.permutation(n)
     queries = np.sort(make.rng.integers(1, 1 + make.pick(1, 2, 5), n)) if make.chance(0.8) else None
     return X, grades.tolist(), None if queries is None else queries.tolist()

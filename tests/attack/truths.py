@@ -11,9 +11,10 @@ import itertools
 import math
 
 import numpy as np
-from reference.risks import average_precision_quadratic
+from reference.risks import average_precision_quadratic, graded, ndcg_by_prefixes
 
 REAL = np.longdouble
+MEASURES = ("map", "ndcg")
 
 
 def kernel_values(kernel, A, B):
@@ -203,7 +204,7 @@ class Vectors(Truth):
 
 
 class Rankings(Vectors):
-    """Pairs of one query, normalised as the loss says; C is in front of the mean."""
+    """Pairs of one query, normalised as the loss says, or rankings for a measure; C is in front of the mean."""
 
     def _model(self, model):
         super()._model(model)
@@ -211,7 +212,8 @@ class Rankings(Vectors):
         self.blocks = []
         for query in np.unique(qid):
             rows = np.flatnonzero(qid == query)
-            self.blocks.append((rows, self.y[rows][:, None] > self.y[rows][None, :]))
+            grade = self.y[rows] if self.facts["loss"] not in MEASURES else graded(self.y[rows], self.facts["loss"])
+            self.blocks.append((rows, grade[:, None] > grade[None, :]))
         self.n_queries, self.n_pairs = len(self.blocks), sum(int(above.sum()) for _, above in self.blocks)
 
     @property
@@ -238,6 +240,9 @@ class Rankings(Vectors):
         total = np.zeros(2, REAL)
         for rows, above in self.blocks:
             s, size = self.s[rows] * t, self.size[rows] * abs(t)
+            if self.facts["loss"] in MEASURES:
+                total += self._measured(s, self.y[rows], size, above) / self.n_queries
+                continue
             terms = np.maximum(0, 1 - (s[:, None] - s[None, :]))[above].sum()
             sizes = (1 + size[:, None] + size[None, :])[above].sum()
             part = np.array([terms, sizes]) / self.n_queries
@@ -247,6 +252,17 @@ class Rankings(Vectors):
                 part *= REAL(self.n_queries) / max(1, self.n_pairs)
             total += part
         return total
+
+    def _measured(self, s, y, size, above):
+        """The most violated ranking of one query, and the size of its terms."""
+        if not above.any():
+            return np.zeros(2, REAL)
+        m, relevant = REAL(2) / int(above.sum()), y >= 1
+        if self.facts["loss"] == "map":
+            value = average_precision_quadratic(s, relevant, REAL(1), m)
+        else:
+            value = ndcg_by_prefixes(s, y, self.facts["at"])
+        return np.array([value, 1 + m * (size[:, None] + size[None, :])[above].sum()])
 
 
 class Sequences(Truth):

@@ -20,11 +20,12 @@ def _cases():
         fractions = {"prec-at-k": (0.0, 0.4, 1.0), "rec-at-k": (0.0, 1.0, 1.6)}.get(name, (0.0,))
         for rescaling, slack_norm in variants:
             for p in fractions:
-                yield pytest.param(
-                    name,
-                    {"p": p, "rescaling": rescaling, "slack_norm": slack_norm},
-                    id=f"{name}-{rescaling}-{slack_norm}-p{p:g}",
-                )
+                for at in (1, 3, 10) if entry.ranked else (10,):
+                    yield pytest.param(
+                        name,
+                        {"p": p, "at": at, "rescaling": rescaling, "slack_norm": slack_norm},
+                        id=f"{name}-{rescaling}-{slack_norm}-p{p:g}" + f"-at{at}" * entry.ranked,
+                    )
 
 
 CASES = list(_cases())
@@ -52,6 +53,8 @@ def sample(name, rng, n):
 
 def true_value(name, options, bound, s, y, qid):
     positive = y > 0
+    if name in ("map", "ndcg"):
+        return truth.ranking_measure(s, y, qid, name, options["at"])
     if RISKS[name].task == "rank":
         return (truth.ordinal if options["slack_norm"] == 1 else truth.ordinal_squared)(s, y, qid, name)
     if name in truth.OF_SCORES:
@@ -126,7 +129,8 @@ def test_input_may_be_read_only_and_strided(name, options, rng):
 @every_risk
 def test_threads_leave_no_trace(name, options, rng):
     n = 20_000 if options["slack_norm"] == 2 and RISKS[name].task == "rank" else 70_000  # some 20 searches there
-    y = rng.integers(0, 50, n).astype(float) if RISKS[name].task == "rank" else rng.choice([-1.0, 1.0], n)
+    grades = 4 if RISKS[name].ranked else 50
+    y = rng.integers(0, grades, n).astype(float) if RISKS[name].task == "rank" else rng.choice([-1.0, 1.0], n)
     qid = np.sort(np.where(rng.random(n) < 0.96, 0, rng.integers(0, 40, n))) if RISKS[name].task == "rank" else None
     s = np.round(rng.normal(size=n), 3)
     risk = make_risk(name, **options)

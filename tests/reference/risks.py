@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Slow truths of the risks, from their definitions: all pairs, all labellings, all tables, all rankings."""
 
+import functools
 import itertools
 import math
 
@@ -200,6 +201,77 @@ def average_precision_quadratic(s, positive, scale=100.0, weight=2.0):
         gain = scale / P * i / ((i + j - 1.0) * (i + j)) - weight * (up - t)
         total += max(0.0, float(np.cumsum(gain[::-1]).max()))
     return total
+
+
+
+def measure_loss(grades, loss, at):
+    """1 - the average precision or NDCG of grades in their order, of one query, in exact arithmetic of few rows."""
+    if loss == "map":
+        relevant = [g >= 1 for g in grades]
+        found = [sum(relevant[: r + 1]) / (r + 1) for r in range(len(grades)) if relevant[r]]
+        return 1.0 - math.fsum(found) / len(found)
+
+    def dcg(order):
+        return math.fsum((2.0 ** max(g, 0.0) - 1.0) / math.log2(r + 2) for r, g in enumerate(order[:at]))
+
+    return 1.0 - dcg(list(grades)) / dcg(sorted(grades, reverse=True))
+
+
+def graded(y, loss):
+    """What rows of a query are ordered by: relevance, or the label where it gains."""
+    return (y >= 1).astype(float) if loss == "map" else np.maximum(y, 0.0)
+
+
+def ranking_measure(s, y, qid, loss, at=10):
+    """Mean over queries of the maximum over all rankings of 1 - measure - 2/m (sum of s_hi - s_lo over those of the m
+    pairs of unequal grade that are ranked wrongly); 0 for a query without such pairs."""
+    qid = np.zeros(len(y), np.int64) if qid is None else np.asarray(qid)
+    queries, total = np.unique(qid), 0.0
+    for query in queries:
+        rows = np.flatnonzero(qid == query)
+        grade, score = graded(y[rows], loss), s[rows]
+        hi, lo = np.nonzero(grade[:, None] > grade[None, :])
+        if len(hi) == 0:
+            continue
+        rankings = np.array(list(itertools.permutations(range(len(rows)))))
+        ranks = np.argsort(rankings, axis=1)
+        wrong = ranks[:, hi] > ranks[:, lo]
+        losses = {tuple(order): measure_loss(order, loss, at) for order in np.unique(grade[rankings], axis=0)}
+        deltas = np.array([losses[tuple(order)] for order in grade[rankings]])
+        total += max(0.0, (deltas - 2.0 / len(hi) * (wrong * (score[hi] - score[lo])).sum(axis=1)).max())
+    return total / len(queries)
+
+
+def ndcg_by_prefixes(s, y, at):
+    """The same of one query for NDCG, over the grades of the first places: behind them the order by score is best."""
+    grade, kinds = np.maximum(y, 0.0), np.unique(np.maximum(y, 0.0))
+    above = grade[:, None] > grade[None, :]
+    if not above.any():
+        return grade[0] * 0
+    m, places = type(s[0])(2) / int(above.sum()), min(at, len(y))
+    lists = [np.flatnonzero(grade == g)[np.argsort(-s[grade == g], kind="stable")] for g in kinds]
+    discount = [1.0 / math.log2(r + 2) for r in range(places)]
+    gain = [2.0 ** (g - kinds[-1]) - 2.0 ** -kinds[-1] for g in kinds]
+    by_gain = np.searchsorted(kinds, np.sort(grade)[::-1][:places])
+    ideal = math.fsum(d * gain[g] for d, g in zip(discount, by_gain))
+
+    @functools.cache
+    def lost(a, g, b, h):
+        return np.maximum(0, s[lists[h][b:]] - s[lists[g][a]]).sum()
+
+    best = {(0,) * len(kinds): 0.0}
+    for r in range(places):
+        found = {}
+        for counts, value in best.items():
+            for g, count in enumerate(counts):
+                if count < len(lists[g]):
+                    price = sum(lost(count, g, counts[h], h) for h in range(len(kinds)) if h != g)
+                    state = (*counts[:g], count + 1, *counts[g + 1 :])
+                    step = value - discount[r] * gain[g] / ideal - m * price
+                    found[state] = max(step, found.get(state, step))
+        best = found
+    hinge = np.maximum(0, s[None, :] - s[:, None])[above].sum()
+    return max(0, 1 + m * hinge + max(best.values()))
 
 
 #: Losses of classification that are functions of the scores and classes alone, without rescalings.

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What rankings are measured by, as `svmcut.measures` measures them: MAP, and NDCG of the first places.
+
+    h_q(s) = max over rankings of query q of  1 - measure - 2/m_q sum over pairs ranked wrongly of (s_hi - s_lo)
+    R      = (1/Q) sum_q h_q
+
+The pairs are the m_q of unequal grade: of a relevant row and another for MAP, of unequal gain for NDCG. In a ranking by
+score no pair ranked wrongly has s_hi > s_lo, so h_q is at least 1 - measure, however ties are broken. A query without
+such pairs has one value of the measure whatever its ranking, and gives 0. Q counts all queries. With weights of the
+queries h_q is times its weight, and Q is their sum.
+
+References
+----------
+Y. Yue, T. Finley, F. Radlinski, T. Joachims, A support vector method for optimizing average precision, SIGIR 2007.
+S. Chakrabarti, R. Khanna, U. Sawant, C. Bhattacharyya, Structured learning for non-smooth ranking losses, KDD 2008.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from svmcut._native.constraints import map_cut, ndcg_cut, ndcg_rooms, ordinal_grades, workspace
+from svmcut.errors import TrainingError
+from svmcut.measures import discounts, gains, relevant
+from svmcut.risks.ordinal import query_starts
+from svmcut.risks.protocol import Linearization
+from svmcut.risks.weights import query_weights
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: Counts of the grades among the first places of a query that may be looked at, and prices of a step between them.
+MOST_STATES, MOST_STEPS = 1_000_000, 4_000_000
+
+
+class RankingRisk:
+    """MAP or NDCG of labelled queries.
+
+    Parameters
+    ----------
+    name : {"map", "ndcg"}
+    at : int
+        Places that NDCG counts.
+    """
+
+    def __init__(self, name: Literal["map", "ndcg"], at: int = 10):
+        self.name, self._at = name, at
+
+    def bind(
+        self, y: NDArray, qid: NDArray | None = None, cost: NDArray | None = None, threads: int = 1
+    ) -> BoundMap | BoundNdcg:
+        """As OrdinalRisk.bind.
+
+        Raises
+        ------
+        TrainingError
+            As there, and when a query has too many grades for the places of NDCG.
+        """
+        y = np.ascontiguousarray(y, np.float64)
+        start = query_starts(qid, len(y))
+        weights = query_weights(cost, start)
+        if self.name == "map":
+            return BoundMap(relevant(y), start, weights, threads)
+        return BoundNdcg(gains(y, start), start, weights, threads, self._at)
+
+
+class _Bound:
+    """What both have: (1/Q) sum_q h_q.
+
+    Attributes
+    ----------
+    n_queries, n_pairs : int
+        Q, queries without pairs included, and the pairs of unequal grade.
+    weights : (Q,) float64 or None
+        Of the queries as given; None for 1 each.
+    unlike : str
+        A pair in words.
+
+    Notes
+    -----
+    52 bytes of workspace per row, allocated once. Not reentrant.
+    """
+
+    def __init__(self, grade: NDArray, start: NDArray, weights: NDArray | None, threads: int):
+        self._start, self._threads, self._work = start, threads, workspace(len(grade))
+        self._grade, self._n_grades, self._pairs = ordinal_grades(grade, start, self._work, threads)
+        self.n_queries, self.n_pairs, self.weights = len(self._pairs), int(self._pairs.sum()), weights
+        if weights is None:
+            self._weight = np.full(self.n_queries, 1.0 / max(self.n_queries, 1))
+        else:
+            self._weight = weights / weights.sum()
+
+    def linearize(self, s: NDArray) -> Linearization:
+        """The most violated rankings: value, coefficients (n,), offset (their mean loss)."""
+        coef, value, offset = self._cut(np.ascontiguousarray(s, np.float64))
+        return Linearization(float((self._weight * value).sum()), coef, float((self._weight * offset).sum()))
+
+    def _cut(self, s: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+        raise NotImplementedError
+
+
+class BoundMap(_Bound):
+    """MAP of given labels; O(n log n) time per call."""
+
+    def __init__(self, relevant: NDArray, start: NDArray, weights: NDArray | None, threads: int):
+        self.unlike = "a relevant row, of label 1 or more, and another"
+        super().__init__(relevant.astype(np.float64), start, weights, threads)
+        query = np.repeat(np.arange(self.n_queries), np.diff(start))
+        self._rows = np.lexsort((~relevant, query)).astype(np.int32)
+        self._n_relevant = np.bincount(query[relevant], minlength=self.n_queries).astype(np.int64)
+
+    def _cut(self, s: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+        return map_cut(s, self._start, self._rows, self._n_relevant, self._weight, self._work, self._threads)
+
+
+class BoundNdcg(_Bound):
+    """NDCG of given labels; O(n log n) time per call, and M^2 (K + M choose M) for M grades of a query and K places.
+
+    Raises
+    ------
+    TrainingError
+        Where these are too many.
+    """
+
+    def __init__(self, gain: NDArray, start: NDArray, weights: NDArray | None, threads: int, at: int):
+        self.unlike = "two rows of different gain"
+        super().__init__(gain, start, weights, threads)
+        rows, M = np.diff(start), self._n_grades.astype(np.int64)
+        places = np.minimum(rows, at)
+        self._gain, self._discount = gain, discounts(np.arange(places.max(initial=1)))
+        first = np.concatenate(([0], np.cumsum(M)))
+        of_grade = np.bincount(np.repeat(first[:-1], rows) + self._grade, minlength=int(first[-1]))
+        open_rows = np.minimum(of_grade, np.repeat(places, M))
+        # as many as their product, and as there are ways to choose places and their ends
+        states = np.multiply.reduceat(open_rows + 1.0, first[:-1]) if len(M) else np.ones(0)
+        for query in np.flatnonzero(states > MOST_STATES / 100):
+            ways = math.comb(int(places[query] + M[query]), int(M[query]))
+            states[query] = min(states[query], float(min(ways, 10 * MOST_STATES)))
+        total = np.add.reduceat(open_rows, first[:-1]) if len(M) else np.ones(0)
+        steps = total * (total + M)
+        states[M < 2], steps[M < 2] = 1, 1  # nothing is looked for
+        too_many = np.flatnonzero((states > MOST_STATES) | (steps > MOST_STEPS))
+        if len(too_many):
+            q = int(too_many[0])
+            raise TrainingError(
+                f"the query of rows {start[q] + 1} to {start[q + 1]} has {M[q]} grades, too many for the exact search "
+                f"over the grades of its first {places[q]} places; lower parameter 'at', merge grades, or use "
+                "loss='swapped-pairs'"
+            )
+        most = {"states": states, "steps": steps, "grades": M, "places": places}
+        self._sizes = {name: int(found.max(initial=1)) for name, found in most.items()}
+        self._rooms = ndcg_rooms(self._sizes, max(1, min(threads, self.n_queries)))
+
+    def _cut(self, s: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+        return ndcg_cut(
+            s, self._start, self._grade, self._n_grades, self._gain, self._discount, self._weight, self._work,
+            self._sizes, self._rooms,
+        )  # fmt: skip
