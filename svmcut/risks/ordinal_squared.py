@@ -82,13 +82,14 @@ class BoundSquaredOrdinal:
 
     Attributes
     ----------
-    n_queries, n_pairs : int
+    n_queries, n_pairs, pairs_per_query, weights
         As of BoundOrdinal, whose notes hold here too.
     """
 
     def __init__(self, ordinal: BoundOrdinal, unit: NDArray):
         self._ordinal, self._unit, self._root = ordinal, unit, np.sqrt(unit)
         self.n_queries, self.n_pairs, self.weights = ordinal.n_queries, ordinal.n_pairs, ordinal.weights
+        self.pairs_per_query = ordinal.pairs_per_query
         self._rows = np.diff(ordinal.start)
 
     def linearize(self, s: NDArray) -> Linearization:

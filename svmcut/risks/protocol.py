@@ -62,9 +62,12 @@ class SignedRisk(BoundRisk, Protocol):
     Attributes
     ----------
     signs : (n,) float64 in {-1, +1}
+    weights : (n,) float64 or None
+        None for 1 each.
     """
 
     signs: NDArray
+    weights: NDArray | None
 
     def take(self, rows: NDArray) -> SignedRisk:
         """The risk of these examples alone."""
@@ -79,10 +82,15 @@ class QueryRisk(BoundRisk, Protocol):
     ----------
     n_queries, n_pairs : int
         Queries, and pairs of rows of one query with different labels.
+    pairs_per_query : (n_queries,) int64
+    weights : (n_queries,) float64 or None
+        None for 1 each.
     """
 
     n_queries: int
     n_pairs: int
+    pairs_per_query: NDArray
+    weights: NDArray | None
 
 
 class Risk(Protocol):

@@ -74,6 +74,7 @@ class _Bound:
     ----------
     n_queries, n_pairs : int
         Q, queries without pairs included, and the pairs of unequal grade.
+    pairs_per_query : (Q,) int64
     weights : (Q,) float64 or None
         Of the queries as given; None for 1 each.
     unlike : str
@@ -86,8 +87,8 @@ class _Bound:
 
     def __init__(self, grade: NDArray, start: NDArray, weights: NDArray | None, threads: int):
         self._start, self._threads, self._work = start, threads, workspace(len(grade))
-        self._grade, self._n_grades, self._pairs = ordinal_grades(grade, start, self._work, threads)
-        self.n_queries, self.n_pairs, self.weights = len(self._pairs), int(self._pairs.sum()), weights
+        self._grade, self._n_grades, self.pairs_per_query = ordinal_grades(grade, start, self._work, threads)
+        self.n_queries, self.n_pairs, self.weights = len(self.pairs_per_query), int(self.pairs_per_query.sum()), weights
         if weights is None:
             self._weight = np.full(self.n_queries, 1.0 / max(self.n_queries, 1))
         else:

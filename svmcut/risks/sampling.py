@@ -88,13 +88,16 @@ class HingeSampler:
 
     def __init__(self, signs: NDArray, weights: NDArray | None = None):
         self.signs, self.weights = signs, weights
+        self._cumulative = None if weights is None else np.cumsum(weights)
 
     def violations(self, s: NDArray) -> HingeViolations:
         return HingeViolations(self.signs, s, self.weights)
 
     def points(self, rng: np.random.Generator, r: int) -> NDArray:
         """r rows, (r,) int64, drawn from all with replacement, in proportion to their weights; for `bootstrap`."""
-        return rng.integers(len(self.signs), size=r) if self.weights is None else drawn(rng, np.cumsum(self.weights), r)
+        if self._cumulative is None:
+            return rng.integers(len(self.signs), size=r)
+        return drawn(rng, self._cumulative, r)
 
     def bootstrap(self, s: NDArray, points: NDArray) -> Draw:
         """The cut of a sample of all rows, with the risk scaled to all of them.
@@ -109,7 +112,7 @@ class HingeSampler:
         y = self.signs[points]
         loss = 1 - y * s
         hit = loss > 0
-        weight = (len(self.signs) if self.weights is None else float(self.weights.sum())) / len(points)
+        weight = (len(self.signs) if self._cumulative is None else float(self._cumulative[-1])) / len(points)
         return merged(points[hit], -weight * y[hit], weight * int(hit.sum()), weight * float(loss[hit].sum()))
 
 

@@ -13,6 +13,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+def total(weights: NDArray | None, n: int) -> float:
+    """The sum of n weights."""
+    return n if weights is None else float(weights.sum())
+
+
+def boxes(C: float, weights: NDArray | None) -> float | NDArray[np.float64]:
+    """C of every term: (n,) where they have weights, each product rounded once."""
+    return C if weights is None else C * weights
+
+
 def query_weights(cost: NDArray | None, start: NDArray) -> NDArray | None:
     """Of every query the weight that all its rows have, as `example_weights`.
 

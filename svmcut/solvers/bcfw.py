@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Block-coordinate Frank-Wolfe for chains, with the labellings of each sequence kept.
 
-    problem      min_w  1/2 |w|^2 + C sum_n H_n(w)                            H_n = max_y [Delta + w.(Psi - Psi_n)]
-    its dual     max    C sum_n sum_y q_n(y) Delta(y_n, y) - 1/2 |w|^2,       w = C sum_n sum_y q_n(y) psi_n(y)
+    problem      min_w  1/2 |w|^2 + sum_n C_n H_n(w)                          H_n = max_y [Delta + w.(Psi - Psi_n)]
+    its dual     max    sum_n C_n sum_y q_n(y) Delta(y_n, y) - 1/2 |w|^2,     w = sum_n C_n sum_y q_n(y) psi_n(y)
     update       one sequence at a time: its most violated labelling joins those known, then q_n moves to the optimum
                  over them (csrc/chain/chain_bcfw.cc)
     certificate  P at w or at the weighted average of w, whichever is lower, less the dual of q
@@ -40,7 +40,8 @@ class BcfwRun(PassRun):
     def __init__(self, solver: Bcfw, problem: StructuredProblem, start: Start | None, state: State | None):
         super().__init__(solver, problem, start, state, math.inf, 60)
         model = self.model
-        self._blocks, self._points = Blocks(model.chains, self.C, solver.seed), start.points if start else ()
+        self._blocks = Blocks(model.chains, self.C, solver.seed, model.weights)
+        self._points = start.points if start else ()
         self._risk, self.longest_cut, self._looks, self._iteration, self._passes = 0.0, 0.0, 1, 1, 1.0
         self._average, self._weight, self._due = np.zeros(model.dim), 0.0, 1
         if state is None:
@@ -75,9 +76,10 @@ class BcfwRun(PassRun):
             self._look(point)
 
     def _look(self, w) -> None:
-        separation = self.model.separate(w)
-        self.longest_cut = max(self.longest_cut, float(np.linalg.norm(self.model.joint(separation.labels))))
-        found = float(separation.slacks.sum())
+        model, separation = self.model, self.model.separate(w)
+        cut = model.joint(separation.labels, model.weights)
+        self.longest_cut = max(self.longest_cut, float(np.linalg.norm(cut)))
+        found = model.summed(separation.slacks)
         value = 0.5 * float(w @ w) + self.C * found
         if value < self.primal:
             self.best, self.primal, self._risk = w.copy(), value, found

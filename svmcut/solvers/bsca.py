@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Budgeted stochastic coordinate ascent.
 
-    problem      min_f  1/2 |f|^2 + C sum_i max(0, 1 - y_i f(x_i)),  without bias
-    dual         max    sum_i alpha_i - 1/2 |sum_i alpha_i y_i K(x_i, .)|^2,   0 <= alpha_i <= C
-    update       alpha_i <- clip(alpha_i + (1 - y_i f(x_i)) / K(x_i, x_i), 0, C); the change times y_i K(x_i, .) joins
+    problem      min_f  1/2 |f|^2 + sum_i C_i max(0, 1 - y_i f(x_i)),  without bias;  C_i = C v_i, C without weights
+    dual         max    sum_i alpha_i - 1/2 |sum_i alpha_i y_i K(x_i, .)|^2,   0 <= alpha_i <= C_i
+    update       alpha_i <- clip(alpha_i + (1 - y_i f(x_i)) / K(x_i, x_i), 0, C_i); the change times y_i K(x_i, .) joins
                  f, which is cut back to B centres; alpha is not
     certificate  while nothing has been cut back, sum alpha - 1/2 |f|^2 is a lower bound; later none
 

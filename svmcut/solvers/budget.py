@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from svmcut import states
 from svmcut._native.budget import Budget
+from svmcut.risks.weights import total
 from svmcut.solvers.protocol import Progress, Run, Solver, Start, State
 from svmcut.solvers.smo import KernelProblem
 
@@ -61,19 +62,22 @@ class BudgetedRun(Run):
     def __init__(self, solver: BudgetedSolver, problem: KernelProblem, start: Start | None, state: State | None):
         super().__init__(solver, problem, start, state)
         n, rng = len(problem.y), np.random.default_rng(solver.seed)
-        self._judges, X, y = None, problem.X, problem.y
+        self._judges, self._judge_weights, X, y, v = None, None, problem.X, problem.y, problem.weights
         held = min(n - 1, int(solver.hold_out * n))
         if held:
             order = rng.permutation(n)
             kept, self._judges = np.sort(order[held:]), np.sort(order[:held])
             X, y = problem.X.take(kept), np.ascontiguousarray(problem.y[kept])
+            if v is not None:
+                v, self._judge_weights = v[kept], v[self._judges]
         self._rows, self._sample = X, np.sort(rng.choice(len(y), min(len(y), SAMPLE), replace=False))
         self._run = run = Budget(
             X, y, problem.kernel, problem.C, solver.budget, solver.dual, solver.maintenance, solver.sampling,
-            solver.seed, solver.append, solver.threads,
+            solver.seed, solver.append, solver.threads, weights=v,
         )  # fmt: skip
         self._y, self._values, self._best, self._spent, self.looked = y, {}, None, 0.0, False
-        self._score, self._primal = (math.inf, math.inf), problem.C * n
+        self._total, self._weights = total(v, len(y)), None if v is None else v[self._sample]
+        self._score, self._primal = (math.inf, math.inf), problem.C * total(problem.weights, n)
         if state is None:
             return
         run.restore(state)
@@ -150,12 +154,13 @@ class BudgetedRun(Run):
         run, problem, y = self._run, self._problem, self._y
         squared = run.squared_norm()
         losses = np.maximum(0.0, 1.0 - y[self._sample] * run.scores(self._rows, self._sample))
-        primal = 0.5 * squared + problem.C * len(y) * float(losses.mean())
+        primal = 0.5 * squared + problem.C * self._total * float(np.average(losses, weights=self._weights))
         self._values = {"sampled_primal": primal}
         error = 0.0
         if self._judges is not None:
             f = run.scores(problem.X, self._judges)
-            error = 100.0 * float(np.mean((f > 0) != (problem.y[self._judges] > 0)))
+            wrong = (f > 0) != (problem.y[self._judges] > 0)
+            error = 100.0 * float(np.average(wrong, weights=self._judge_weights))
             self._values["held_out_error"] = error
         if self._solver.dual:
             self._values["model_dual"] = run.counts()["sum_alpha"] - 0.5 * squared

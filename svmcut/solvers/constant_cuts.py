@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Cutting planes with sampled cuts, constant time in the number of rows.
 
-    problem      min_f  P(f) = 1/2 |f|^2 + C sum_i max(0, 1 - y_i f(x_i))   over the functions of a kernel
-    lower model  as in cutting planes, over cuts of r rows drawn from all n: no set of violated rows is ever formed
+    problem      min_f  P(f) = 1/2 |f|^2 + C sum_i v_i max(0, 1 - y_i f(x_i))   over the functions of a kernel
+    lower model  as in cutting planes, over cuts of r rows drawn from all n: no set of violated rows is ever formed. A
+                 row is drawn as often as its weight v_i says
     stop         p samples in a row violated by at most epsilon
     certificate  none; even the primal is an estimate from the last sample
 
@@ -133,11 +134,11 @@ class ConstantCutsRun(Run):
         solver, problem, bundle, rng, started = (
             self._solver, self._problem, self.bundle, self._rng, time.perf_counter()
         )  # fmt: skip
-        space, C, n = problem.space, problem.C, len(solver.sampler.signs)
+        space, C = problem.space, problem.C
         while True:
             self._drawn_from = rng.bit_generator.state  # a run that goes on from here draws this sample once more
             self._iteration += 1
-            drawn = rng.integers(n, size=solver.r)
+            drawn = solver.sampler.points(rng, solver.r)
             sample, place = np.unique(drawn, return_inverse=True)
             space.look(sample, bundle.elements())
             draw = solver.sampler.bootstrap(space.scores(self._w)[place], drawn)

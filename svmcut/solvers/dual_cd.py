@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Dual coordinate descent for the hinge loss, certified as one fractional cut.
 
-    problem      min_w  1/2 |w|^2 + C sum_i max(0, 1 - y_i w.x_i)
-    its dual     max    sum alpha - 1/2 |w|^2,   0 <= alpha <= C,   w = sum_i alpha_i y_i x_i
+    problem      min_w  1/2 |w|^2 + sum_i C_i max(0, 1 - y_i w.x_i),   C_i = C v_i, C without weights
+    its dual     max    sum alpha - 1/2 |w|^2,   0 <= alpha_i <= C_i,   w = sum_i alpha_i y_i x_i
     update       one alpha at a time to its optimum, in random order (csrc/linear/dual_cd.cc)
-    certificate  c = alpha / C is a cut; P at w and on the line to it from the best point so far
+    certificate  c_i = alpha_i / C_i is a cut; P at w and on the line to it from the best point so far
 
 The fastest of the trainers here on sparse rows with many features. Hsieh, Chang, Lin, Keerthi and Sundararajan, ICML
 2008, Algorithm 3.
@@ -26,6 +26,7 @@ import numpy as np
 
 from svmcut import states
 from svmcut._native import dual_cd, sparse
+from svmcut.risks.weights import boxes, total
 from svmcut.solvers.fractional import FractionalRun
 from svmcut.solvers.newton import DENSE_DIM, Newton
 from svmcut.solvers.protocol import Interrupted, Problem, Progress, Solver, Stall, Start, State
@@ -45,6 +46,7 @@ class DualCdRun(FractionalRun):
             states.checked(state, states.fields(fractions=states.maybe(states.reals(n, low=0, high=1))))
             self.fractions = state["fractions"]
         self._few = space.dim <= max(DENSE_DIM, n // 10)  # Newton's method could go on
+        self._boxes, self._total = boxes(problem.C, problem.risk.weights), total(problem.risk.weights, n)
         self._alpha, self._w, self._looks = np.zeros(n), space.zero(), 0
         # The estimate adds gaps of many moments and knows no search of the line: its last ratio to the gap says when
         # to look.
@@ -65,31 +67,34 @@ class DualCdRun(FractionalRun):
     def _descend(self, saved: State | None) -> Generator[Progress, None, bool]:
         problem, alpha, w = self._problem, self._alpha, self._w
         space, C, signs, rows, n = problem.space, problem.C, problem.risk.signs, problem.space.rows, len(alpha)
+        v = problem.risk.weights
         norms = np.empty(n)
         sparse.row_norms(rows, norms, space.threads)
         norms += space.bias**2
         if saved is not None:
             numbers = states.row(states.real(0), states.COUNT, states.REAL)
             states.checked(saved, states.fields(
-                alpha=states.reals(n, low=0, high=C), w=space.kinds().element, looks=states.COUNT, numbers=numbers,
+                alpha=states.reals(n, low=0), w=space.kinds().element, looks=states.COUNT, numbers=numbers,
                 native=states.row(states.array(np.int32, 2 * n), states.anything),
             ), "descent")  # fmt: skip
+            states.require(bool((saved["alpha"] <= self._boxes).all()), "descent.alpha and C", "no alpha above its C")
             np.copyto(alpha, saved["alpha"])
             np.copyto(w, saved["w"])
             self._looks = saved["looks"]
         elif self.fractions is not None and self._iteration == 1:
-            np.multiply(self.fractions, C, out=alpha)
+            np.multiply(self.fractions, self._boxes, out=alpha)
             np.copyto(w, space.adjoint(signs * alpha))
         elif self.fractions is not None or self.lower == 0:
             # The cut at 0 is c = 1. Where C is so small that its multiplier is C, it is a better start than 0, or the
             # end already.
-            a, resumed = space.adjoint(-signs), self.fractions is not None
+            coef, resumed = -signs if v is None else -(v * signs), self.fractions is not None
+            a = space.adjoint(coef)
             if not resumed:
-                self.cut(a, float(n), float(n), -signs)
+                self.cut(a, float(self._total), float(self._total), coef)
             self._looks += 1
             if self.bundle.beta[-1] == 1.0:
                 np.multiply(a, -C, out=w)
-                alpha.fill(C)
+                alpha[:] = self._boxes
                 self._looks += 1
                 if not resumed:
                     self.fractions = np.ones(n)
@@ -98,7 +103,7 @@ class DualCdRun(FractionalRun):
                     yield self.progress()
                     if met:
                         return False
-        self._native = descent = dual_cd.Descent(rows, signs, norms, space.bias, alpha, w, self._solver.seed)
+        self._native = descent = dual_cd.Descent(rows, signs, norms, space.bias, alpha, w, self._solver.seed, v)
         block = min(max(10, 200_000 // (space.X.nnz + 10 * n)), 200)  # epochs that cost more than a look does
         if saved is not None:
             descent.load(*saved["native"])
@@ -132,9 +137,10 @@ class DualCdRun(FractionalRun):
 
     def _look(self) -> NDArray[np.float64]:
         """Takes alpha in as a cut and as a point; the scores of its w."""
-        space, C = self._problem.space, self._problem.C
-        self.fractions = np.minimum(self._alpha / C, 1.0)
-        coef = self.fractions * self._problem.risk.signs
+        space, C, v = self._problem.space, self._problem.C, self._problem.risk.weights
+        self.fractions = np.minimum(self._alpha / self._boxes, 1.0)
+        parts = self.fractions if v is None else v * self.fractions
+        coef = parts * self._problem.risk.signs
         np.negative(coef, out=coef)
         a = space.adjoint(coef)
         np.multiply(a, -C, out=self._w)
@@ -142,7 +148,7 @@ class DualCdRun(FractionalRun):
         self._looks += 2
         self.passes = self._looks + self._native.entries / max(1, space.X.nnz)
         self.search(self._w, s)
-        self.cut(a, float(np.sum(self.fractions)), self.risk, coef)
+        self.cut(a, float(np.sum(parts)), self.risk, coef)
         return s
 
     def _too_slow(self, fall: float, epochs: int, share: float) -> bool:

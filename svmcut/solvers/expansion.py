@@ -23,6 +23,7 @@ from svmcut import states
 from svmcut._native.expansion import Expansion
 from svmcut.data import Csr
 from svmcut.kernels import Kernel
+from svmcut.risks.weights import total
 from svmcut.solvers.protocol import Progress, Run, Solution, Solver, Start, State
 
 #: Seconds of one call of the compiled loops: signals, limits and progress wait no longer.
@@ -33,7 +34,7 @@ LOOKS = 8
 
 @dataclass(frozen=True)
 class ExpansionProblem:
-    """min over f of 1/2 |f|^2 + C sum_i max(0, 1 - y_i f(x_i)), the sum over the points that are not held out.
+    """min over f of 1/2 |f|^2 + C sum_i v_i max(0, 1 - y_i f(x_i)), the sum over the points that are not held out.
 
     Attributes
     ----------
@@ -42,12 +43,14 @@ class ExpansionProblem:
     y : (n,) float64 in {-1, +1}
     kernel : Kernel
     C : float
-        Weight of one example's loss.
+        Of an example that weighs 1.
     held : (n,) bool
         Points held out: watched, never trained on.
     gap : float or None
         End once (primal - dual) / primal is at most this, where the solver has a dual value.
     threads : int
+    weights : (n,) float64 or None
+        v; None for 1 each.
     """
 
     X: Csr
@@ -57,6 +60,7 @@ class ExpansionProblem:
     held: NDArray
     gap: float | None = None
     threads: int = 1
+    weights: NDArray | None = None
 
     @cached_property
     def order(self) -> NDArray[np.int64]:
@@ -77,6 +81,21 @@ class ExpansionProblem:
         return self.y[self.order]
 
     @cached_property
+    def ordered_weights(self) -> NDArray[np.float64] | None:
+        """(n,) v in this order."""
+        return None if self.weights is None else self.weights[self.order]
+
+    @cached_property
+    def trained_weights(self) -> NDArray[np.float64] | None:
+        """(trained,) v of the points that are not held out."""
+        return None if self.ordered_weights is None else self.ordered_weights[: self.trained]
+
+    @cached_property
+    def total(self) -> float:
+        """The sum of these."""
+        return total(self.trained_weights, self.trained)
+
+    @cached_property
     def expansion(self) -> Expansion:
         signs = self.labels[self.trained :].astype(np.int8)
         return Expansion(self.X.take(self.order), self.positives, self.trained, signs, self.kernel, self.threads)
@@ -92,9 +111,9 @@ class Look(NamedTuple):
         f = sum_i a_i y_i K(x_i, .) + b, in the order of the problem.
     b : float
     primal, dual, risk : float
-        dual is nan where there is none; risk is the sum of the hinge losses.
+        dual is nan where there is none; risk is the weighted sum of the hinge losses.
     error : float
-        Percent of the points held out; nan without.
+        Percent of the points held out, by their weights; nan without.
     rank : float
         What the solver prefers, lower first, where no points are held out.
     """
@@ -230,13 +249,15 @@ class ExpansionRun(Run):
     ) -> Look:  # fmt: skip
         """The look at scale (sum a_i y_i K_i + b), with responses c and squared norm of the sum."""
         problem, m = self._problem, self._problem.trained
-        y = problem.labels
+        y, v = problem.labels, problem.ordered_weights
         margin = scale * (c + y * b)
-        risk = float(np.maximum(0.0, 1.0 - margin[:m]).sum())
+        losses = np.maximum(0.0, 1.0 - margin[:m])
+        risk = float((losses if v is None else v[:m] * losses).sum())
         primal = 0.5 * scale * scale * max(0.0, squared) + problem.C * risk
         error = math.nan
         if m < len(y):
-            error = 100.0 * float(np.mean((margin[m:] * y[m:] > 0) != (y[m:] > 0)))
+            wrong = (margin[m:] * y[m:] > 0) != (y[m:] > 0)
+            error = 100.0 * float(np.average(wrong, weights=None if v is None else v[m:]))
         return Look(step, scale * a, scale * b, primal, dual, risk, error, primal if rank is None else rank)
 
     def _ends(self) -> bool:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Certified runs of trainers that know nothing of cuts: one fractional cut holds all they found out.
 
-    cut          any c in [0, 1]^n:   R(s') >= sum c - (c y).s'       (a convex combination of the hinge's 2^n cuts)
-    box dual     alpha = C c, w = C sum c_i y_i x_i:   D = C sum c - 1/2 |w|^2
+    cut          any c in [0, 1]^n:   R(s') >= sum v c - (v c y).s'   (a convex combination of the hinge's 2^n cuts)
+    box dual     alpha = C v c, w = sum alpha_i y_i x_i:   D = sum alpha - 1/2 |w|^2,   v = 1 without weights
     multiplier   a bundle with this cut and the flat plane gives at least that, by scaling alpha: min(C, b / |g|^2)
 
 So a trainer that moves alpha in its box, or smooths the loss, is certified by the cut it ends with; and where it
@@ -22,6 +22,7 @@ from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.errors import TrainingError
 from svmcut.qp import make_qp
 from svmcut.risks.protocol import SignedRisk
+from svmcut.risks.weights import total
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, State, continued
 from svmcut.spaces.linear import LinearSpace
@@ -82,8 +83,8 @@ class FractionalRun(Run):
             return
         self.bundle = start.bundle if start else CutBundle(space, qp)
         self.passes, self.slack, self.lower = 0.0, 0.0, 0.0
-        n = len(problem.risk.signs)
-        self.w, self.s, self.risk, self._squared = space.zero(), np.zeros(n), float(n), 0.0
+        n, all_rows = len(problem.risk.signs), total(problem.risk.weights, len(problem.risk.signs))
+        self.w, self.s, self.risk, self._squared = space.zero(), np.zeros(n), float(all_rows), 0.0
         self.primal = problem.C * self.risk
 
     def state(self) -> State:
@@ -160,7 +161,7 @@ class FractionalRun(Run):
         return problem.stop.met(self.primal, self.lower)
 
     def cut(self, a, b: float, risk: float, coef=None) -> None:
-        """Takes in the cut (a, b); a = A^T coef, coef = -y c, b = sum c. Where coef is given it must not change."""
+        """Takes in the cut (a, b); a = A^T coef, coef = -v y c, b = sum v c. Where coef is given it must not change."""
         self.bundle.add(Cut(a, b, risk, coef))
         self._solve()
         self.bundle.prune(MAX_IDLE)

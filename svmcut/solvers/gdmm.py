@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Greedy direction method of multipliers for structured outputs.
 
-    problem      min_w  P(w) = 1/2 |w|^2 + C sum_n H_n(w),   H_n relaxed to the local polytope
+    problem      min_w  P(w) = 1/2 |w|^2 + C sum_n v_n H_n(w),   H_n relaxed to the local polytope
     its dual     min G(alpha) over a shifted simplex for every factor, subject to M_jf alpha_f = alpha_j: pairs agree
                  with the nodes they join
     update       augmented Lagrangian with weight rho; a factor at a time is moved to its minimum over the few states in
@@ -66,7 +66,9 @@ class LabelFactors:
         if rho is None:
             rho = RHO * float(np.sqrt(np.mean(squares) + model.bias**2)) or RHO
         self.doubtful = True
-        self._descent = multilabel.Gdmm(model.rows, model.sets, self.W, self.v, model.bias, C, rho, seed, soft)
+        self._descent = multilabel.Gdmm(
+            model.rows, model.sets, self.W, self.v, model.bias, C, rho, seed, soft, model.weights
+        )
         self.active, self._soft, self._node_passes = 0, soft, 0 if soft else NODE_PASSES
 
     def run(self) -> None:
@@ -99,7 +101,7 @@ class LabelFactors:
         if not self.model.pairs:
             return lower, [self._candidate(None)]
         # While factors disagree their weights are far from any use, and their argmax is dear.
-        scatter = residual / (self.C * self.model.n_samples)
+        scatter = residual / (self.C * self.model.total)
         far = scatter > 0.03 and not self._soft
         weights: list[NDArray | None] = [None] if far or not self.active else [self.v]
         if self.active and scatter < 1e-3:
@@ -137,7 +139,7 @@ class ChainFactors:
         parts = max(1, K // PART_TAGS)
         self.doubtful = K > 1
         brute = K <= BRUTE_TAGS if brute is None else brute
-        self._descent = gdmm_chain.Gdmm(model.chains, self.w, C, rho, parts, brute, seed, soft)
+        self._descent = gdmm_chain.Gdmm(model.chains, self.w, C, rho, parts, brute, seed, soft, model.weights)
 
     def run(self) -> None:
         self._descent.run()
@@ -176,9 +178,9 @@ class ChainFactors:
 
     def primal(self, w) -> float:
         """P(w) by Viterbi's recursion."""
-        found = self.model.separate(w)
-        self.longest_cut = max(self.longest_cut, float(np.linalg.norm(self.model.joint(found.labels))))
-        return 0.5 * float(w @ w) + self.C * float(found.slacks.sum())
+        model, found = self.model, self.model.separate(w)
+        self.longest_cut = max(self.longest_cut, float(np.linalg.norm(model.joint(found.labels, model.weights))))
+        return 0.5 * float(w @ w) + self.C * model.summed(found.slacks)
 
 
 class GdmmRun(PassRun):
@@ -191,7 +193,8 @@ class GdmmRun(PassRun):
         kind = LabelFactors if isinstance(model, LabelSets) else ChainFactors
         self._factors = factors = kind(model, problem.C, solver.seed, solver.rho, self.soft)
         # at 0 every part is wrong
-        super().__init__(solver, problem, start, state, problem.C * len(model.gold) * factors.doubtful, 40)
+        zero = problem.C * model.summed(np.diff(model.parts)) * factors.doubtful
+        super().__init__(solver, problem, start, state, zero, 40)
         if state is not None:
             numbers = states.row(states.REAL, states.REAL, states.flag)
             states.checked(state, states.fields(best=states.weights(model.dim), numbers=numbers))

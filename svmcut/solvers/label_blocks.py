@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Label sets, one example at a time by its relaxed argmax: block-coordinate Frank-Wolfe and stochastic subgradients.
 
-    problem      min_w  1/2 |w|^2 + C sum_n H_n(w)                    H_n by the local polytope
-    its dual     max    sum_n l_n - 1/2 |w|^2,   w = sum_n w_n,   (w_n, l_n) in the hull of C (psi_n, Delta_n)
+    problem      min_w  1/2 |w|^2 + sum_n C_n H_n(w)                  H_n by the local polytope
+    its dual     max    sum_n l_n - 1/2 |w|^2,   w = sum_n w_n,   (w_n, l_n) in the hull of C_n (psi_n, Delta_n)
     BCFW         (w_n, l_n) moves towards its argmax, exactly on the line (csrc/labels/label_blocks.cc)
-    SSG          w = C n (mean of the psi_n met so far): after whole passes a point of the hull too
+    SSG          w = n (mean of the C_n psi_n met so far): after whole passes a point of the hull too
     certificate  P at w or at the weighted average of w, less the dual of w; one pass of the argmax each
 
 Lacoste-Julien, Jaggi, Schmidt and Pletscher, ICML 2013, Algorithm 4 and section 3.
@@ -39,14 +39,15 @@ class LabelRun(PassRun):
     def __init__(self, solver: LabelBcfw, problem: StructuredProblem, start: Start | None, state: State | None):
         model = problem.model
         # at 0 every label is wrong
-        super().__init__(solver, problem, start, state, problem.C * len(model.gold), 40)
+        super().__init__(solver, problem, start, state, problem.C * model.summed(np.diff(model.parts)), 40)
         self.passes, self.looks, self.total = 0, 0, 0.0
         shapes = (model.n_rows, model.n_labels), (model.n_labels, model.n_labels)
         self.arrays = [np.zeros(shape) for shape in 2 * shapes]
         self.blocks: Any = None
         if model.n_labels:
             self.blocks = multilabel.Blocks(
-                model.rows, model.sets, model.n_labels, model.bias, model.pairs, problem.C, solver.seed
+                model.rows, model.sets, model.n_labels, model.bias, model.pairs, problem.C, solver.seed,
+                model.weights,
             )
         if state is None:
             return

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Newton's method on the smoothed hinge, certified as one fractional cut.
 
-    problem      min_w  1/2 |w|^2 + C sum_i max(0, 1 - y_i w.x_i)
+    problem      min_w  1/2 |w|^2 + C sum_i v_i max(0, 1 - y_i w.x_i),   v = 1 without weights
     smoothed     z_i = 1 - y_i w.x_i,  u_i = clip(z_i / delta + 1/2, 0, 1):
-                 loss = delta u^2 / 2 + max(0, z - delta / 2);  gradient w - C sum u_i y_i x_i;
-                 Hessian I + (C / delta) sum over the band 0 < u_i < 1 of x_i x_i'
+                 loss = delta u^2 / 2 + max(0, z - delta / 2);  gradient w - C sum v_i u_i y_i x_i;
+                 Hessian I + (C / delta) sum over the band 0 < u_i < 1 of v_i x_i x_i'
     update       w <- w + t p, p the Newton direction, t an exact line search on cached scores; delta falls as w settles
-    certificate  u is a cut:  P - D = C sum (max(z_i, 0) - u_i z_i)  +  1/2 |gradient|^2
-                                      smoothing                         unfinished minimisation
+    certificate  u is a cut:  P - D = C sum v_i (max(z_i, 0) - u_i z_i)  +  1/2 |gradient|^2
+                                      smoothing                             unfinished minimisation
 
 The fastest of the trainers here where features are few; delta falls once the first part of the gap is the larger one,
 so neither part is ever much finer than the other. With many rows w starts from a sample of them: a sample of n / 8 rows
@@ -30,6 +30,7 @@ import numpy as np
 from svmcut import states
 from svmcut._native import newton as native
 from svmcut.cutting.oracle import Normals
+from svmcut.risks.weights import total
 from svmcut.solvers.fractional import FractionalRun
 from svmcut.solvers.protocol import Problem, Progress, Solver, Stall, Start, State
 
@@ -42,7 +43,7 @@ BAND = 10  # rows a feature in the band of a sample, or its Hessian says little 
 
 
 class Smoothed(NamedTuple):
-    """The smoothed hinge at given scores; coef = -y u, share = sum u, excess = sum max(z, 0) - u z."""
+    """The smoothed hinge at given scores; coef = -v y u, share = sum v u, excess = sum v (max(z, 0) - u z)."""
 
     coef: np.ndarray
     hinge: float
@@ -51,14 +52,16 @@ class Smoothed(NamedTuple):
     band: int
 
 
-def smooth(signs, s, delta: float, threads: int = 1, out=None) -> Smoothed:
+def smooth(signs, s, delta: float, threads: int = 1, out=None, weights=None) -> Smoothed:
     """Losses, coefficients and gap of the smoothed hinge at scores s; O(n). out: room for coef."""
     coef = np.empty(len(s)) if out is None else out
-    _, hinge, share, excess, band = native.smooth_hinge(signs, s, delta, coef, threads)
+    _, hinge, share, excess, band = native.smooth_hinge(signs, s, delta, coef, threads, weights)
     return Smoothed(coef, hinge, share, excess, band)
 
 
-def line_step(signs, s, e, wd: float, dd: float, C: float, delta: float, slope: float, threads: int = 1) -> float:
+def line_step(
+    signs, s, e, wd: float, dd: float, C: float, delta: float, slope: float, threads: int = 1, weights=None
+) -> float:
     """A t > 0 near the minimum of the smoothed primal along scores s + t e, and not above its value at 0.
 
     Safeguarded Newton on the slope, which is piecewise linear and rises. It ends relative to the slope at 0 and to
@@ -68,7 +71,7 @@ def line_step(signs, s, e, wd: float, dd: float, C: float, delta: float, slope: 
     low, high, t = 0.0, math.inf, 1.0
     tolerance = 0.3  # a full step is welcome: once the band has settled it ends at the minimum
     for _ in range(60):
-        rise, curvature = native.smooth_slope(signs, s, e, t, delta, threads)
+        rise, curvature = native.smooth_slope(signs, s, e, t, delta, threads, weights)
         here = wd + t * dd + C * rise
         if here <= 0:
             if -here <= tolerance * -slope:
@@ -88,7 +91,7 @@ class Descent:
 
     Parameters
     ----------
-    space, signs, C
+    space, risk, C
         Of the problem, or of a sample of its rows with C so much larger.
     """
 
@@ -99,7 +102,7 @@ class Descent:
         self.look()
 
     def _begin(self, space, risk, C: float, delta: float) -> None:
-        self.space, self.signs, self.C, self.delta = space, risk.signs, C, delta
+        self.space, self.signs, self.weights, self.C, self.delta = space, risk.signs, risk.weights, C, delta
         self._normals = Normals(space, refresh=20)
         n = len(self.signs)
         self._room, self._rows = (np.empty(n), np.empty(n)), np.empty(n + 1, np.int32)
@@ -135,7 +138,7 @@ class Descent:
     def look(self) -> None:
         """Gradient and gap at w and delta; one pass, over the band's rows alone where only delta changed."""
         self._room = self._room[::-1]  # the normals keep the last coefficients
-        self.at = smooth(self.signs, self.s, self.delta, self.space.threads, self._room[0])
+        self.at = smooth(self.signs, self.s, self.delta, self.space.threads, self._room[0], self.weights)
         self.a = self._normals.of(self.at.coef)
         self.gradient = self.w + self.C * self.a
         self.smoothing = self.C * self.at.excess
@@ -160,16 +163,16 @@ class Descent:
         e = self.space.scores(p)
         self.passes += 1
         wd, dd = self.space.dot(self.w, p), self.space.dot(p, p)
-        t = line_step(self.signs, self.s, e, wd, dd, self.C, self.delta, slope, self.space.threads)
+        t = line_step(self.signs, self.s, e, wd, dd, self.C, self.delta, slope, self.space.threads, self.weights)
         self.w = self.space.blend(1.0, self.w, t, p)
         self.s = self.space.blend(1.0, self.s, t, e)
 
     def _direction(self):
         space, scale = self.space, self.C / self.delta
-        rows = self._rows[: native.band_rows(self.at.coef, self._rows)]
+        rows = self._rows[: native.band_rows(self.at.coef, self._rows, self.weights)]
         if space.dim <= DENSE_DIM:
             H, p = np.empty((space.dim, space.dim)), -self.gradient
-            native.band_gram(space.rows, rows, space.bias, H, space.threads)
+            native.band_gram(space.rows, rows, space.bias, H, space.threads, weights=self.weights)
             self.passes += len(rows) / len(self.signs)
             if native.solve_shifted(H, scale, p):
                 return p
@@ -183,7 +186,7 @@ class Descent:
         enough = tol * tol * rr
         for _ in range(steps):
             Hq = space.zero()
-            native.band_product(space.rows, rows, space.bias, q, Hq, space.threads)
+            native.band_product(space.rows, rows, space.bias, q, Hq, space.threads, self.weights)
             self.passes += 2 * len(rows) / len(self.signs)
             Hq *= scale
             Hq += q
@@ -209,7 +212,9 @@ def sampled_start(problem: Problem, w, delta: float):
     k = np.arange(n, dtype=np.uint64)
     place = (k * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(61)
     rows = (k * np.uint64(SAMPLE_EVERY) + place % np.uint64(SAMPLE_EVERY)).astype(np.int64)
-    part = replace(problem, risk=problem.risk.take(rows), space=space.take(rows), C=problem.C * len(signs) / n)
+    risk, whole = problem.risk.take(rows), total(problem.risk.weights, len(signs))
+    C = problem.C * whole / total(risk.weights, n)
+    part = replace(problem, risk=risk, space=space.take(rows), C=C)
     w, delta = sampled_start(part, w, delta)
     descent = Descent(part.space, part.risk, part.C, w, delta)
     for _ in range(40):

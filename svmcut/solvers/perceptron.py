@@ -2,7 +2,7 @@
 """The perceptron with a kernel.
 
     update       h_i += 1 where y_i f(x_i) <= 0, f = sum_j h_j y_j K(x_j, .)
-    result       f times the factor that is best for 1/2 |f|^2 + C sum_i max(0, 1 - y_i f(x_i)), the best of several
+    result       f times the factor that is best for 1/2 |f|^2 + C sum_i v_i max(0, 1 - y_i f(x_i)), best of several
                  looks
 
 The factor changes no prediction; it makes the scores and the primal value comparable with those of other trainers.
@@ -29,8 +29,8 @@ class PerceptronRun(VisitRun):
         m, squared = problem.trained, float(native.a @ native.c)
         scale = 0.0
         if squared > 0:
-            ones = np.ones(m)
-            scale = hinge_line(ones, np.zeros(m), native.c[:m], 0.0, squared, problem.C, problem.threads)
+            ones, v = np.ones(m), problem.trained_weights
+            scale = hinge_line(ones, np.zeros(m), native.c[:m], 0.0, squared, problem.C, problem.threads, v)
         return self._judge(native.visits, native.a, native.c, 0.0, scale, squared)
 
 

@@ -2,18 +2,19 @@
 """The stochastic batch perceptron.
 
     problem      max over |w| <= 1, and over b where the bias is free, of f(w) = the water level: the largest
-                 min_i y_i (w.phi(x_i) + b) + xi_i over xi >= 0 with sum xi <= n nu
-    update       j uniform on the points under water (with a free bias: on those of a fair coin's class),
+                 min_i y_i (w.phi(x_i) + b) + xi_i over xi >= 0 with sum v_i xi_i <= V nu, V = sum v_i
+    update       j from the points under water by their weights (with a free bias: from those of a fair coin's class),
                  w <- w + eta_t y_j phi(x_j), eta_t = eta_0 / sqrt(t), eta_0^2 max K(x, x) = 1; back to the unit ball
     result       wbar / gamma and b / gamma, wbar an average of the iterates, gamma and b its water level
     certificate  for any distribution p (with mass 1/2 on each class where the bias is free), with Q the Gram matrix
-                 times the labels: f <= sqrt(p'Qp) + n nu max p, and alpha = theta p, 0 <= alpha <= C, is a point of the
-                 dual of 1/2 |w|^2 + C sum of hinge losses. The trainer evaluates both at the mean of the p drawn from.
+                 times the labels: f <= sqrt(p'Qp) + V nu max p / v, and alpha = theta p, 0 <= alpha <= C v, is a point
+                 of the dual of 1/2 |w|^2 + C sum of weighted hinge losses. The trainer evaluates both at the mean of
+                 the p drawn from. v is 1 without weights
 
 Cotter, Shalev-Shwartz and Srebro, The kernelized stochastic batch perceptron, ICML 2012: Algorithm 1, Sections 3.3 and
 3.6. n kernel values a step.
 
-nu and C name the same trade-off: w / gamma is best for C along its ray where C gamma sum_covered c_i = |w|^2, c the
+nu and C name the same trade-off: w / gamma is best for C along its ray where C gamma sum_covered v_i c_i = |w|^2, c the
 responses of w; the left side grows with the water, so C gives nu by a search for this volume.
 
 Deviations: the sums of the average begin anew at T/2, T/4, T/8, .. steps ("suffix"), so that the answer is the average
@@ -43,13 +44,15 @@ class SbpRun(ExpansionRun):
 
     def _open(self) -> None:
         problem = self._problem
-        m, largest = problem.trained, float(np.max(problem.expansion.diagonal[: problem.trained]))
+        largest = float(np.max(problem.expansion.diagonal[: problem.trained]))
         if not largest < math.inf:
             raise NoLevel("a kernel value is not finite")
         first_step = 1 / math.sqrt(largest) if largest > 0 else 1.0
         seed, bound, nu = self._solver.seed, self._solver.bound, self._solver.nu
-        self._native = native = NativeSbp(problem.expansion, self._solver.free_bias, first_step, seed, bound)
-        self._volume = native.volume = m * (0.5 / first_step if nu is None else nu)
+        self._native = native = NativeSbp(
+            problem.expansion, self._solver.free_bias, first_step, seed, bound, problem.trained_weights
+        )
+        self._volume = native.volume = problem.total * (0.5 / first_step if nu is None else nu)
         self._restarts = {self.total >> k for k in range(1, self.total.bit_length())}
 
     def _restore(self, state) -> None:
@@ -69,7 +72,7 @@ class SbpRun(ExpansionRun):
         native.flush()
         a, c = native.arrays["sum"] / native.averaged, native.arrays["response_sum"] / native.averaged
         squared = float(a @ c)
-        level, bias, _ = water_level(c[: problem.trained], problem.positives, native.volume, self._solver.free_bias)
+        level, bias, _ = self._water(c[: problem.trained], native.volume)
         rank = None if self._solver.nu is None else -level
         if self._solver.nu is None or not level > 0:
             volume, level, bias = self._along(c[: problem.trained], squared)
@@ -94,29 +97,34 @@ class SbpRun(ExpansionRun):
         problem = self._problem
 
         def surplus(volume: float) -> float:
-            level, _, covered = water_level(c, problem.positives, volume, self._solver.free_bias)
+            level, _, covered = self._water(c, volume)
             under = (2 if self._solver.free_bias else 1) * covered
             return problem.C * level * (under * level - volume) - squared if level > 0 else -1.0
 
-        low = high = max(self._volume, 1e-12 * len(c))
+        low = high = max(self._volume, 1e-12 * problem.total)
         while surplus(high) < 0:
             low, high = high, 4 * high
-            if high > 1e12 * len(c) * max(1.0, float(np.abs(c).max())):
+            if high > 1e12 * problem.total * max(1.0, float(np.abs(c).max())):
                 return self._volume, math.inf, 0.0
         for _ in range(100):
-            if low < 1e-14 * len(c) or surplus(low) < 0:
+            if low < 1e-14 * problem.total or surplus(low) < 0:
                 break
             low, high = low / 4, low
         while high > 1.001 * low:
             middle = math.sqrt(low * high)
             low, high = (low, middle) if surplus(middle) >= 0 else (middle, high)
-        level, bias, _ = water_level(c, problem.positives, high, self._solver.free_bias)
+        level, bias, _ = self._water(c, high)
         return high, level, bias
+
+    def _water(self, c, volume: float) -> tuple[float, float, float]:
+        """Level, bias and covered weight of these responses."""
+        problem = self._problem
+        return water_level(c, problem.positives, volume, self._solver.free_bias, problem.trained_weights)
 
     @property
     def found_nu(self) -> float:
         """nu as given, or as it was when it came to rest."""
-        return self._native.volume / self._problem.trained
+        return self._native.volume / self._problem.total
 
     def distribution(self):
         """(n,) float64 mean of the distributions points were drawn from since the last restart, by row.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Sequential minimal optimisation over kernels.
 
-    problem      min_{w,b}  P = 1/2 |w|^2 + C sum_i max(0, 1 - y_i (w.phi(x_i) + b)),   b free, or 0
-    dual         max_beta   D = sum_i beta_i y_i - 1/2 beta'K beta,   0 <= beta_i y_i <= C,   sum beta = 0 if b is free
+    problem      min_{w,b}  P = 1/2 |w|^2 + sum_i C_i max(0, 1 - y_i (w.phi(x_i) + b)),   b free, or 0;  C_i = C v_i
+    dual         max_beta   D = sum_i beta_i y_i - 1/2 beta'K beta,   0 <= beta_i y_i <= C_i,  sum beta = 0 if b is free
     update       with v = y - K beta: i has the highest v of those that may rise, j maximises (v_i - v_j)^2 /
                  (K_ii + K_jj - 2 K_ij) among those that may fall, and beta_i rises by what beta_j falls (Fan, Chen and
                  Lin, JMLR 6, 2005, WSS 2). Without b, i has the largest gain v_i^2 / K_ii of its own, j the largest
@@ -35,6 +35,7 @@ from svmcut import states
 from svmcut._native.smo import Smo as NativeSmo
 from svmcut.data import Csr
 from svmcut.kernels import Kernel
+from svmcut.risks.weights import boxes, total
 from svmcut.solvers.protocol import Progress, Run, Solution, Solver, Start, State
 
 FIRST_PEEK = 500_000  # steps
@@ -46,7 +47,7 @@ PROBED = 250
 
 @dataclass(frozen=True, slots=True)
 class KernelProblem:
-    """min over w of 1/2 |w|^2 + C sum_i max(0, 1 - y_i f(x_i)).
+    """min over w of 1/2 |w|^2 + C sum_i v_i max(0, 1 - y_i f(x_i)).
 
     Attributes
     ----------
@@ -55,11 +56,13 @@ class KernelProblem:
     y : (n,) float64 in {-1, +1}
     kernel : Kernel
     C : float
-        Weight of one example's loss.
+        Of an example that weighs 1.
     tolerance : float
         Of the KKT conditions.
     gap : float or None
         Where given, training goes on until (P - D) / P is at most this, instead.
+    weights : (n,) float64 or None
+        v; None for 1 each.
     """
 
     X: Csr
@@ -68,6 +71,7 @@ class KernelProblem:
     C: float
     tolerance: float = 1e-3
     gap: float | None = None
+    weights: NDArray[np.float64] | None = None
 
 
 class SmoRun(Run):
@@ -86,7 +90,8 @@ class SmoRun(Run):
         else:
             self._native = solver.native(problem, solver.cache_mb)
         run = self._native
-        self._first, self._primal, self._due, self._peek = run.iterations, problem.C * len(problem.y), 0, FIRST_PEEK
+        self._first, self._due, self._peek = run.iterations, 0, FIRST_PEEK
+        self._primal = problem.C * total(problem.weights, len(problem.y))
         self._tolerance = problem.tolerance if problem.gap is None else 0.1
         self._least, self._futile = np.inf, 0
         if state is not None:
@@ -229,7 +234,8 @@ class SmoRun(Run):
         if run.active == len(problem.y):
             beta, v = run.solution()
             squared = float(beta @ (problem.y - v))
-            risk = float(np.maximum(0.0, problem.y * (v - self._bias(beta, v))).sum())
+            losses = np.maximum(0.0, problem.y * (v - self._bias(beta, v)))
+            risk = float((losses if problem.weights is None else problem.weights * losses).sum())
             self._primal = min(self._primal, 0.5 * squared + problem.C * risk)
         return Progress(
             run.iterations - self._first, run.evaluations / len(problem.y) ** 2, self._primal, run.dual,
@@ -247,7 +253,7 @@ class SmoRun(Run):
             return 0.0
         run, problem = self._native, self._problem
         size = np.abs(beta)
-        between = (size > 0) & (size < problem.C)
+        between = (size > 0) & (size < boxes(problem.C, problem.weights))
         if between.any():
             return float(v[between].mean())
         ends = [end for end in (run.highest, run.lowest) if np.isfinite(end)]
@@ -281,4 +287,7 @@ class Smo(Solver):
 
     def native(self, problem: KernelProblem, cache_mb: float) -> NativeSmo:
         """The compiled side of a run."""
-        return NativeSmo(problem.X, problem.y, problem.kernel, problem.C, self.free_bias, cache_mb, self.threads)
+        return NativeSmo(
+            problem.X, problem.y, problem.kernel, problem.C, self.free_bias, cache_mb, self.threads,
+            weights=problem.weights,
+        )  # fmt: skip

@@ -48,11 +48,12 @@ class SoftBcfwRun(GdmmRun):
                     f"soft-bcfw keeps every pair of {model.n_labels} labels for {model.n_samples} examples, about "
                     f"{need:,.0f} MB, and {there}; use solver={others}"
                 )
-        known = solver if solver.rho is not None else replace(solver, rho=RHO / problem.C)
+        mean = problem.C * (model.total / model.n_samples)
+        known = solver if solver.rho is not None else replace(solver, rho=RHO / mean)
         super().__init__(known, problem, start, state)
 
 
 class SoftBcfw(Gdmm):
-    """Soft-BCFW over label sets or chains; without a rho it is 10 / C."""
+    """Soft-BCFW over label sets or chains; without a rho it is 10 / C, C that of the mean weight."""
 
     run = SoftBcfwRun

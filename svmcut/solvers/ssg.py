@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Stochastic subgradients for chains, certified by one cut a pass.
 
-    problem      min_w  P(w) = 1/2 |w|^2 + C sum_n H_n(w)
-    update       w <- (1 - r) w + r n C psi_n(y),  r = 1/(k + 1),  y the most violated labelling of sequence n at w;
-                 after k steps w = (n C / k) sum psi. Sequences come in random order, each once a pass
+    problem      min_w  P(w) = 1/2 |w|^2 + sum_n C_n H_n(w),  C_n = C v_n, C without weights
+    update       w <- (1 - r) w + r n C_n psi_n(y),  r = 1/(k + 1),  y the most violated labelling of sequence n at w;
+                 after k steps w = (n C / k) sum v psi. Sequences come in random order, each once a pass
     average      wbar <- k/(k + 2) wbar + 2/(k + 2) w
     certificate  a pass finds a labelling of every sequence, which is a cut; P(wbar) less the bound of the bundle
 
@@ -75,7 +75,7 @@ class SsgRun(PassRun):
             self.lower, self._slack = max(0.0, solution.lower), solution.slack
 
     def _look(self, w) -> None:
-        found = float(self.model.separate(w).slacks.sum())
+        found = self.model.summed(self.model.separate(w).slacks)
         value = 0.5 * self._space.dot(w, w) + self.C * found
         if value < self.primal:
             self.best, self.primal, self._risk = w, value, found
@@ -85,12 +85,14 @@ class SsgRun(PassRun):
                 "support": self.bundle.support, "slack": self._slack, "risk": self._risk}  # fmt: skip
 
     def _advance(self) -> None:
-        n, C, z, bundle = self.model.n_samples, self.C, self._z, self.bundle
+        model, n, C, z, bundle = self.model, self.model.n_samples, self.C, self._z, self.bundle
         before, loss = z.copy(), 0.0
         order = self._rng.permutation(n).astype(np.int32)
         for start_at in range(0, n, CHUNK):
             part = order[start_at : start_at + CHUNK]
-            self._visits, wrong, _ = chain_ssg.visit(self.model.chains, C, part, self._visits, z, self._weighted)
+            self._visits, wrong, _ = chain_ssg.visit(
+                model.chains, C, part, self._visits, z, self._weighted, weights=model.weights
+            )
             loss += wrong
         bundle.add(Cut(before - z, loss, self._risk))
         solution = bundle.solve(C, 0.1 * max(self.primal - self.lower, self.stop.target(self.primal)) / C)

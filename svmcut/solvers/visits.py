@@ -18,7 +18,7 @@ class VisitRun(ExpansionRun):
     def _open(self) -> None:
         solver, problem = self._solver, self._problem
         shuffled = solver.sampling == "shuffled"
-        self._native = Visits(problem.expansion, self.rule, problem.C, solver.seed, shuffled)
+        self._native = Visits(problem.expansion, self.rule, problem.C, solver.seed, shuffled, problem.trained_weights)
 
     def _done(self) -> int:
         return self._native.visits

@@ -16,19 +16,19 @@ import numpy as np
 from svmcut._native import chain, sparse
 from svmcut.data import Sequences
 from svmcut.models import ChainShape, check_lattice
-from svmcut.structured.protocol import Separation
+from svmcut.structured.protocol import Samples, Separation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class ChainSequences:
+class ChainSequences(Samples):
     """A StructuredModel of chains; see svmcut.structured.protocol.
 
     Parameters
     ----------
     sequences : Sequences
-        Every tag below shape.n_tags.
+        Every tag below shape.n_tags; weights above 0.
     shape : ChainShape
         Orders, tags and features, and with them the layout of w.
     threads : int
@@ -43,7 +43,7 @@ class ChainSequences:
 
     def __init__(self, sequences: Sequences, shape: ChainShape, threads: int = 1, beam: int = 0):
         self.sequences, self.shape, self.threads, self.beam = sequences, shape, threads, beam
-        self.parts, self.gold = sequences.indptr, sequences.tags
+        self.parts, self.gold, self.weights = sequences.indptr, sequences.tags, sequences.weights
         self.n_samples, self.dim = len(sequences), shape.dim
         check_lattice(shape, sequences.indptr)
         self.chains = _chains(sequences, shape)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svmcut._native import multilabel, sparse
-from svmcut.structured.protocol import Separation
+from svmcut.structured.protocol import Samples, Separation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,12 +29,13 @@ MOST_HALVES = 29
 """Labels at one half whose pairs with each other are kept; those of any others count as off."""
 
 
-class LabelSets:
+class LabelSets(Samples):
     """A StructuredModel of label sets; see svmcut.structured.protocol.
 
     Parameters
     ----------
     examples : MultilabelExamples
+        With weights above 0.
     bias : float
         Value of the constant feature, 0 for none.
     pairs : bool
@@ -53,7 +54,7 @@ class LabelSets:
 
     def __init__(self, examples: MultilabelExamples, bias: float = 1.0, pairs: bool = True, threads: int = 1):
         self.examples, self.bias, self.threads = examples, bias, threads
-        self.n_samples, self.n_labels = len(examples), len(examples.names)
+        self.n_samples, self.n_labels, self.weights = len(examples), len(examples.names), examples.weights
         self.pairs = pairs and self.n_labels > 1
         self.n_rows = examples.X.n_features + (bias != 0)
         self._upper = np.triu_indices(self.n_labels, 1)
@@ -86,7 +87,7 @@ class LabelSets:
     def primal(self, W: NDArray, v: NDArray | None, C: float) -> float:
         """P(w); O(n K) and the features once."""
         squared = float(np.vdot(W, W)) + (0.5 * float(np.vdot(v, v)) if v is not None else 0.0)
-        return 0.5 * squared + C * float(np.sum(self.relax(W, v)[1]))
+        return 0.5 * squared + C * self.summed(self.relax(W, v)[1])
 
     def separate(self, w: NDArray) -> Separation:
         """The most violated labelling of every sample."""

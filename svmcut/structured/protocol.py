@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a structured model is: joint features, loss and loss-augmented argmax; no training in it.
 
-    problem    min_w  P(w) = 1/2 |w|^2 + C sum_n H_n(w),   C per sample
+    problem    min_w  P(w) = 1/2 |w|^2 + sum_n C_n H_n(w),   C_n = C v_n, C per sample without weights
                H_n(w) = max_y [w.Psi(x_n, y) + Delta(y_n, y)] - w.Psi(x_n, y_n),   Delta = wrong parts (Hamming)
-    a labelling of every sample is a cut:   sum_n H_n(w') >= sum_n Delta(y_n, y) - w'.(Psi(x_n, y_n) - Psi(x_n, y))
-    its dual   w = C sum_n sum_y q_n(y) (Psi(x_n, y_n) - Psi(x_n, y)),   l = C sum_n sum_y q_n(y) Delta(y_n, y),
+    a labelling of every sample is a cut:   H_n(w') >= Delta(y_n, y) - w'.(Psi(x_n, y_n) - Psi(x_n, y)), times v_n
+    its dual   w = sum_n C_n sum_y q_n(y) (Psi(x_n, y_n) - Psi(x_n, y)),   l = sum_n C_n sum_y q_n(y) Delta(y_n, y),
                D = l - 1/2 |w|^2,   q_n >= 0 and sum q_n <= 1: D <= min P for every such q
 
 w is one float64 vector of `dim` entries; a model says how it is laid out. A labelling of sample i is an int32 array
@@ -41,6 +41,29 @@ class Separation(NamedTuple):
     losses: NDArray
 
 
+class Samples:
+    """How much samples weigh.
+
+    Attributes
+    ----------
+    n_samples : int
+    weights : (n_samples,) float64 or None
+        v; None for 1 each.
+    """
+
+    n_samples: int
+    weights: NDArray | None
+
+    @property
+    def total(self) -> float:
+        """The sum of the weights."""
+        return self.n_samples if self.weights is None else float(self.weights.sum())
+
+    def summed(self, values: NDArray) -> float:
+        """sum_n v_n values[n]"""
+        return float((values if self.weights is None else self.weights * values).sum())
+
+
 class StructuredModel(Protocol):
     """Samples with their right labellings, and every function of w a trainer needs.
 
@@ -53,12 +76,20 @@ class StructuredModel(Protocol):
         Bounds of the samples in an array of labels.
     gold : (parts[-1],) int32
         The right labellings.
+    weights, total, summed
+        As of Samples.
     """
 
     dim: int
     n_samples: int
     parts: NDArray
     gold: NDArray
+    weights: NDArray | None
+
+    @property
+    def total(self) -> float: ...
+
+    def summed(self, values: NDArray) -> float: ...
 
     def separate(self, w: NDArray) -> Separation:
         """Ties: the lowest last label, then the one before; in C++ and over the model's threads."""
@@ -71,7 +102,7 @@ class StructuredModel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StructuredProblem:
-    """min over w of 1/2 |w|^2 + C sum_n H_n(w).
+    """min over w of 1/2 |w|^2 + C sum_n v_n H_n(w), v the weights of the model.
 
     Attributes
     ----------

@@ -64,8 +64,9 @@ class BudgetPlan(Chosen):
         solver = solver_class(s.solver)(
             s.budget, s.epochs, s.maintenance, s.sampling, s.seed, s.threads, s.hold_out, max_steps=s.max_iterations
         )
-        signs = np.ascontiguousarray(room.vectors.risk.signs, np.float64)
-        return solver, KernelProblem(room.X, signs, room.kernel, objective.C)
+        risk = room.vectors.risk
+        signs = np.ascontiguousarray(risk.signs, np.float64)
+        return solver, KernelProblem(room.X, signs, room.kernel, objective.C, weights=risk.weights)
 
     def found(self, objective: Objective, ended: Ended) -> dict[str, Any]:
         """The centres as a model, and counts."""
@@ -105,10 +106,12 @@ class BudgetPlan(Chosen):
         if n <= m:
             return Span(room, Z), objective
         rows, whole = np.sort(np.random.default_rng(self.settings.seed).choice(n, m, replace=False)), room.vectors
-        examples = Examples(room.X.take(rows), whole.examples.y[rows], None, None, whole.examples.source)
+        v = whole.risk.weights
+        own = None if v is None else v[rows]
+        examples = Examples(room.X.take(rows), whole.examples.y[rows], None, own, whole.examples.source)
         part = Vectors(examples, self.settings)
         part.X = examples.X  # on the columns of the centres, whichever of them occur
-        aim = part.units.objective(None, objective.C * n / m)
+        aim = part.units.objective(None, objective.C * whole.total / part.total)
         return Span(KernelRoom(part, replace(self.settings, certify=False), KernelPlan.exact_work), Z), aim
 
     def polished(self, span: Span, objective: Objective, found: dict[str, Any], ended: Ended) -> Outcome:

@@ -16,7 +16,7 @@ from svmcut.risks.chain_scaled import SquaredSequences, slack_rescaled, squared,
 from svmcut.solvers.auto import choose_chain
 from svmcut.spaces.chain import ChainSpace
 from svmcut.structured.chain import ChainSequences
-from svmcut.training.checks import LARGEST_INDEX, check_counting, check_memory
+from svmcut.training.checks import LARGEST_INDEX, check_counting, check_memory, checked_weights
 from svmcut.training.settings import CUTTING_PLANE, kernel_of
 from svmcut.training.structured import Structured
 
@@ -44,7 +44,8 @@ class Chains(Structured):
                 "features and tags without gaps"
             )
         X, self._columns = self._examples.X.compact()
-        sequences = Sequences(X, sequences.indptr, sequences.tags, sequences.source)
+        weights = checked_weights(sequences)
+        sequences = Sequences(X, sequences.indptr, sequences.tags, sequences.source, weights)
         shape = ChainShape(n_tags, X.n_features, s.transitions, s.emissions)
         check_memory(path, shape.dim, s.max_memory)
         super().__init__(s, path, ChainSequences(sequences, shape, s.threads, s.beam), [])
@@ -66,16 +67,16 @@ class Chains(Structured):
         return ChainModel(w, self.model.shape, kernel, self._columns, highest, self._loss)
 
     def _risk(self) -> SequenceSum:
-        s, chains, threads = self.settings, self.model.chains, self.settings.threads
+        s, chains, threads, v = self.settings, self.model.chains, self.settings.threads, self.model.weights
         longest = int(np.diff(self.model.parts).max())
         if self._loss == 0:
-            risk = zero_one(chains, threads)
+            risk = zero_one(chains, threads, v)
             return SquaredSequences(risk) if s.slack_norm == 2 else risk
         if s.slack_norm == 2:
-            return squared(chains, longest, s.rescaling, threads)
+            return squared(chains, longest, s.rescaling, threads, v)
         if s.rescaling == "slack":
-            return slack_rescaled(chains, longest, threads)
-        return ChainRisk(chains, self.model.beam, threads)
+            return slack_rescaled(chains, longest, threads, v)
+        return ChainRisk(chains, self.model.beam, threads, v)
 
     def _check_counting(self) -> None:
         """Refuses states of the longest sequences, one a thread, that do not fit."""

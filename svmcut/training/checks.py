@@ -7,15 +7,30 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svmcut.data import Examples, MultilabelExamples
-from svmcut.errors import DataError, MemoryLimitError
+from svmcut.data import Examples, MultilabelExamples, Sequences
+from svmcut.errors import DataError, MemoryLimitError, TrainingError
 from svmcut.machine import shortage
+from svmcut.risks.weights import example_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 #: Of a weight in a model file of svm_hmm.
 LARGEST_INDEX = 2**31 - 2
+
+
+def checked_weights(data: Sequences | MultilabelExamples) -> NDArray | None:
+    """Those of structures; None where all are 1.
+
+    Raises
+    ------
+    TrainingError
+        As svmcut.risks.weights.example_weights.
+    """
+    try:
+        return example_weights(data.weights, len(data))
+    except TrainingError as error:
+        raise TrainingError(f"{data.source.path}: {error}") from None
 
 
 def rank_warnings(bound) -> list[str]:

@@ -11,6 +11,7 @@ import numpy as np
 from svmcut import states
 from svmcut.catalog import SOLVERS, SUBSPACE, solver_class
 from svmcut.errors import TrainingError
+from svmcut.risks.weights import boxes
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.kernel import KernelSpace
 from svmcut.training.certificate import scaled_bound
@@ -74,7 +75,9 @@ class DrawPlan(Chosen):
             primal = room.primal(model, C)
             if self._constant:
                 alpha = np.zeros(n)
-                alpha[w.points] = np.clip(w.coef * room.vectors.risk.signs[w.points], 0.0, C)
+                risk, at = room.vectors.risk, w.points
+                most = boxes(C, None if risk.weights is None else risk.weights[at])
+                alpha[at] = np.clip(w.coef * risk.signs[at], 0.0, most)
                 dual = room.bound(alpha, C)
             else:
                 offset, coef = ended.run.dual_point(C, n)

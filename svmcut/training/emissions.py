@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Training of chains whose emissions are functions of a kernel.
 
-    min  1/2 sum_k |f_k|^2 + 1/2 |V|^2 + C sum_n H_n
+    min  1/2 sum_k |f_k|^2 + 1/2 |V|^2 + C sum_n v_n H_n
 
-over one function of the kernel a tag and the transitions V; H_n as in svmcut.risks.chain. The cutting planes are those
-of every other plan: exact ones on a stored kernel matrix, or sampled ones (Yu and Joachims, KDD 2008) on rows as they
-are needed. The exact cuts behind the sampled ones give those a lower bound.
+over one function of the kernel a tag and the transitions V; v_n and H_n as in svmcut.risks.chain. The cutting planes
+are those of every other plan: exact ones on a stored kernel matrix, or sampled ones (Yu and Joachims, KDD 2008) on rows
+as they are needed. The exact cuts behind the sampled ones give those a lower bound.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from svmcut.solvers.protocol import Problem
 from svmcut.solvers.sampled_cuts import SampledCuts
 from svmcut.spaces.kernel_chain import CachedRows, KernelChainSpace
 from svmcut.training.certificate import scaled_bound
-from svmcut.training.checks import LARGEST_INDEX
+from svmcut.training.checks import LARGEST_INDEX, checked_weights
 from svmcut.training.outcome import FULL, Objective, Outcome
 from svmcut.training.room import kernel_warnings
 from svmcut.training.settings import CUTTING_PLANE, SAMPLED_CUTS, kernel_of
@@ -69,13 +69,17 @@ class Emissions(Plan):
                 f"{LARGEST_INDEX} of a model file; lower parameter 'transitions', or number features and tags without "
                 "gaps"
             )
-        super().__init__(settings, path, units_of_structures(settings, len(sequences)), kernel_warnings(self._kernel))
+        v = checked_weights(sequences)
+        units = units_of_structures(settings, len(sequences), v)
+        super().__init__(settings, path, units, kernel_warnings(self._kernel))
+        lengths = np.diff(sequences.indptr)
+        self._tokens = float((lengths if v is None else v * lengths).sum())
         self._X, self._columns = examples.X.compact()
         self._shape = ChainShape(K, self._X.n_features, order)
         self.solver = self._affordable(len(examples))
         check_lattice(self._shape, sequences.indptr)
         self._labellings = Labellings(sequences, K, self._shape.stride, order)
-        self._risk = ChainRisk(self._labellings.chains, settings.beam, settings.threads)
+        self._risk = ChainRisk(self._labellings.chains, settings.beam, settings.threads, v)
         rows = KernelRows(self._X, self._kernel, settings.threads)
         self._drawn = SOLVERS[self.solver].drawn
         if self._drawn:
@@ -88,7 +92,8 @@ class Emissions(Plan):
         problem = Problem(self._risk, self.space, objective.C, self.stop(objective), s.qp)
         if not self._drawn:
             return Stage(self.solver, make_solver(self.solver, s.seed, s.task), problem, objective, warm=True)
-        sampler, memory = ChainSampler(self._labellings, s.threads), planned_memory(s.max_memory) / 2
+        sampler = ChainSampler(self._labellings, s.threads, self._risk.weights)
+        memory = planned_memory(s.max_memory) / 2
         solver = SampledCuts(sampler, s.sample_size, s.seed, memory=memory, trace=bool(s.certify))
         return Stage(self.solver, solver, problem, objective)
 
@@ -115,16 +120,16 @@ class Emissions(Plan):
         """Whether the rounding of the model file may."""
         from svmcut.files.rounding import KEPT
 
-        model, n = outcome.model, len(self._examples)
+        model = outcome.model
         assert isinstance(model, KernelChainModel)
         if self._kernel.name != "rbf":
             return True
         weights = np.abs(model.alpha).sum(axis=0), np.abs(model.transitions)
         change = KEPT * sum(part.max(initial=0.0) for part in weights)
-        return not 2 * n * objective.C * change + KEPT * outcome.norm**2 <= 0.01 * target
+        return not 2 * self._tokens * objective.C * change + KEPT * outcome.norm**2 <= 0.01 * target
 
     def _primal(self, coef: NDArray, C: float) -> float:
-        """1/2 |f|^2 + C sum_n H_n of coefficients of scores, kernel values in float64."""
+        """1/2 |f|^2 + C sum_n v_n H_n of coefficients of scores, kernel values in float64."""
         squared, s = self._in_float64(coef)
         return 0.5 * squared + C * self._risk.linearize(s).value
 

@@ -14,7 +14,7 @@ from svmcut.risks.multilabel import LabelRisk
 from svmcut.solvers.auto import choose_labels
 from svmcut.spaces.multilabel import LabelSpace
 from svmcut.structured.multilabel import LabelSets
-from svmcut.training.checks import check_label_memory
+from svmcut.training.checks import check_label_memory, checked_weights
 from svmcut.training.structured import Structured
 
 
@@ -34,7 +34,8 @@ class LabelSetPlan(Structured):
         X, self._columns = self._examples.X.compact()
         check_label_memory(examples, X.n_features, pairs, s.max_memory)
         warnings = [] if len(examples.names) else [f"no example of {path} has a label; the model will predict none"]
-        model = LabelSets(replace(self._examples, X=X), s.bias or 0.0, pairs, s.threads)
+        rows = replace(self._examples, X=X, weights=checked_weights(examples))
+        model = LabelSets(rows, s.bias or 0.0, pairs, s.threads)
         super().__init__(s, path, model, warnings)
 
     def choose(self) -> str:
@@ -44,7 +45,7 @@ class LabelSetPlan(Structured):
         model, threads = self.model, self.settings.threads
         n_pairs = model.dim - model.n_rows * model.n_labels
         space = LabelSpace(model.examples.X, model.n_labels, n_pairs, model.bias, threads)
-        return LabelRisk(self._examples.gold(), model.pairs, threads), space
+        return LabelRisk(self._examples.gold(), model.pairs, threads, model.weights), space
 
     def made(self, w) -> MultilabelModel:
         W, v = self.model.split(w)

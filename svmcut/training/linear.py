@@ -39,7 +39,8 @@ class Linear(Plan):
         if name == AUTO and self.vectors.hinge:
             from svmcut.solvers.auto import choose
 
-            name = choose(space.X.n_rows, space.dim, space.X.nnz, objective.C)
+            mean = objective.C * (self.vectors.total / space.X.n_rows)
+            name = choose(space.X.n_rows, space.dim, space.X.nnz, mean)
         elif name == AUTO:
             name = CUTTING_PLANE
         problem = Problem(self.vectors.risk, space, objective.C, self.stop(objective), self.settings.qp)
@@ -51,8 +52,10 @@ class Linear(Plan):
         outcome = ended.outcome(ended.stage.name, self._model(w, ended.progress.cuts), self.space.dot(w, w))
         reach, bias, n, data = math.inf, self.bias, len(self.vectors.examples), self.vectors.X.data
         if self.vectors.hinge:
+            v = self.vectors.risk.weights
             with np.errstate(over="ignore"):
-                reach = math.sqrt(n * (float(np.dot(data, data)) + n * bias**2))
+                squares = n if v is None else float(np.dot(v, v))
+                reach = math.sqrt(squares * (float(np.dot(data, data)) + n * bias**2))
 
         def restore(kept) -> None:  # the file has the weight of the constant feature as a threshold
             kept[-1] = float(f"{bias * float(w[-1]):.8g}") / bias

@@ -48,7 +48,7 @@ class Objective:
     epsilon : float
         In the unit of the original's loss; gap <= c epsilon ends training.
     structures : int
-        What the original averages over: 1 sample, or the number of queries, sequences or label sets.
+        1 sample, or the number of queries, sequences or label sets, whatever they weigh.
     """
 
     C: float
@@ -70,8 +70,9 @@ class Units(NamedTuple):
     loss : str
     epsilon : float
         In the unit of the original's loss.
-    samples : int
-        Examples, queries, sequences or label sets whose losses add up; 0 where the loss is of all examples together.
+    samples : float
+        Examples, queries, sequences or label sets whose losses add up, the sum of their weights: weight k is k of them.
+        0 where the loss is of all examples together.
     scale : float
         The original's loss is the mean loss of a sample times this.
     summed : bool
@@ -84,7 +85,7 @@ class Units(NamedTuple):
 
     loss: str
     epsilon: float
-    samples: int = 0
+    samples: float = 0
     scale: float = 1.0
     summed: bool = False
     structures: int = 1

@@ -110,8 +110,9 @@ class KernelRoom:
         return max(0.0, float(coef[points] @ self._expand(Z, Z, coef[points])))
 
     def bound(self, alpha: NDArray, C: float) -> float:
-        """The dual bound of alpha in [0, C]^n for a sum of hinge losses: the best multiple of it in the box."""
-        squared, most = self.squared(alpha * self.vectors.risk.signs), C / max(float(alpha.max()), 1e-300)
+        """The dual bound of 0 <= alpha_i <= C v_i for a sum of hinge losses: the best multiple of it in the box."""
+        v, squared = self.vectors.risk.weights, self.squared(alpha * self.vectors.risk.signs)
+        most = C / max(float((alpha if v is None else alpha / v).max()), 1e-300)
         return scaled_bound(float(alpha.sum()), squared, most)
 
     def bracket(self, primal: float, dual: float) -> tuple[float, float]:
@@ -147,7 +148,7 @@ class KernelRoom:
         a, b = (each.kernel.expansion(rows, each.support, each.alpha, each.b, self.settings.threads)
                 for each in (model, kept))  # fmt: skip
         with np.errstate(invalid="ignore", over="ignore"):
-            return float(8 * n * np.max(np.abs(a - b)))
+            return float(8 * self.vectors.steepness * np.max(np.abs(a - b)))
 
     def is_small(self, values: int) -> bool:
         """Whether so many kernel values are computed in float64."""

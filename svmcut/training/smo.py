@@ -40,8 +40,9 @@ class SmoPlan(KernelPlan):
 
     def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
         room = self.room
-        y = np.ascontiguousarray(room.vectors.risk.signs, np.float64)
-        problem = KernelProblem(room.X, y, room.kernel, objective.C, objective.epsilon, self.settings.gap)
+        risk, epsilon = room.vectors.risk, objective.epsilon
+        y = np.ascontiguousarray(risk.signs, np.float64)
+        problem = KernelProblem(room.X, y, room.kernel, objective.C, epsilon, self.settings.gap, risk.weights)
         return Stage(self.settings.solver, self._solver, problem, objective, start=Start(run=self._last))
 
     def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
@@ -61,6 +62,6 @@ class SmoPlan(KernelPlan):
         rule = self.stop(objective)
         if rule.relative is None:  # the gap that the tolerance of the KKT conditions allows where they hold
             holds = run.violation() <= objective.epsilon
-            rule = StoppingRule(objective.C * objective.epsilon * 2 * room.X.n_rows if holds else -math.inf)
+            rule = StoppingRule(objective.C * objective.epsilon * 2 * room.vectors.total if holds else -math.inf)
         outcome.primal_of_file = room.primal_of_file(outcome, rule, screened=True)
         return outcome.judge(rule, ended.stopped_by)

@@ -13,6 +13,7 @@ from svmcut.catalog import SOLVERS, solver_class
 from svmcut.data import Examples
 from svmcut.errors import TrainingError, UsageError
 from svmcut.parameters import Settings
+from svmcut.risks.weights import boxes, total
 from svmcut.solvers.expansion import ExpansionProblem
 from svmcut.training.certificate import scaled_bound
 from svmcut.training.chosen import Chosen
@@ -57,7 +58,10 @@ class StepPlan(Chosen):
         s, room = self.settings, self.room
         own = (s.nu, s.free_bias, s.average, s.certify) if self._has_level else (s.sampling,)
         solver = solver_class(s.solver)(s.epochs, s.seed, s.max_iterations, *own)
-        return solver, ExpansionProblem(room.X, self._y, room.kernel, objective.C, self._held, s.gap, s.threads)
+        weights = room.vectors.risk.weights
+        return solver, ExpansionProblem(
+            room.X, self._y, room.kernel, objective.C, self._held, s.gap, s.threads, weights
+        )
 
     @property
     def _has_level(self) -> bool:
@@ -98,12 +102,13 @@ class StepPlan(Chosen):
 
     def _bound(self, run, C: float, details: dict[str, Any]) -> float:
         """A dual bound of the problem over the points trained on, which is one of the problem over all."""
-        y = self._y
+        y, v = self._y, self.room.vectors.risk.weights
         if not self._has_level:
-            return self.room.bound(np.clip(run.solution().beta * y, 0.0, C), C)
+            return self.room.bound(np.clip(run.solution().beta * y, 0.0, boxes(C, v)), C)
         p = run.distribution()
         if p is None:
             return math.nan
-        squared, most = self.room.squared(p * y), float(p.max())
-        details["level_bound"] = math.sqrt(squared) + run.found_nu * (len(y) - int(self._held.sum())) * most
+        squared, most = self.room.squared(p * y), float((p if v is None else p / v).max())
+        trained = total(None if v is None else v[~self._held], len(y) - int(self._held.sum()))
+        details["level_bound"] = math.sqrt(squared) + run.found_nu * trained * most
         return scaled_bound(1.0, squared, C / most)

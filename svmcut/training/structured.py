@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from svmcut.catalog import AUTO, SOLVERS
 from svmcut.parameters import Settings
+from svmcut.risks.weights import total
 from svmcut.solvers.protocol import Problem
 from svmcut.solvers.relay import Relay
 from svmcut.structured.protocol import StructuredProblem
@@ -15,10 +16,14 @@ from svmcut.training.certificate import primal_of_file
 from svmcut.training.outcome import Objective, Outcome, Units
 from svmcut.training.stage import Ended, Plan, Stage, make_solver
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
-def units_of_structures(settings: Settings, n: int) -> Units:
-    """C per structure, the original's (c/n) times the sum of their losses."""
-    return Units(settings.loss or "", settings.epsilon or 0.0, n, summed=True, structures=n)
+
+def units_of_structures(settings: Settings, n: int, weights: NDArray | None) -> Units:
+    """C per structure, the original's (c/n) times the sum of their losses, n the sum of their weights."""
+    loss, epsilon = settings.loss or "", settings.epsilon or 0.0
+    return Units(loss, epsilon, total(weights, n), summed=True, structures=n)
 
 
 class Structured(Plan):
@@ -42,7 +47,7 @@ class Structured(Plan):
     made: Callable[[Any], Any]
 
     def __init__(self, settings: Settings, path: str, model: Any, warnings: list[str]):
-        super().__init__(settings, path, units_of_structures(settings, model.n_samples), warnings)
+        super().__init__(settings, path, units_of_structures(settings, model.n_samples, model.weights), warnings)
         self.model = model
 
     def restore(self, kept, w) -> None:

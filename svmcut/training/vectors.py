@@ -13,8 +13,9 @@ from svmcut.data import Examples
 from svmcut.errors import TrainingError
 from svmcut.parameters import Settings
 from svmcut.risks import make_risk
-from svmcut.risks.protocol import QueryRisk
+from svmcut.risks.protocol import QueryRisk, SignedRisk
 from svmcut.risks.squared import SquaredRisk
+from svmcut.risks.weights import total
 from svmcut.training.checks import check_memory, check_queries, rank_warnings
 from svmcut.training.outcome import PERCENT, Units
 
@@ -32,6 +33,8 @@ class Vectors:
         Whether it is the plain sum of hinge losses.
     steepness : float
         No change of all scores by at most d changes the risk by more than this times d; inf where not known.
+    total : float
+        Sum of the weights of the examples, of queries where they are ranked.
     units : Units
     warnings : list of str
 
@@ -44,7 +47,7 @@ class Vectors:
 
     def __init__(self, examples: Examples, settings: Settings, one_class: bool = False, weights: bool = True):
         self.examples, s = examples.checked(), settings
-        self.path, n, loss = examples.source.path, len(examples), s.loss or ""
+        self.path, loss = examples.source.path, s.loss or ""
         self.X, self.columns = self.examples.X.compact()
         if weights:
             check_memory(self.path, self.X.n_features, s.max_memory)
@@ -55,17 +58,23 @@ class Vectors:
         if ranks:
             check_queries(examples)
         try:
-            self.risk: Any = risk.bind(examples.y, examples.qid, None, s.threads)  # costs of rows do not weigh yet
+            self.risk: Any = risk.bind(examples.y, examples.qid, examples.weights, s.threads)
         except TrainingError as error:
             raise TrainingError(f"{self.path}: {error}") from None
-        self.steepness = float(n) if self.hinge else math.inf
-        epsilon = s.epsilon or 0.0
-        self.units = Units(loss, epsilon, n, PERCENT, summed=True) if self.hinge else Units(loss, epsilon)
+        epsilon, self.total, self.steepness = s.epsilon or 0.0, float(len(examples)), math.inf
+        self.units = Units(loss, epsilon)
+        if self.hinge:
+            assert isinstance(self.risk, SignedRisk)
+            self.total = total(self.risk.weights, len(examples))
+            self.steepness = float(self.total)
+            self.units = Units(loss, epsilon, self.total, PERCENT, summed=True)
         self.warnings = rank_warnings(self.risk) if ranks else []
         if ranks:
             assert isinstance(self.risk, QueryRisk)
-            queries, each = self.risk.n_queries, self.risk.n_pairs / self.risk.n_queries
+            queries, pairs, v = self.risk.n_queries, self.risk.n_pairs, self.risk.weights
+            self.total = total(v, queries)
+            each = (pairs if v is None else float(v @ self.risk.pairs_per_query)) / self.total
             epsilon *= each if losses(s.task)[loss].in_pairs else 1.0
-            self.units = Units(loss, epsilon, queries, structures=queries)
+            self.units = Units(loss, epsilon, self.total, structures=queries)
         elif not self.hinge:
-            self.units = self.units._replace(at_zero=float(self.risk.linearize(np.zeros(n)).value) or math.inf)
+            self.units = self.units._replace(at_zero=float(self.risk.linearize(np.zeros(len(examples))).value) or math.inf)

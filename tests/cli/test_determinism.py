@@ -13,23 +13,23 @@ LINEAR = ("--gap", "1e-2")
 RBF = ("-t", "2", "-g", "0.05", "--example-cost", "1")
 RUNS = {
     "cutting-plane": ("learn", "wide", *LINEAR, "--solver", "cutting-plane", "--example-cost", "0.01"),
-    "dual-cd": ("learn", "wide", *LINEAR, "--solver", "dual-cd", "--example-cost", "0.01"),
-    "newton": ("learn", "wide", *LINEAR, "--solver", "newton", "--example-cost", "0.01"),
+    "dual-cd": ("learn", "weighted wide", *LINEAR, "--solver", "dual-cd", "--example-cost", "0.01"),
+    "newton": ("learn", "weighted wide", *LINEAR, "--solver", "newton", "--example-cost", "0.01"),
     "f1": ("learn", "wide", *LINEAR, "-l", "f1", "-c", "10"),
     "roc-area": ("learn", "wide", *LINEAR, "-l", "roc-area", "-c", "10"),
-    "rank": ("rank", "wide", *LINEAR, "-c", "1"),
-    "smo": ("learn", "small", *RBF, "--solver", "smo"),
+    "rank": ("rank", "weighted wide", *LINEAR, "-c", "1"),
+    "smo": ("learn", "weighted small", *RBF, "--solver", "smo"),
     "smo, no bias": ("learn", "small", *RBF, "--solver", "smo", "--no-free-bias"),
-    "kernel cutting-plane": ("learn", "small", *RBF, "--solver", "cutting-plane", "-e", "5"),
+    "kernel cutting-plane": ("learn", "weighted small", *RBF, "--solver", "cutting-plane", "-e", "5"),
     "subspace": ("learn", "small", *RBF, "--solver", "subspace", "--k", "100"),
-    "sampled-cuts": ("learn", "small", *RBF, "--solver", "sampled-cuts", "--k", "100"),
-    "bsca": ("learn", "small", *RBF, "--solver", "bsca", "--budget", "50", "--epochs", "1"),
-    "sbp": ("learn", "small", *RBF, "--solver", "sbp", "--epochs", "0.3"),
-    "pegasos": ("learn", "small", *RBF, "--solver", "pegasos", "--epochs", "0.5"),
+    "sampled-cuts": ("learn", "weighted small", *RBF, "--solver", "sampled-cuts", "--k", "100"),
+    "bsca": ("learn", "weighted small", *RBF, "--solver", "bsca", "--budget", "50", "--epochs", "1"),
+    "sbp": ("learn", "weighted small", *RBF, "--solver", "sbp", "--epochs", "0.3"),
+    "pegasos": ("learn", "weighted small", *RBF, "--solver", "pegasos", "--epochs", "0.5"),
     "sdca": ("learn", "small", *RBF, "--solver", "sdca", "--epochs", "0.5"),
-    "perceptron": ("learn", "small", *RBF, "--solver", "perceptron", "--epochs", "0.5"),
-    "bsgd": ("learn", "small", *RBF, "--solver", "bsgd", "--budget", "50", "--epochs", "1"),
-    "constant-cuts": ("learn", "small", *RBF, "--solver", "constant-cuts", "--k", "100", "--sample-size", "100"),
+    "perceptron": ("learn", "weighted small", *RBF, "--solver", "perceptron", "--epochs", "0.5"),
+    "bsgd": ("learn", "weighted small", *RBF, "--solver", "bsgd", "--budget", "50", "--epochs", "1"),
+    "constant-cuts": ("learn", "weighted small", *RBF, "--solver", "constant-cuts", "--k", "90", "--sample-size", "90"),
 }
 STRUCTURED = ("auto", "bcfw", "ssg", "cutting-plane", "gdmm", "soft-bcfw")
 SHORT = ("--gap", "0.1", "--max-iterations", "20", "--example-cost", "0.1")
@@ -43,8 +43,11 @@ def folder(tmp_path_factory):
         X = rng.integers(1, 1000, size=(n, d)) / 1000
         y = np.where(X[:, :3].sum(1) + 0.3 * rng.normal(size=n) > 1.5, 1, -1)
         pairs = [f"{j + 1}:%g" for j in range(d)]
-        rows = np.column_stack([y, np.arange(n) // 20 + 1, X])
+        queries = np.arange(n) // 20 + 1
+        rows = np.column_stack([y, queries, X])
         np.savetxt(folder / name, rows, " ".join(["%d", "qid:%d", *pairs]))
+        rows = np.column_stack([y, queries, 1 + queries % 7 / 4, X])
+        np.savetxt(folder / f"weighted {name}", rows, " ".join(["%d", "qid:%d", "cost:%g", *pairs]))
     return folder
 
 
@@ -56,10 +59,12 @@ def structured(tmp_path_factory):
     scores = X @ rng.normal(size=(6, 5)) + 0.3 * rng.normal(size=(3000, 5))
     rows = [" ".join(f"{j + 1}:{value:g}" for j, value in enumerate(row)) for row in X]
     tags, starts = scores.argmax(axis=1) + 1, np.cumsum(rng.random(3000) < 0.12)
-    lines = [f"{tag} qid:{start} {row}\n" for tag, start, row in zip(tags, starts, rows, strict=True)]
+    lines = [f"{tag} qid:{start} cost:{1 + start % 5 / 4:g} {row}\n"
+             for tag, start, row in zip(tags, starts, rows, strict=True)]  # fmt: skip
     (folder / "sequence").write_text("".join(lines))
+    weighted = [f"cost:{1 + i % 5 / 4:g} {row}" for i, row in enumerate(rows)]
     sets = [",".join(map(str, np.flatnonzero(row))) for row in scores[:1000] > 0.8]
-    (folder / "multilabel").write_text("".join(f"{labels} {row}\n" for labels, row in zip(sets, rows)))
+    (folder / "multilabel").write_text("".join(f"{labels} {row}\n" for labels, row in zip(sets, weighted)))
     return folder
 
 

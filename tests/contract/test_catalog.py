@@ -2,6 +2,7 @@
 """The whole product of the catalog: trained to its certificate or refused with a remedy, by Python and shell alike."""
 
 import ast
+import dataclasses
 import itertools
 import pickle
 import random
@@ -156,12 +157,16 @@ USES = [(task, kernel, solver) for task in TASKS for kernel in ("linear", "rbf")
 
 
 def trainer_for(task, kernel, solver, threads=1):
-    """The trainer of one solver on the examples of a task."""
+    """The trainer of one solver on the examples of a task, with weights."""
     case = {"task": task, "kernel": kernel, "solver": solver, "gap": 0.01}
     gap = None if SOLVERS[solver].steps else 0.01
     settings = Settings(**parameters(case) | {"gap": gap, "threads": threads})
     refusals.check(settings)
-    return named(task).plan(named(task).from_arrays(*data(task)), settings)
+    examples = named(task).from_arrays(*data(task))
+    weights = np.random.default_rng(6).uniform(0.2, 3.0, len(examples))
+    if task == "rank":
+        weights = weights[examples.qid]
+    return named(task).plan(dataclasses.replace(examples, weights=weights), settings)
 
 
 @pytest.mark.parametrize(("task", "kernel", "solver"), USES)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Chains and label sets, every solver: a fit that goes on ends in the bytes of one that never stopped."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from drivers import driver
@@ -34,6 +36,8 @@ LABELS = {
     "soft-bcfw": ("soft-bcfw", 0.3, True),
     "cutting-plane": ("cutting-plane", 5e-2, True),
 }
+#: They are given weights.
+WEIGHTED = ("bcfw", "ssg", "soft-bcfw")
 
 
 def rows(rng, n, d):
@@ -89,6 +93,8 @@ def check_going_on(make, costs, tmp_path):
 def test_chains_go_on_from_a_state(rng, tmp_path, name, costs):
     solver, gap, orders, n_tags = CHAINS[name]
     data = sequences(rng, n_tags)
+    if solver in WEIGHTED:
+        data = replace(data, weights=rng.uniform(0.2, 3.0, len(data)))
     check_going_on(lambda: driver(data, task="sequence", solver=solver, gap=gap, **orders), costs, tmp_path)
 
 
@@ -96,6 +102,8 @@ def test_chains_go_on_from_a_state(rng, tmp_path, name, costs):
 @pytest.mark.parametrize("name", SCALED)
 def test_chains_of_other_risks_go_on_from_a_state(rng, tmp_path, name, costs):
     data = sequences(rng, 5)
+    if name in ("slack", "squared slack"):
+        data = replace(data, weights=rng.uniform(0.2, 3.0, len(data)))
     check_going_on(lambda: driver(data, task="sequence", gap=5e-2, **SCALED[name]), costs, tmp_path)
 
 
@@ -103,6 +111,7 @@ def test_chains_of_other_risks_go_on_from_a_state(rng, tmp_path, name, costs):
 @pytest.mark.parametrize("solver", ["cutting-plane", "sampled-cuts"])
 def test_chains_with_a_kernel_go_on_from_a_state(rng, tmp_path, solver, costs):
     data, own = sequences(rng, 5), {"sample_size": 10} if solver == "sampled-cuts" else {}
+    data = replace(data, weights=rng.uniform(0.2, 3.0, len(data)))
     known = {"solver": solver, "gap": 2e-2, "kernel": "rbf", "gamma": 0.3, "cache_size": 0.01, **own}
     check_going_on(lambda: driver(data, task="sequence", **known), costs, tmp_path)
 
@@ -112,6 +121,8 @@ def test_chains_with_a_kernel_go_on_from_a_state(rng, tmp_path, solver, costs):
 def test_label_sets_go_on_from_a_state(rng, tmp_path, name, costs):
     solver, gap, pairs = LABELS[name]
     data = label_sets(rng)
+    if solver in WEIGHTED:
+        data = replace(data, weights=rng.uniform(0.2, 3.0, len(data)))
     known = {"solver": solver, "gap": gap, "pairs": "all" if pairs else "none"}
     check_going_on(lambda: driver(data, task="multilabel", **known), costs, tmp_path)
 
