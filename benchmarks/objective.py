@@ -12,13 +12,13 @@ import numpy as np
 
 
 class Evaluator:
-    """The objective on one example file, whose values are read in double precision."""
+    """The objective on one example file, whose values are read in double precision; weights are of + and of -."""
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path, weights: tuple[float, float] = (1.0, 1.0)):
         from sklearn.datasets import load_svmlight_file
 
         self.X, y = load_svmlight_file(str(path), dtype=np.float64)
-        self.signs = np.where(y > 0, 1.0, -1.0)
+        self.signs, self.weights = np.where(y > 0, 1.0, -1.0), np.where(y > 0, *weights)
 
     def __call__(self, weights: np.ndarray, bias: float, C: float) -> float:
         """Weights may be shorter or longer than the file's features."""
@@ -26,7 +26,7 @@ class Evaluator:
         count = min(len(w), len(weights))
         w[:count] = weights[:count]
         losses = np.maximum(0.0, 1.0 - self.signs * (self.X @ w + bias))
-        return 0.5 * (float(weights @ weights) + bias * bias) + C * float(losses.sum())
+        return 0.5 * (float(weights @ weights) + bias * bias) + C * float((self.weights * losses).sum())
 
 
 def read_svm_light(path: Path) -> tuple[np.ndarray, float]:

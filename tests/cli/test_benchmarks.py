@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from programs import benchmark
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -114,3 +115,10 @@ def test_small_jobs_prints_a_row_for_every_job_beside_other_programs(tmp_path):
     head, _, row = done.stdout.splitlines()
     assert head == "| job | CPU s | beside | ratio |"
     assert row.startswith("| 300 rows x 62,061, -c 10 | ") and row.endswith(" |  |  |")
+
+
+def test_weights_beside_rows_repeated(tmp_path):
+    lines = benchmark(tmp_path, "weights.py", "--least", "1", "--only", "classification linear (dual-cd|newton)")
+    head, _, *rows = [line.split(" | ") for line in lines]
+    assert [row[2] for row in rows] == ["dual-cd", "newton"]
+    assert all(len(row) == len(head) and float(row[5]) <= float(row[6]) and row[7] == "yes |" for row in rows)
