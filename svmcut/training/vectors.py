@@ -77,4 +77,5 @@ class Vectors:
             epsilon *= each if losses(s.task)[loss].in_pairs else 1.0
             self.units = Units(loss, epsilon, self.total, structures=queries)
         elif not self.hinge:
-            self.units = self.units._replace(at_zero=float(self.risk.linearize(np.zeros(len(examples))).value) or math.inf)
+            at_zero = float(self.risk.linearize(np.zeros(len(examples))).value)
+            self.units = self.units._replace(at_zero=at_zero or math.inf)
