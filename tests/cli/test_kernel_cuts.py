@@ -5,7 +5,6 @@ import json
 
 import numpy as np
 import pytest
-from cli.test_golden import check
 from cli.test_learn import write_rows
 from click.testing import CliRunner
 
@@ -126,7 +125,3 @@ def test_what_auto_stands_for():
     assert choose_kernel_solver("auto", 5_000, hinge=False) == "cutting-plane"
     assert choose_kernel_solver("auto", 50_000, hinge=False) == "subspace"
     assert choose_kernel_solver("sampled-cuts", 10, hinge=True) == "sampled-cuts"
-
-
-def test_recorded_runs_with_kernels(shared):
-    check(shared, "(rbf|poly|sig|t1_w9)")

@@ -170,9 +170,9 @@ def test_sdca_ends_at_the_gap_asked_for():
 @pytest.mark.parametrize("free_bias", [False, True])
 @pytest.mark.parametrize("C", [0.05, 1.0, 20.0])
 def test_nu_follows_c_to_the_optimum(C, free_bias):
-    X, y = data(8, n=300)
+    X, y = data(8, n=150)
     best, _ = maximum(matrix(RBF, X, X), y, C, free_bias, 1e-5)
-    solver = Sbp(60, free_bias=free_bias)
+    solver = Sbp(120, free_bias=free_bias)
     last = list(solver.start(problem(X, y, C)))[-1]
     assert best * (1 - 1e-4) <= last.primal <= 1.05 * best
 
