@@ -1,7 +1,7 @@
 # Everything here starts from Python 3.11 or later and a C++17 compiler; the rest is installed into $(VENV).
 PYTHON ?= python3
 VENV ?= .venv
-PYTEST_ARGS ?= -n 2
+PYTEST_ARGS ?= -n auto --maxprocesses 4 --dist worksteal
 PIP = $(VENV)/bin/python -m pip --disable-pip-version-check --quiet install
 SOURCES = $(filter-out csrc/fuzz/% csrc/test/%,$(wildcard csrc/*/*.cc csrc/*/*.h)) \
 	$(wildcard svmcut/_native/*.pyx svmcut/_native/*.pxd) pyproject.toml setup.py
