@@ -205,7 +205,7 @@ class Examples:
     qid : (n,) int64 or None
         Query of each row; None when no line has one.
     weights : (n,) float64 or None
-        Of the rows, svm_light's ``cost:``; None for 1 each. Rows of one query have one weight.
+        What the rows weigh, svm_light's ``cost:``; None for 1 each. Rows of one query have one weight.
     source : Source
         Path and line numbers.
     """

@@ -142,6 +142,27 @@ def test_balanced_classes_weigh_the_same_in_all(tmp_path):
     assert equal.weights is None
 
 
+def test_classes_of_any_labels_weigh():
+    X, _ = arrays()
+    y = np.repeat([3.0, 7.0, 5.0], [6, 14, 10])
+
+    def weights(labels, **parameters):
+        settings, own = plain(Settings(cost=1.0, **parameters)), named("classification")
+        return weighed(own, own.from_arrays(X[: len(labels)], labels), settings)[0]
+
+    two = y[:20]
+    np.testing.assert_allclose(weights(two, class_weight="balanced").weights, np.where(two == 7, 20 / 28, 20 / 12))
+    found = weights(y, class_weight="balanced", positive=7)
+    np.testing.assert_allclose(found.weights, np.where(y == 7, 30 / 28, 30 / 32))
+    found = weights(y, class_weight={3: 2, 5: 4}, positive=7)  # labels weigh, whichever class they are of
+    np.testing.assert_array_equal(found.weights, np.select([y == 3, y == 5], [2.0, 4.0], 1.0))
+    with pytest.raises(DataError, match="the labels are 3, 5, 7, but two classes are trained"):
+        weights(y, class_weight="balanced")
+    assert set(weights(y, class_weight="5=0").y) == {3, 7}
+    outcome = svmcut.train((X, y), cost=1.0, gap=0.01, threads=1, class_weight={5: 0})  # two labels are left
+    assert outcome.model.labels == (3, 7)
+
+
 @pytest.mark.parametrize(
     "given", ["-1=0.5,1=5", " +1 = 5, -1.0=5e-1", {-1: 0.5, 1: 5}, {np.float32(1): np.int64(5), -1.0: 0.5}], ids=str
 )
