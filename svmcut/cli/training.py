@@ -104,11 +104,11 @@ class Training:
         self._began, self._cpu_began = time.perf_counter(), time.process_time()
         self._task, self._shown = named(options.task), PRESENTATIONS[options.task]
         given: dict[str, Any] = {"threads": options.threads, "max_memory": options.max_memory}
+        weights = None if options.weights is None else read_weights(options.weights)
         with report.step(self._say, "Reading training examples") as close:
             examples = self._task.read(options.example_file, **given, costs=not original)
             close(self._shown.sizes(examples))
         settings = options.settings()
-        weights = None if options.weights is None else read_weights(options.weights)
         self.examples, left_out = weighed(self._task, examples, settings, weights, options.weights or "")
         if left_out:
             self._say(f"Left out: {left_out} of weight 0")
