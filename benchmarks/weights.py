@@ -8,9 +8,9 @@
 The first table takes the example sets of data/: every row (query, sequence, label set) gets a whole number from
 --least to 3, as cost: on the line, and is written that many times to a second file. Both are trained with the same
 -c. `difference` is that of the two objectives, `gap` what the certificates leave open, both as parts of the
-objective; where a trainer has none there is a dash. Trainers that end after some passes make 100, and those of the
-longer file more visits. The second table holds objectives of both programs with weights of the classes +1 and -1,
-linear ones by one evaluator on the models' files. The third has CPU seconds of whole processes in turns, medians;
+objective; where a trainer has none there is a dash. Trainers that end after some passes make as many visits of either
+file, 100 passes of the longer. The second table holds objectives of both programs with weights of the classes +1 and
+-1, linear ones by one evaluator on the models' files. The third has CPU seconds of whole processes in turns, medians;
 ratios are medians over the rounds.
 """
 
@@ -40,8 +40,8 @@ SETS = {
     "sequence": ("tags.train", "30"), "multilabel": ("labels.train", "30"),
 }  # fmt: skip
 KERNELS = {"linear": (), "rbf": ("-t", "2", "-g", "0.1")}
-#: The largest weight, and passes of the trainers that end after some.
-MOST, EPOCHS = 3, "100"
+#: The largest weight, and passes over repeated rows of the trainers that end after some.
+MOST, EPOCHS = 3, 100
 
 
 def learn(path: Path, model: Path, *words: str) -> dict:
@@ -76,19 +76,20 @@ def structures(path: Path) -> list[list[str]]:
     return found
 
 
-def write_both(path: Path, folder: Path, least: int) -> tuple[Path, Path]:
-    """The file with weights, and with rows repeated, the queries numbered anew."""
-    rng, weighted, repeated, count = np.random.default_rng(1), [], [], 0
+def write_both(path: Path, folder: Path, least: int) -> tuple[tuple[Path, Path], float]:
+    """The file with weights, and with rows repeated, the queries numbered anew; the mean of the weights above 0."""
+    rng, weighted, repeated, count, kept = np.random.default_rng(1), [], [], 0, 0
     for lines in structures(path):
         weight = int(rng.integers(least, MOST + 1))
         weighted += [with_cost(line, weight) for line in lines]
+        kept += weight > 0
         for _ in range(weight):
             count += 1
             repeated += [re.sub(r" qid:\d+", f" qid:{count}", line) for line in lines]
     paths = folder / f"{path.name}.weighted", folder / f"{path.name}.repeated"
     for target, lines in zip(paths, (weighted, repeated)):
         target.write_text("\n".join(lines) + "\n", encoding="ascii")
-    return paths
+    return paths, count / kept
 
 
 def trainers() -> Iterator[tuple[str, str, str]]:
@@ -109,9 +110,9 @@ def equivalence(folder: Path, only: str, least: int, gap: float) -> None:
         name, cost = SETS[task]
         words = ["rank"] if task == "rank" else ["learn", "--task", task]
         words += ["-c", cost, *KERNELS[kernel], "--solver", solver]
-        stochastic = SOLVERS[solver].steps
-        words += ["--epochs", EPOCHS] if stochastic else ["--gap", f"{gap:g}"]
-        found = [learn(path, folder / "model", *words) for path in write_both(DATA / name, folder, least)]
+        stochastic, (paths, mean) = SOLVERS[solver].steps, write_both(DATA / name, folder, least)
+        ends = [["--epochs", f"{EPOCHS * part:g}"] if stochastic else ["--gap", f"{gap:g}"] for part in (mean, 1)]
+        found = [learn(path, folder / "model", *words, *end) for path, end in zip(paths, ends)]
         ours, theirs = (report["primal"] for report in found)
         lower = [report["dual"] for report in found]
         open_ = math.nan if None in lower else max(primal - dual for primal, dual in zip((ours, theirs), lower))
@@ -131,23 +132,20 @@ def peers(files: list[str], folder: Path, positive: float, negative: float) -> N
     print("|---|---|---|---|---|---|---|")
     for text in files:
         name, cost, gamma = text.rsplit(":", 2)
-        path, weighted, model = Path(name), folder / "weighted", str(folder / "peer")
-        lines = path.read_text(encoding="ascii").splitlines()
-        marked = [with_cost(line, positive if float(line.split()[0]) > 0 else negative) for line in lines]
-        weighted.write_text("\n".join(marked) + "\n", encoding="ascii")
+        path, model = Path(name), str(folder / "peer")
+        own = ("--class-weight", f"1={positive},-1={negative}", "--example-cost", cost, "--gap", "1e-6")
         classes = ("-w1", str(positive), "-w-1", str(negative), "-c", cost)
         rows: list[tuple[str, float, str, float]] = []
         if shutil.which("liblinear-train"):
             evaluate = Evaluator(path, (positive, negative))
-            learn(weighted, folder / "model", "learn", "--example-cost", cost, "--gap", "1e-6")
+            learn(path, folder / "model", "learn", *own)
             ours = evaluate(*read_svm_light(folder / "model"), float(cost))
             run("liblinear-train", "-s", "3", "-B", "1", "-e", "1e-4", *classes, str(path), model)
             theirs = evaluate(*read_liblinear(Path(model)), float(cost))
             rows.append(("learn", ours, "liblinear-train -s 3", theirs))
         if shutil.which("svm-train"):
             kernel = ("-t", "2", "-g", gamma)
-            words = ("learn", *kernel, "--example-cost", cost, "--solver", "smo", "--gap", "1e-6")
-            dual = learn(weighted, folder / "model", *words)["dual"]
+            dual = learn(path, folder / "model", "learn", *kernel, "--solver", "smo", *own)["dual"]
             text = run("svm-train", *kernel, "-e", "1e-5", *classes, str(path), model)
             theirs = -float(re.findall(r"obj = (\S+),", text)[-1])
             rows.append(("smo, rbf, dual", dual, "svm-train", theirs))
