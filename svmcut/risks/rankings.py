@@ -130,7 +130,7 @@ class BoundNdcg(_Bound):
         self.unlike = "two rows of different gain"
         super().__init__(gain, start, weights, threads)
         rows, M = np.diff(start), self._n_grades.astype(np.int64)
-        places = np.minimum(rows, at)
+        places = np.where(M < 2, 1, np.minimum(rows, min(at, len(gain))))  # of one grade nothing is looked for
         self._gain, self._discount = gain, discounts(np.arange(places.max(initial=1)))
         first = np.concatenate(([0], np.cumsum(M)))
         of_grade = np.bincount(np.repeat(first[:-1], rows) + self._grade, minlength=int(first[-1]))
@@ -142,7 +142,6 @@ class BoundNdcg(_Bound):
             states[query] = min(states[query], float(min(ways, 10 * MOST_STATES)))
         total = np.add.reduceat(open_rows, first[:-1]) if len(M) else np.ones(0)
         steps = total * (total + M)
-        states[M < 2], steps[M < 2] = 1, 1  # nothing is looked for
         too_many = np.flatnonzero((states > MOST_STATES) | (steps > MOST_STEPS))
         if len(too_many):
             q = int(too_many[0])

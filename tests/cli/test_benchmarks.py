@@ -49,6 +49,18 @@ def test_labels_benchmark_finds_equal_models_and_the_measures_of_scikit_learn(tm
     assert all(row[7:] == ["yes", "yes", "same"] and row[1:7] == rows[0][1:7] for row in rows)
 
 
+def test_ranking_measures_benchmark_prints_a_table(tmp_path):
+    program = [sys.executable, str(ROOT / "benchmarks" / "ranking_measures.py"), "--grid", "30", "--gap", "0.01"]
+    files = ",".join(str(ROOT / "data" / f"ranking.{part}") for part in ("train", "test"))
+    done = subprocess.run([*program, files], capture_output=True, text=True, cwd=tmp_path, timeout=300)
+    assert done.returncode == 0, done.stderr
+    rows = [line.split(" | ") for line in done.stdout.splitlines() if line.startswith("| ")]
+    assert [row[0] for row in rows[1:5]] == ["| swapped-pairs", "| swapped-fraction", "| map", "| ndcg"]
+    for row in rows[1:5]:
+        assert all(0.9 < float(cell.split()[0]) < 1 for cell in row[1:3])  # at random some 0.6
+        assert float(row[4].rstrip(" |")) <= 0.01
+
+
 def test_budget_benchmark_prints_curves_rates_and_seeds_on_generated_rows(tmp_path):
     for name in ("cod_rna", "susy"):
         program = [sys.executable, str(ROOT / "benchmarks" / f"make_{name}_like.py")]

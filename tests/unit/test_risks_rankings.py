@@ -108,6 +108,7 @@ def test_too_many_grades_are_refused_with_the_query():
         RankingRisk("ndcg", 10).bind(y, qid)
     assert RankingRisk("ndcg", 2).bind(y, qid).linearize(np.zeros(67)).value > 0
     assert RankingRisk("map").bind(y, qid).linearize(np.zeros(67)).value > 0
+    assert RankingRisk("ndcg", 10**30).bind(y[:12]).linearize(np.zeros(12)).value > 0
     many = np.zeros(100_000)
     assert RankingRisk("ndcg", 100_000).bind(many).linearize(many).value == 0
 
