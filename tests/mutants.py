@@ -67,7 +67,7 @@ TYPES = ("<f8", "<f4", "<i8", "<i4", "<i2", "|b1", "<u8", "<c16", "|O", "|V8")
 
 
 def data(choose):
-    """The files trained on, in the folder at hand."""
+    """The files trained on, in the folder at hand; what is no plain example weighs something."""
     rng = np.random.default_rng(choose.randrange(2**32))
     n, d = 120, 6
     X = rng.normal(size=(n, d))
@@ -77,9 +77,10 @@ def data(choose):
     labels = [",".join(map(str, np.flatnonzero(row > 0.5))) for row in scores]
     for name, lines in (
         ("train", [f"{y[i]} {texts[i]}" for i in range(n)]),
-        ("train.rank", [f"{y[i]} qid:{i // 8 + 1} {texts[i]}" for i in range(n)]),
-        ("train.sequence", [f"{scores[i].argmax() + 1} qid:{i // 6 + 1} {texts[i]}" for i in range(n)]),
-        ("train.multilabel", [f"{labels[i]} {texts[i]}" for i in range(n)]),
+        ("train.rank", [f"{y[i]} qid:{i // 8 + 1} cost:{1 + i // 8 % 3} {texts[i]}" for i in range(n)]),
+        ("train.sequence", [f"{scores[i].argmax() + 1} qid:{i // 6 + 1} cost:{1 + i // 6 % 3} {texts[i]}"
+                            for i in range(n)]),
+        ("train.multilabel", [f"{labels[i]} cost:{0.5 + i % 3} {texts[i]}" for i in range(n)]),
     ):
         with open(name, "w", encoding="ascii") as file:
             file.write("\n".join(lines) + "\n")
