@@ -15,5 +15,5 @@ compare() {
     done
 }
 compare error-rate 150
-compare f1 300
+compare f1 1000
 compare roc-area 10

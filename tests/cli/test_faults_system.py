@@ -18,7 +18,7 @@ from svmcut.files.models import write_model
 from svmcut.files.text import opened
 from svmcut.models import LinearModel
 
-ROWS = "1 qid:1 1:1.5 2:-2\n-1 qid:1 1:-0.25\n2 qid:2 3:1e-3\n-1 qid:2 2:0.125 7:3\n"
+ROWS = "1 qid:1 1:1.5 2:-2\n-1 qid:1 1:-0.25\n1 qid:2 3:1e-3\n-1 qid:2 2:0.125 7:3\n"
 PROGRAMS = LEARNERS + CLASSIFIERS
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="descriptors, signals and limits of POSIX")
