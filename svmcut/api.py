@@ -68,11 +68,13 @@ def train(
         else:
             given = given_weights(weights)
     own = named(settings.task)
+    if arrays and settings.zero_based:
+        raise UsageError("parameter 'zero_based' says where a file's indices start; leave it out with arrays")
     if arrays:
         examples = own.from_arrays(*arrays)
     else:
-        limits: dict[str, Any] = {"threads": settings.threads, "max_memory": settings.max_memory}
-        examples = own.read(os.fspath(data), **limits, costs=True)
+        how: dict[str, Any] = {"threads": settings.threads, "max_memory": settings.max_memory}
+        examples = own.read(os.fspath(data), **how, zero_based=settings.zero_based, costs=True)
     examples, _ = weighed(own, examples, settings, given, where, tight=not arrays)
     driver = own.plan(examples, settings)
     observe = None if callback is None else lambda progress, objective: callback(progress)

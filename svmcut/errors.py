@@ -48,12 +48,16 @@ class FileError(SvmcutError):
         What is wrong and what is expected.
     line, column : int or None
         1-based place; None where the fault has none (a missing file).
+    hint : str
+        What follows the message but under the originals' names: a remedy that they lack.
     """
 
-    def __init__(self, path: str, message: str, line: int | None = None, column: int | None = None):
-        self.path, self.message, self.line, self.column = path, message, line, column
+    def __init__(
+        self, path: str, message: str, line: int | None = None, column: int | None = None, hint: str = ""
+    ):  # fmt: skip
+        self.path, self.message, self.line, self.column = path, message + hint, line, column
         place = ":".join(str(part) for part in (path, line, column) if part is not None)
-        super().__init__(f"{place}: {message}")
+        super().__init__(f"{place}: {message}{hint}", f"{place}: {message}")
 
 
 class DataError(FileError, ValueError):

@@ -125,6 +125,8 @@ class Settings:
         Megabytes of kernel rows kept, and of all that is planned, or a text with a unit: "2G".
     threads, seed : int
         The model's bytes do not depend on threads.
+    zero_based : bool
+        Feature indices of files start at 0.
     given : frozenset of str or None
         Names of the parameters that were asked for, and are refused where they have no effect; None for those that
         differ from their defaults.
@@ -176,6 +178,7 @@ class Settings:
     max_memory: float | None = param(None, size())
     threads: int = param(usable_cpus, integer(1, 4096))
     seed: int = param(0, integer(0))
+    zero_based: bool = param(False, FLAG)
     given: frozenset[str] | None = None
 
     @property

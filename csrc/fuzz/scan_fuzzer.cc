@@ -24,7 +24,7 @@ void append(std::string& result, svmcut_array& array, size_t item) {
 /* Rows or fault as bytes. The text is copied to the end of its own allocation, so that no overrun goes unseen. */
 std::string scan(const uint8_t* data, size_t size, int portable, int64_t piece_bytes, int threads, size_t cut, int labels) {
     svmcut_scan* scanner = svmcut_scan_new(portable, piece_bytes);
-    if (labels) svmcut_scan_multilabel(scanner, labels == 2);
+    svmcut_scan_format(scanner, labels != 0, labels == 2);
     std::string result;
     svmcut_scan_fault fault{};
     int64_t used = 0;

@@ -34,7 +34,7 @@ typedef struct {
 
 typedef struct {
     int64_t line, column; /* 1-based; columns count bytes */
-    char message[200];
+    char message[200];    /* what svmcut's own commands add follows a newline */
 } svmcut_scan_fault;
 
 typedef struct svmcut_scan svmcut_scan;
@@ -44,9 +44,9 @@ typedef struct svmcut_scan svmcut_scan;
 svmcut_scan* svmcut_scan_new(int instructions, int64_t piece_bytes);
 void svmcut_scan_delete(svmcut_scan* scan);
 
-/* From here on lines start with LABEL,LABEL,... With zero_based, feature indices of the text start at 0; `indices` are
- * then one less than the columns. */
-void svmcut_scan_multilabel(svmcut_scan* scan, int zero_based);
+/* With multilabel, lines from here on start with LABEL,LABEL,... With zero_based, feature indices of the text start at 0;
+ * `indices` are then one less than the columns. */
+void svmcut_scan_format(svmcut_scan* scan, int multilabel, int zero_based);
 /* From here on any word may stand in front but those behind a label, as INDEX:VALUE; labels are 0. */
 void svmcut_scan_unlabelled(svmcut_scan* scan);
 

@@ -270,8 +270,8 @@ svmcut_scan* svmcut_scan_new(int portable, int64_t piece_bytes) {
     return scan;
 }
 
-void svmcut_scan_multilabel(svmcut_scan* scan, int zero_based) {
-    scan->multilabel = true;
+void svmcut_scan_format(svmcut_scan* scan, int multilabel, int zero_based) {
+    scan->multilabel = multilabel != 0;
     scan->zero_based = zero_based != 0;
 }
 
@@ -295,6 +295,9 @@ void svmcut_scan_part_delete(svmcut_scan_part* part) { delete part; }
 void svmcut_scan_part_scan(svmcut_scan_part* part, const svmcut_scan* scan, const char* text, int64_t bytes,
                            int first) {
     part->piece = Piece{};
+    part->piece.multilabel = scan->multilabel;
+    part->piece.zero_based = scan->zero_based;
+    part->piece.unlabelled = scan->unlabelled;
     part->piece.begin = first ? past_mark(text, text + bytes) : text;
     part->piece.end = text + bytes;
     part->scan(scan->scan_piece);

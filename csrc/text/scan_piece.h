@@ -206,7 +206,7 @@ class Lines {
         if (!q || (q < end && !ends_token(*q))) return refuse_feature(token, last);
         const float value = to_float(number);
         const bool fits = std::isfinite(value) || (piece.wide && std::isfinite(to_double(number)));
-        if (index <= last || index > largest_index || !fits) return refuse_feature(token, last);
+        if (index <= last || index > largest_index - piece.zero_based || !fits) return refuse_feature(token, last);
         last = static_cast<int32_t>(index);
         piece.indices[piece.entries] = last - 1;
         piece.values[piece.entries++] = value;
@@ -268,6 +268,8 @@ class Lines {
         if (const void* nul = std::memchr(token, 0, static_cast<size_t>(stop - token))) return refuse_nul(nul);
         if (std::memchr(token, ':', static_cast<size_t>(stop - token)))
             return refuse(token, "line starts with %s; expected a label", token, stop);
+        if (is_digit(*token) && std::memchr(token, ',', static_cast<size_t>(stop - token)))
+            return refuse(token, "label %s is not a number\n; lists of labels are for task='multilabel'", token, stop);
         return refuse_number(token, stop, "label");
     }
 
@@ -285,10 +287,16 @@ class Lines {
         if (p < colon || !is_digit(colon[-1]))
             return refuse(token, "feature index %s is not an integer; expected INDEX:VALUE", token, colon);
         if (*token == '-' || (index == 0 && !piece.zero_based))
-            return refuse(token, piece.zero_based ? "feature index %s; indices start at 0"
-                                                  : "feature index %s; indices start at 1", token, colon);
-        if (index > largest_index)
-            return refuse(token, "feature index %s is above the largest, 2147483646", token, colon);
+            return refuse(token,
+                          piece.zero_based ? "feature index %s; indices start at 0"
+                          : *token == '-'  ? "feature index %s; indices start at 1"
+                                           : "feature index %s; indices start at 1\n, or at 0 with zero_based=True",
+                          token, colon);
+        if (index > largest_index || (piece.zero_based && index == largest_index))
+            return refuse(token,
+                          piece.zero_based ? "feature index %s is above the largest, 2147483645"
+                                           : "feature index %s is above the largest, 2147483646",
+                          token, colon);
         if (static_cast<int64_t>(index) <= last) {
             char message[96];
             const bool again = static_cast<int64_t>(index) == last;

@@ -76,7 +76,8 @@ cdef class _Pass:
 
     cdef _check(self, int status, svmcut_scan_fault* fault):
         if status == SVMCUT_BAD_INPUT:
-            raise DataError(self.path, fault.message.decode("ascii", "replace"), fault.line, fault.column)
+            message = fault.message.decode("ascii", "replace").partition("\n")[0]
+            raise DataError(self.path, message, fault.line, fault.column)
         if status == SVMCUT_NO_MEMORY:
             raise MemoryError
 

@@ -28,7 +28,7 @@ cdef extern from "include/text.h" nogil:
         pass
     svmcut_scan* svmcut_scan_new(int portable, int64_t piece_bytes)
     void svmcut_scan_delete(svmcut_scan* scan)
-    void svmcut_scan_multilabel(svmcut_scan* scan, int zero_based)
+    void svmcut_scan_format(svmcut_scan* scan, int multilabel, int zero_based)
     void svmcut_scan_unlabelled(svmcut_scan* scan)
     int svmcut_scan_feed(svmcut_scan* scan, const char* text, int64_t bytes, int last, int64_t bytes_left, int threads,
                          const int* cancel, int64_t* used, svmcut_scan_fault* fault)
@@ -102,7 +102,7 @@ cdef class Scanner:
     multilabel : bool
         Lines start with ``LABEL,LABEL,...``; y counts the labels of a row.
     zero_based : bool
-        Feature indices of a multilabel file start at 0.
+        Feature indices of the file start at 0.
     unlabelled : bool
         Any word but a feature may stand in place of a label; y is 0.
     """
@@ -119,9 +119,8 @@ cdef class Scanner:
         self.scan = svmcut_scan_new(force_portable, piece_bytes)
         if self.scan == NULL:
             raise MemoryError
-        self.zero_based = multilabel and zero_based
-        if multilabel:
-            svmcut_scan_multilabel(self.scan, zero_based)
+        self.zero_based = zero_based
+        svmcut_scan_format(self.scan, multilabel, zero_based)
         if unlabelled:
             svmcut_scan_unlabelled(self.scan)
 
@@ -212,7 +211,8 @@ cdef class Scanner:
 
     cdef _check(self, int status, svmcut_scan_fault* fault):
         if status == SVMCUT_BAD_INPUT:
-            raise DataError(self.path, fault.message.decode("ascii"), fault.line, fault.column)
+            message, _, hint = fault.message.decode("ascii").partition("\n")
+            raise DataError(self.path, message, fault.line, fault.column, hint)
         if status == SVMCUT_NO_MEMORY:
             raise MemoryError
 

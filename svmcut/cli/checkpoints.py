@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 FREE = frozenset({
     "example_file", "model_file", "weights", "threads", "max_memory", "report", "trace", "progress", "alphas",
     "verbosity", "light_verbosity", "time_limit", "max_iterations", "checkpoint", "checkpoint_every", "resume", "given",
+    "zero_based",
 })  # fmt: skip
 
 

@@ -33,6 +33,8 @@ ROWS = (
     Option("beam", ("--beam", "--b"), RUNNING,
            "Sequences: states kept a token while the best tags are sought; 0 keeps all.", default="0",
            kind=KINDS["beam"]),
+    Option("zero_based", ("--zero-based",), DATA, "Feature indices start at 0, as where the model was trained.",
+           default="off"),
     Option("threads", ("--threads",), RUNNING, "Threads; results do not depend on them.", default="all",
            kind=KINDS["threads"]),
     Option("light_verbosity", ("-y",), COMPATIBILITY, "svm_light's verbosity.", kind=LEVEL, inert=True),

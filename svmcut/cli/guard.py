@@ -111,7 +111,8 @@ def _report(error: BaseException, program: Callable[[], str], resumable: bool, o
 
         place, text = f"{program()}: ", error.original if original else str(error)
         if isinstance(error, FileError):
-            place, text = str(error).removesuffix(error.message), error.message
+            place = str(error).removesuffix(error.message)
+            text = text.removeprefix(place)
         _complain(place + in_options(text, original))
         return error.exit_status
     if isinstance(error, OSError):

@@ -165,6 +165,9 @@ ROWS = (
            "What the examples of a class weigh beside that: by label, 1=5,-1=0.5, or balanced, every class as much as "
            "another. Weights of any kind are for -l {weighing} alone."),
     Option("validate", ("--validate",), DATA, "Measure every model on the examples of this file."),
+    Option("zero_based", ("--zero-based",), DATA,
+           "Feature indices of the files start at 0: index k is feature k + 1 of the model. classify needs it too.",
+           default="off"),
     Option("cost", ("-c", "--cost"), OBJECTIVE, "C: {objective}.",
            "The unit is that of {original}.{needed} Several values, 0.1,1,10, train a path: one model each, "
            "MODEL_FILE.0.1 and so on.", ""),

@@ -15,7 +15,7 @@ from svmcut.cli.presentations import PRESENTATIONS
 from svmcut.cli.report import write_report
 from svmcut.cli.training_report import step
 from svmcut.errors import ModelError, UsageError
-from svmcut.files.models import read_model
+from svmcut.files.models import is_model, read_model
 from svmcut.files.roles import File, check_roles
 from svmcut.tasks.prediction import predict
 from svmcut.tasks.protocol import named, tasks_of
@@ -35,6 +35,7 @@ def run_scoring(
     format: str | None = None,
     report: str | None = None,
     beam: int = 0,
+    zero_based: bool = False,
     arguments: tuple[str, str, str] = ("EXAMPLE_FILE", "MODEL_FILE", "PREDICTIONS_FILE"),
 ) -> list[str]:
     """Scores, writes, prints the measures; returns warnings.
@@ -45,7 +46,7 @@ def run_scoring(
         Whose measures are printed; None lets the model and the file say: ranking where it has queries.
     verbosity : int
         0 prints the measures alone; 2 adds the contingency table.
-    labels, unlabelled, report, beam
+    labels, unlabelled, report, beam, zero_based
         As the options of classify.
     format : {"plain", "svm_perf"} or None
         Of the measures of classes; None for svm_perf's where a task is given, else for plain words.
@@ -68,7 +69,13 @@ def run_scoring(
 
     with log_beside(outputs):
         with step(say, "Reading model") as close:
-            scorer: Any = read_model(model)
+            try:
+                scorer: Any = read_model(model)
+            except ModelError:
+                if not is_model(examples):
+                    raise
+                swapped = f"no model, but {examples} is one; expected {' '.join(arguments)}, in this order"
+                raise ModelError(model, swapped) from None
             close("done.")
         with step(say, "Reading test examples") as close:
             own = tasks_of(scorer)
@@ -86,8 +93,9 @@ def run_scoring(
             if beam and task is None and not shown.has_beam:
                 raise UsageError("parameter 'beam' is for models of sequences; leave it out")
             reader = named(task or own[-1])
-            given: dict[str, Any] = {"threads": threads, "beam": beam, "labels": labels, "unlabelled": unlabelled}
-            found = predict(reader, scorer, examples, predictions, **given)
+            given: dict[str, Any] = {"threads": threads, "beam": beam, "labels": labels}
+            how = {"unlabelled": unlabelled, "zero_based": zero_based}
+            found = predict(reader, scorer, examples, predictions, **given, **how)
             close(f"{shown.sizes(found.tally)}.")
         name = task or own[-1 if found.tally.queries or unlabelled else 0]
         judge, shown = named(name), PRESENTATIONS[name]

@@ -16,6 +16,7 @@ from svmcut.cli import training_report as report
 from svmcut.cli.endings import ending, remedy, told
 from svmcut.cli.files import check_training_files, log_beside, model_files
 from svmcut.cli.guard import warn
+from svmcut.cli.hints import hints
 from svmcut.cli.option_checks import check
 from svmcut.cli.options import LearnOptions
 from svmcut.cli.presentations import PRESENTATIONS
@@ -103,7 +104,8 @@ class Training:
         self._say = report.out if options.verbosity > 0 else (lambda text="", end="\n": None)
         self._began, self._cpu_began = time.perf_counter(), time.process_time()
         self._task, self._shown = named(options.task), PRESENTATIONS[options.task]
-        given: dict[str, Any] = {"threads": options.threads, "max_memory": options.max_memory}
+        given: dict[str, Any] = {"threads": options.threads, "max_memory": options.max_memory,
+                                 "zero_based": options.zero_based}  # fmt: skip
         weights = None if options.weights is None else read_weights(options.weights)
         with report.step(self._say, "Reading training examples") as close:
             examples = self._task.read(options.example_file, **given, costs=not original)
@@ -115,7 +117,7 @@ class Training:
         self._seconds = {"read": time.perf_counter() - self._began, "train": 0.0, "write": 0.0}
         self._driver = self._task.plan(self.examples, settings, bool(original), time_limit(options))
         look()
-        self._warnings = [*idle, *self._driver.warnings]
+        self._warnings = [*idle, *self._driver.warnings, *([] if original else hints(options.task, self.examples))]
         self._validation = None
         if options.validate:
             reading = time.perf_counter()

@@ -14,7 +14,9 @@ CREW_BYTES = 1 << 22
 """A regular file of so many bytes is read by all threads, each its own blocks."""
 
 
-def read_examples(path: str, *, threads: int = 1, max_memory: float | None = None) -> Examples:
+def read_examples(
+    path: str, *, threads: int = 1, max_memory: float | None = None, zero_based: bool = False
+) -> Examples:
     """All examples of a file.
 
     Parameters
@@ -25,6 +27,8 @@ def read_examples(path: str, *, threads: int = 1, max_memory: float | None = Non
         How many scan at once. The result and the error do not depend on it.
     max_memory : float, optional
         In MB (10^6 bytes), for the arrays returned.
+    zero_based : bool
+        Indices of the file start at 0: index k is feature k + 1.
 
     Returns
     -------
@@ -44,7 +48,7 @@ def read_examples(path: str, *, threads: int = 1, max_memory: float | None = Non
     """
     block_bytes = block_bytes_of(threads)
     with opened(path) as text:
-        scanner = Scanner(path, threads=threads)
+        scanner = Scanner(path, threads=threads, zero_based=zero_based)
 
         def check(position: int, bytes_left: int) -> None:
             check_limit(scanner, position, bytes_left, max_memory)
@@ -64,13 +68,13 @@ def read_examples(path: str, *, threads: int = 1, max_memory: float | None = Non
 
 
 def stream_examples(
-    path: str, *, threads: int = 1, block_bytes: int = 1 << 20, unlabelled: bool = False
+    path: str, *, threads: int = 1, block_bytes: int = 1 << 20, unlabelled: bool = False, zero_based: bool = False
 ) -> Iterator[Examples]:
     """The examples of a file in blocks of whole rows, in constant memory.
 
     Parameters
     ----------
-    path, threads
+    path, threads, zero_based
         As in `read_examples`.
     block_bytes : int
         About how much text makes a block; a longer line makes a block of its own.
@@ -89,7 +93,7 @@ def stream_examples(
         As in `read_examples`, when their place is reached.
     """
     with opened(path) as text:
-        scanner = Scanner(path, threads=threads, unlabelled=unlabelled)
+        scanner = Scanner(path, threads=threads, unlabelled=unlabelled, zero_based=zero_based)
         found = False
         with memory_for(scanner, block_bytes):
             for _ in feed(scanner, text, block_bytes):

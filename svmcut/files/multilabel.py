@@ -20,13 +20,17 @@ from svmcut.files.text import Text, block_bytes_of, check_limit, feed, memory_fo
 _HEADER = re.compile(rb"\xef?\xbb?\xbf?[ \t]*(\d{1,18})[ \t]+(\d{1,18})[ \t]+(\d{1,18})[ \t]*\r?(?:\n|$)")
 
 
-def read_multilabel(path: str, *, threads: int = 1, max_memory: float | None = None) -> MultilabelExamples:
+def read_multilabel(
+    path: str, *, threads: int = 1, max_memory: float | None = None, zero_based: bool = False
+) -> MultilabelExamples:
     """All examples of a multilabel file.
 
     Parameters
     ----------
     path, threads, max_memory
         As in `read_examples`.
+    zero_based : bool
+        Indices start at 0, as they do where there is a header.
 
     Returns
     -------
@@ -43,7 +47,7 @@ def read_multilabel(path: str, *, threads: int = 1, max_memory: float | None = N
     """
     block_bytes = block_bytes_of(threads)
     with opened(path) as text:
-        start, scanner = _started(text, path, threads)
+        start, scanner = _started(text, path, threads, zero_based)
         with memory_for(scanner, block_bytes):
             for _ in feed(scanner, start, block_bytes):
                 check_limit(scanner, text.position, text.bytes_left(), max_memory)
@@ -52,12 +56,14 @@ def read_multilabel(path: str, *, threads: int = 1, max_memory: float | None = N
     return examples
 
 
-def stream_multilabel(path: str, *, threads: int = 1, block_bytes: int = 1 << 20) -> Iterator[MultilabelExamples]:
+def stream_multilabel(
+    path: str, *, threads: int = 1, block_bytes: int = 1 << 20, zero_based: bool = False
+) -> Iterator[MultilabelExamples]:
     """The examples of a multilabel file in blocks of whole rows, in constant memory.
 
     Parameters
     ----------
-    path, threads, block_bytes
+    path, threads, block_bytes, zero_based
         As in `stream_examples`.
 
     Yields
@@ -73,7 +79,7 @@ def stream_multilabel(path: str, *, threads: int = 1, block_bytes: int = 1 << 20
         the last block.
     """
     with opened(path) as text:
-        (start, scanner), count = _started(text, path, threads), 0
+        (start, scanner), count = _started(text, path, threads, zero_based), 0
         with memory_for(scanner, block_bytes):
             for _ in feed(scanner, start, block_bytes):
                 examples = _take(scanner, start.header)
@@ -83,9 +89,9 @@ def stream_multilabel(path: str, *, threads: int = 1, block_bytes: int = 1 << 20
         _check_count(path, count, start.header)
 
 
-def _started(text: Text, path: str, threads: int) -> tuple[_Start, Scanner]:
+def _started(text: Text, path: str, threads: int, zero_based: bool) -> tuple[_Start, Scanner]:
     start = _Start(text)
-    return start, Scanner(path, threads=threads, multilabel=True, zero_based=start.header is not None)
+    return start, Scanner(path, threads=threads, multilabel=True, zero_based=zero_based or start.header is not None)
 
 
 def _take(scanner: Scanner, header: tuple[int, int, int] | None) -> MultilabelExamples:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,14 +19,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def read_sequences(
-    path: str, *, threads: int = 1, max_memory: float | None = None, least: int = 1, costs: bool = False
-) -> Sequences:
+def read_sequences(path: str, *, least: int = 1, costs: bool = False, **how: Any) -> Sequences:
     """All sequences of a file.
 
     Parameters
     ----------
-    path, threads, max_memory
+    path, how
         As in `read_examples`.
     least : int
         The least tag: 1 of a training file, 0 of a test file, as in `stream_sequences`.
@@ -39,7 +37,7 @@ def read_sequences(
         With the line: whatever `read_examples` refuses, a tag that is no integer from there on, a qid that decreases;
         lines of a sequence that differ in ``cost:``.
     """
-    tokens = read_examples(path, threads=threads, max_memory=max_memory)
+    tokens = read_examples(path, **how)
     return as_sequences(tokens if costs else replace(tokens, weights=None), least)
 
 
@@ -51,8 +49,8 @@ def as_sequences(tokens: Examples, least: int = 1) -> Sequences:
     return Sequences(tokens.X, bounds, (tokens.y - 1).astype(np.int32), tokens.source, weights)
 
 
-def stream_sequences(path: str, *, threads: int = 1, unlabelled: bool = False) -> Iterator[Sequences]:
-    """The sequences of a test file, block after block, none of them cut; unlabelled as in `stream_examples`.
+def stream_sequences(path: str, **how: Any) -> Iterator[Sequences]:
+    """The sequences of a test file, block after block, none of them cut; how as in `stream_examples`.
 
     Yields
     ------
@@ -66,7 +64,7 @@ def stream_sequences(path: str, *, threads: int = 1, unlabelled: bool = False) -
     """
     kept: Sequences | None = None
     last = -1
-    for block in stream_examples(path, threads=threads, unlabelled=unlabelled):
+    for block in stream_examples(path, **how):
         _check_tags(block, 0)
         bounds = _bounds(block, last)
         goes_on = kept is not None and _qid(block, 0) == last

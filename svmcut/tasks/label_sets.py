@@ -75,10 +75,8 @@ class SetTally:
 class Labelling(Task):
     """Rows, and their sets of labels."""
 
-    def read(
-        self, path: str, *, threads: int = 1, max_memory: float | None = None, test: bool = False, costs: bool = False
-    ) -> MultilabelExamples:
-        found = read_multilabel(path, threads=threads, max_memory=max_memory)
+    def read(self, path: str, *, test: bool = False, costs: bool = False, **how: Any) -> MultilabelExamples:
+        found = read_multilabel(path, **how)
         return found if costs else replace(found, weights=None)
 
     def from_arrays(self, X: Any, y: Any, qid: Any = None) -> MultilabelExamples:
@@ -88,8 +86,8 @@ class Labelling(Task):
     def counts(self, data: MultilabelExamples) -> dict[str, int]:
         return {"examples": len(data), "labels": len(data.names)}
 
-    def stream(self, path: str, threads: int = 1, unlabelled: bool = False) -> Iterator[MultilabelExamples]:
-        return stream_multilabel(path, threads=threads)
+    def stream(self, path: str, unlabelled: bool = False, **how: Any) -> Iterator[MultilabelExamples]:
+        return stream_multilabel(path, **how)
 
     def parts(self, block: MultilabelExamples, model: MultilabelModel) -> Iterator[MultilabelExamples]:
         step = max(1, BLOCK_NUMBERS // max(1, len(model.names)))

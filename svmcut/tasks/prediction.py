@@ -23,7 +23,7 @@ class Predictions(NamedTuple):
 
 def predict(
     task: Task, model: Any, examples: str, predictions: str, *, threads: int = 1, beam: int = 0, labels: bool = False,
-    unlabelled: bool = False,
+    **how: bool,
 ) -> Predictions:  # fmt: skip
     """Predicts every example of a file and writes the predictions.
 
@@ -35,7 +35,7 @@ def predict(
         Example file, ``-`` for standard input.
     predictions : str
         Written as a whole or not at all.
-    threads, beam, labels, unlabelled
+    threads, beam, labels, how
         As in Task.predictor, Task.write and Task.stream.
 
     Raises
@@ -48,7 +48,7 @@ def predict(
     predictor, tally = task.predictor(model, threads, beam), task.tally(model)
     seconds, cpu_seconds = dict.fromkeys(("read", "classify", "write"), 0.0), 0.0
     with write_atomically(predictions) as output:
-        blocks = task.stream(examples, threads, unlabelled)
+        blocks = task.stream(examples, threads=threads, **how)
         while True:
             began = time.perf_counter()
             block = next(blocks, None)

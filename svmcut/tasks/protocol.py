@@ -41,10 +41,11 @@ class Task(Protocol):
     predicted at once. Whatever takes a path or arrays raises DataError, and MemoryLimitError.
     """
 
-    def read(
-        self, path: str, *, threads: int = 1, max_memory: float | None = None, test: bool = False, costs: bool = False
-    ) -> Any:
-        """All data of a file: to train on, or with test to measure models on; costs: weighed by ``cost:``."""
+    def read(self, path: str, *, test: bool = False, costs: bool = False, **how: Any) -> Any:
+        """All data of a file: to train on, or with test to measure models on; costs: weighed by ``cost:``.
+
+        how: threads, max_memory, zero_based of `svmcut.files.examples.read_examples`.
+        """
 
     def from_arrays(self, X: Any, y: Any, qid: Any = None) -> Any:
         """Data in memory, validated; see svmcut.arrays."""
@@ -79,8 +80,8 @@ class Task(Protocol):
         """What a user should know of the labels of data that models of the driver are measured on."""
         return []
 
-    def stream(self, path: str, threads: int = 1, unlabelled: bool = False) -> Iterator[Any]:
-        """The data of a test file, block after block; unlabelled: any word may stand where a label is expected."""
+    def stream(self, path: str, **how: Any) -> Iterator[Any]:
+        """The data of a test file, block after block; how: threads, unlabelled, zero_based of `stream_examples`."""
 
     def parts(self, block: Any, model: Any) -> Iterator[Any]:
         """The block in parts: all of it, where predictions take no more memory than the block."""

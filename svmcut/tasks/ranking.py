@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 class Ranking(VectorTask):
     """Rows of queries, and their scores."""
 
-    def stream(self, path: str, threads: int = 1, unlabelled: bool = False) -> Iterator[Examples]:
+    def stream(self, path: str, **how: Any) -> Iterator[Examples]:
         """As Task.stream; refuses queries whose ids decrease or are negative."""
         last = 0
-        for block in super().stream(path, threads, unlabelled):
+        for block in super().stream(path, **how):
             if block.qid is not None:
                 last = _check_queries(block.qid, last, block.source)
             yield block

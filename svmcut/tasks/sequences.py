@@ -51,12 +51,9 @@ class Tags:
 class Tagging(Task):
     """Sequences, and the tags of their tokens. No sequence is cut."""
 
-    def read(
-        self, path: str, *, threads: int = 1, max_memory: float | None = None, test: bool = False, costs: bool = False
-    ) -> Sequences:
+    def read(self, path: str, *, test: bool = False, costs: bool = False, **how: Any) -> Sequences:
         """As Task.read; with test a tag of 0 is one that nobody knows."""
-        least = 0 if test else 1
-        return read_sequences(path, threads=threads, max_memory=max_memory, least=least, costs=costs)
+        return read_sequences(path, least=0 if test else 1, costs=costs, **how)
 
     def bounds(self, data: Sequences) -> NDArray[np.int64]:
         return data.indptr
@@ -68,8 +65,8 @@ class Tagging(Task):
     def counts(self, data: Sequences) -> dict[str, int]:
         return {"examples": len(data), "tokens": data.X.n_rows}
 
-    def stream(self, path: str, threads: int = 1, unlabelled: bool = False) -> Iterator[Sequences]:
-        return stream_sequences(path, threads=threads, unlabelled=unlabelled)
+    def stream(self, path: str, **how: Any) -> Iterator[Sequences]:
+        return stream_sequences(path, **how)
 
     def parts(self, block: Sequences, model: ChainModel | KernelChainModel) -> Iterator[Sequences]:
         tokens, first = BLOCK_NUMBERS // model.shape.stride, 0

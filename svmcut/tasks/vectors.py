@@ -70,17 +70,15 @@ def _joined(parts: list[NDArray]) -> NDArray:
 class VectorTask(Task):
     """All of a task on rows with one label each but its measures."""
 
-    def read(
-        self, path: str, *, threads: int = 1, max_memory: float | None = None, test: bool = False, costs: bool = False
-    ) -> Examples:
-        found = read_examples(path, threads=threads, max_memory=max_memory)
+    def read(self, path: str, *, test: bool = False, costs: bool = False, **how: Any) -> Examples:
+        found = read_examples(path, **how)
         return found if costs else replace(found, weights=None)
 
     def from_arrays(self, X: Any, y: Any, qid: Any = None) -> Examples:
         return vector_examples(X, y, qid)
 
-    def stream(self, path: str, threads: int = 1, unlabelled: bool = False) -> Iterator[Examples]:
-        return stream_examples(path, threads=threads, unlabelled=unlabelled)
+    def stream(self, path: str, **how: Any) -> Iterator[Examples]:
+        return stream_examples(path, **how)
 
     def predictor(self, model: ScoringModel, threads: int = 1, beam: int = 0) -> Callable[[Examples], NDArray]:
         return lambda part: model.scores(part.X, threads)

@@ -258,6 +258,11 @@ def comma_locale(tmp_path):
     return environment
 
 
+OF_QUERIES = (
+    b"svmcut learn: warning: qid has no effect in classification; svmcut rank learns the order within queries\n"
+)
+
+
 def test_row12_locale(comma_locale):
     code = (
         "import locale, sys; locale.setlocale(locale.LC_ALL, '')\n"
@@ -270,7 +275,7 @@ def test_row12_locale(comma_locale):
     tests = os.path.dirname(os.path.dirname(__file__))
     environment = os.environ | comma_locale | {"PYTHONPATH": tests}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, timeout=TIMEOUT)
-    assert (done.returncode, done.stderr) == (0, b"")
+    assert (done.returncode, done.stderr) == (0, OF_QUERIES)
     for program in LEARNERS + CLASSIFIERS:
         with open(f"{program}.located", "rb") as file:
             assert file.read() == result(program, "clean.dat")
@@ -284,7 +289,7 @@ def test_row14_gzip_that_comes_byte_by_byte(program):
         for byte in packed:
             child.stdin.write(bytes([byte]))
         child.stdin.close()
-        assert (child.wait(TIMEOUT), child.stderr.read()) == (0, b"")
+        assert (child.wait(TIMEOUT), child.stderr.read()) == (0, OF_QUERIES if program == "svmcut learn" else b"")
     with open("piped", "rb") as file:
         assert file.read() == expected
 

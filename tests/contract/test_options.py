@@ -200,7 +200,8 @@ def test_defaults_of_the_help_are_those_of_the_parameters():
         for row in options(task):
             value = own.get(row.field)
             if row.field in KINDS and isinstance(value, int | float | str) and row.field not in ("bias", "task"):
-                assert row.default == (f"{value:g}" if isinstance(value, float) else str(value)), (task, row.field)
+                told = "on" if value is True else "off" if value is False else value
+                assert row.default == (f"{told:g}" if isinstance(told, float) else str(told)), (task, row.field)
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,7 @@ def test_sequences_come_out_whole(tmp_path, rng, monkeypatch, block_bytes):
     assert np.diff(whole.indptr).tolist() == lengths.tolist()
     stream = sequence_files.stream_examples
     monkeypatch.setattr(
-        sequence_files, "stream_examples", lambda path, **given: stream(path, **given, block_bytes=block_bytes)
+        sequence_files, "stream_examples", lambda path, **how: stream(path, **how, block_bytes=block_bytes)
     )
     parts = list(stream_sequences(path))
     assert np.concatenate([np.diff(part.indptr) for part in parts]).tolist() == lengths.tolist()

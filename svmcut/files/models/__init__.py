@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from svmcut.catalog import FORMATS, load
@@ -43,6 +44,17 @@ def read_model(path: str) -> Model:
             return load(f"{row.where}:read")(path, first, file)
     except OSError as error:
         raise ModelError(path, error.strerror or str(error)) from error
+
+
+def is_model(path: str) -> bool:
+    """Whether a regular file begins like a model."""
+    try:
+        if not os.path.isfile(path):
+            return False
+        with open(path, "rb") as file:
+            return file.readline(LINE_LIMIT).rstrip() in {row.first for row in FORMATS}
+    except (OSError, ValueError):
+        return False
 
 
 def write_model(path: str, model: Model) -> None:

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What svmcut says of examples that another command would serve better."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from svmcut.data import Csr
+
+#: Ratio of the largest values of two features that draws a hint; entries a feature needs to count; entries looked at.
+FAR, OFTEN, ENOUGH = 1e3, 5, 1 << 14
+
+
+def hints(task: str, data: Any) -> list[str]:
+    """One line each, which names the remedy; of svmcut.tasks' data, in time that does not grow with it."""
+    if task == "multilabel":  # svmcut scale reads one label a line
+        return []
+    queries = task == "classification" and data.qid is not None
+    told = ["qid has no effect in classification; svmcut rank learns the order within queries"] if queries else []
+    return told + _scales(data.X)
+
+
+def _scales(X: Csr) -> list[str]:
+    """Whether features of at least OFTEN entries differ in scale by more than FAR, in rows evenly spaced."""
+    some = X.take(np.arange(0, X.n_rows, max(1, X.nnz // ENOUGH)))
+    columns, places = np.unique(some.indices, return_inverse=True)
+    largest = np.zeros(len(columns), np.float32)
+    np.maximum.at(largest, places, np.abs(some.data))
+    known = (np.bincount(places, minlength=len(columns)) >= OFTEN) & (largest > 0)
+    columns, largest = columns[known], largest[known]
+    if not len(columns) or largest.max() <= FAR * largest.min():
+        return []
+    low, high = largest.argmin(), largest.argmax()
+    return [
+        f"the values of feature {columns[low] + 1} go to {largest[low]:.3g} and those of feature {columns[high] + 1} "
+        f"to {largest[high]:.3g}; svmcut scale brings features to one range"
+    ]
