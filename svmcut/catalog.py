@@ -55,6 +55,9 @@ LOSSES = (
     Loss("rec-at-k", "classification", 5, *_TABLES, at=(1.0, math.inf, 2.0)),
     Loss("roc-area", "classification", 10, "svmcut.risks.rocarea:RocAreaRisk", drawn=True),
     Loss("average-precision", "classification", 11, "svmcut.risks.average_precision:AveragePrecisionRisk"),
+    Loss("squared-hinge", "classification", None, "svmcut.risks.squared_hinge:SquaredHingeRisk", is_sum=True,
+         added=True),
+    Loss("logistic", "classification", None, "svmcut.risks.logistic:LogisticRisk", is_sum=True, added=True),
     Loss("swapped-pairs", "rank", 1, _ORDINAL, (MARGIN,), BOTH_NORMS, _SQUARED, is_sum=True, drawn=True,
          in_pairs=True, help="pairs per query"),
     Loss("swapped-fraction", "rank", 2, _ORDINAL, (MARGIN,), BOTH_NORMS, _SQUARED, is_sum=True, drawn=True,
@@ -71,7 +74,7 @@ LOSSES = (
 )  # fmt: skip
 
 _CLASSES, _VECTORS = ("classification",), ("classification", "rank")
-_HINGE, _SUMS = ("error-rate",), ("hamming",)
+_HINGE, _SUMS, _SMOOTH = ("error-rate",), ("hamming",), ("squared-hinge", "logistic")
 _BLOCKS = ("sequence", "multilabel")
 _QP = ("qp",)  # cutting planes go on where they stand still
 _CUTS, _SPAN, _PASSES = ("certify", "qp"), ("polish", "basis"), ("certify", "qp", "polish", "epochs", "hold_out")
@@ -81,8 +84,10 @@ SOLVERS = {
     for solver in (
         Solver("cutting-plane", "svmcut.solvers.cutting_plane:CuttingPlane", tuple(TASKS), (*_VECTORS, "sequence"),
                plain=False, takes=_CUTS),
-        Solver("dual-cd", "svmcut.solvers.dual_cd:DualCd", _CLASSES, losses=_HINGE, takes=_QP),
-        Solver("newton", "svmcut.solvers.newton:Newton", _CLASSES, losses=_HINGE, takes=_QP),
+        Solver("dual-cd", "svmcut.solvers.dual_cd:DualCd", _CLASSES, losses=(*_HINGE, *_SMOOTH),
+               others=dict.fromkeys(_SMOOTH, "svmcut.solvers.loss_cd:LossCd"), takes=_QP),
+        Solver("newton", "svmcut.solvers.newton:Newton", _CLASSES, losses=(*_HINGE, *_SMOOTH),
+               others=dict.fromkeys(_SMOOTH, "svmcut.solvers.loss_newton:LossNewton"), takes=_QP),
         Solver("bcfw", {"sequence": "svmcut.solvers.bcfw:Bcfw", "multilabel": "svmcut.solvers.label_blocks:LabelBcfw"},
                _BLOCKS, losses=_SUMS, takes=_QP),
         Solver("ssg", {"sequence": "svmcut.solvers.ssg:Ssg", "multilabel": "svmcut.solvers.label_blocks:LabelSsg"},
@@ -117,7 +122,8 @@ SOLVERS = {
 #: Parameters that a solver which takes them reads with kernel values alone.
 OF_VALUES = ("certify",)
 CUTTING_PLANE, SUBSPACE = "cutting-plane", "subspace"
-#: What AUTO stands for by size: (task, whether on kernel values, whether the risk is the task's plain one) -> solvers
+#: What AUTO stands for by size: (task, whether on kernel values, whether the risk is the task's plain one or, on
+#: features, any that Settings.of_scores tells) -> solvers
 #: from small to large sets; cutting planes for all others.
 CHOICES = {
     ("classification", False, True): ("dual-cd", "newton"),
@@ -249,10 +255,11 @@ def load(where: str) -> Any:
     return getattr(importlib.import_module(module), name)
 
 
-def solver_class(name: str, task: str = "classification") -> Any:
-    """The class of a solver, imported now."""
-    where = SOLVERS[name].where
-    return load(where if isinstance(where, str) else where[task])
+def solver_class(name: str, task: str = "classification", loss: str | None = None) -> Any:
+    """The class of a solver, imported now; without a loss that of the task's own."""
+    row = SOLVERS[name]
+    where = row.others.get(loss or "") or (row.where if isinstance(row.where, str) else row.where[task])
+    return load(where)
 
 
 def plan_of(task: str, kernel: bool, solver: str) -> str:

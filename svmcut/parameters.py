@@ -12,6 +12,7 @@ from typing import Any, Literal
 from svmcut.catalog import (
     AUTO,
     AVERAGES,
+    CHOICES,
     KERNEL_DEFAULTS,
     KERNELS,
     LOSSES,
@@ -201,6 +202,13 @@ class Settings:
         """Whether the loss is a sum over what example_cost weighs."""
         loss = losses(self.task).get(self.loss or TASKS[self.task].loss)
         return loss is not None and loss.is_sum and (self.task != "classification" or self.is_plain)
+
+    @property
+    def of_scores(self) -> bool:
+        """Whether the risk is a sum over examples of losses of one score each, which has trainers of its own."""
+        first = SOLVERS[CHOICES["classification", False, True][0]]
+        name = self.loss or TASKS[self.task].loss
+        return self.is_plain and self.task in first.linear and name in (first.losses or ())
 
     def wishes(self) -> set[str]:
         """The parameters that were asked for."""

@@ -296,8 +296,9 @@ def _check_chain(settings: Settings) -> None:
 def candidates(settings: Settings) -> tuple[str, ...]:
     """The solvers of which one will run."""
     name = chosen_solver(settings)
-    usual = CHOICES.get((settings.task, settings.has_kernel, settings.is_usual), (CUTTING_PLANE,))
-    return usual if name == AUTO else (name,)
+    usual = settings.is_usual or (settings.of_scores and not settings.has_kernel)
+    choices = CHOICES.get((settings.task, settings.has_kernel, usual), (CUTTING_PLANE,))
+    return choices if name == AUTO else (name,)
 
 
 def reads(settings: Settings, solver: str) -> set[str]:

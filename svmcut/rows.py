@@ -117,6 +117,8 @@ class Solver(NamedTuple):
         Tasks it trains on features, and on kernel values; those of `kernel` alone take the linear kernel's values too.
     losses : tuple of str or None
         None for every loss of the task.
+    others : mapping
+        ``module:class`` by loss, where another class trains for it.
     drawn : bool
         Whether it draws terms of the loss.
     plain : bool
@@ -144,6 +146,7 @@ class Solver(NamedTuple):
     linear: tuple[str, ...] = ()
     kernel: tuple[str, ...] = ()
     losses: tuple[str, ...] | None = None
+    others: Mapping[str, str] = {}
     drawn: bool = False
     plain: bool = True
     plan: str = "cuts"

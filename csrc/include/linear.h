@@ -80,7 +80,27 @@ int svmcut_hinge(int64_t n, const double* y, const double* s, const double* v, d
 int svmcut_hinge_line(int64_t n, const double* y, const double* s, const double* e, const double* v, double wd,
                       double dd, double C, double* step, int threads);
 
-/* ---- dual_cd.cc: dual coordinate descent for the hinge loss --------------------------------------------------------- */
+/* ---- losses.cc: losses of one score ------------------------------------------------------------------------------- */
+
+enum svmcut_loss {
+    SVMCUT_HINGE = 0,
+    SVMCUT_SQUARED_HINGE = 1,
+    SVMCUT_LOGISTIC = 2,
+    SVMCUT_EPSILON_INSENSITIVE = 3
+};
+
+/* Scores s, labels y in {-1, +1} or targets y: the sum of the losses lies nowhere below *offset + coef.s', and at s on
+ * it: *value = sum of v loss. coef[i] is v[i] times the slope of the loss; curvature[i], where there is room for it, v[i]
+ * times its second derivative. tube: of the epsilon-insensitive loss; with delta above 0 coef and curvature are those of
+ * that loss smoothed over this width, and the cut is one of the loss itself, below it. The hinge has svmcut_hinge. */
+int svmcut_losses(int loss, int64_t n, const double* y, const double* s, const double* v, double tube, double delta,
+                  double* coef, double* curvature, double* value, double* offset, int threads);
+
+/* Slope and curvature at t of the sum of v_i loss(s_i + t e_i). */
+int svmcut_losses_slope(int loss, int64_t n, const double* y, const double* s, const double* e, const double* v,
+                        double tube, double delta, double t, double* slope, double* curvature, int threads);
+
+/* ---- dual_cd.cc: dual coordinate descent for sums of losses --------------------------------------------------------- */
 
 typedef struct {
     int64_t active;      /* order[0] to order[active - 1] are visited; they increase */
@@ -96,14 +116,15 @@ void svmcut_dual_cd_start(int64_t n, uint64_t seed, int32_t* order, svmcut_dual_
 
 /* min over 0 <= alpha_i <= C v_i of 1/2 |w|^2 - sum alpha, from the alpha given and its w = sum_i alpha_i y_i (x_i, bias):
  * up to `epochs` epochs, fewer when the estimated gap is at most `enough` or nothing moves. norms[i] = |(x_i, bias)|^2;
- * w has n_features entries, one more where bias is not 0. CANCELLED leaves a consistent state. */
-int svmcut_dual_cd(const svmcut_csr* X, const double* y, const double* norms, const double* v, double bias, double C,
-                   int64_t epochs, double enough, double* alpha, double* w, int32_t* order,
-                   svmcut_dual_cd_state* state, const volatile int* cancel);
+ * w has n_features entries, one more where bias is not 0. Of other losses the dual of losses.h; the logistic loss keeps
+ * the logits of alpha_i / (C v_i) too, null for the others. CANCELLED leaves a consistent state. */
+int svmcut_dual_cd(const svmcut_csr* X, int loss, double tube, const double* y, const double* norms, const double* v,
+                   double bias, double C, int64_t epochs, double enough, double* alpha, double* logit, double* w,
+                   int32_t* order, svmcut_dual_cd_state* state, const volatile int* cancel);
 
-/* Chooses the active coordinates afresh by the scores s of w. */
-void svmcut_dual_cd_wake(int64_t n, const double* y, const double* s, const double* v, const double* alpha,
-                         double C, int32_t* order, svmcut_dual_cd_state* state);
+/* Chooses the active coordinates afresh by the scores s of w; alpha is not changed. */
+void svmcut_dual_cd_wake(int64_t n, int loss, double tube, const double* y, const double* s, const double* v,
+                         double* alpha, double* logit, double C, int32_t* order, svmcut_dual_cd_state* state);
 
 /* ---- newton.cc: the smoothed hinge -------------------------------------------------------------------------------- */
 

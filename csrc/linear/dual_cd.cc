@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Dual coordinate descent for the hinge loss (Hsieh, Chang, Lin, Keerthi and Sundararajan, ICML 2008, Algorithm 3).
+// Dual coordinate descent for sums of losses, each of one score (losses.h). Of the hinge (Hsieh, Chang, Lin, Keerthi
+// and Sundararajan, ICML 2008, Algorithm 3):
 //
 //   dual      min over alpha, 0 <= alpha_i <= C_i   1/2 |w|^2 - sum alpha,   w = sum_i alpha_i y_i (x_i, bias)
 //   step      alpha_i <- clip(alpha_i - G / |x_i|^2, 0, C_i),   G = y_i w.x_i - 1
 //   shrinking a coordinate at a bound whose G lies beyond the extremes of the last epoch is left out
+//
+// The squared hinge is of the same paper; the epsilon-insensitive loss of Ho and Lin, JMLR 2012, Algorithm 4; of the
+// logistic loss (Yu, Huang and Lin, Machine Learning 2011) the logit is the variable, and nothing is left out.
 //
 // Deviations from the paper: the gap over the visited coordinates is summed on the way, which costs nothing and tells
 // the caller when an exact look is worth its passes; shrunk coordinates come back by exact scores (svmcut_dual_cd_wake)
@@ -18,14 +22,17 @@
 
 #include "core/random.h"
 #include "include/linear.h"
+#include "linear/losses.h"
 #include "linear/sparse_row.h"
 
 namespace {
 
+using svmcut::Coordinate;
 using svmcut::Random;
 using svmcut::row_add;
 using svmcut::row_dot;
 using svmcut::shuffle;
+using svmcut::Visit;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int32_t kShrunk = -1;
@@ -71,8 +78,9 @@ struct Descent {
     const double* y;
     const double* norms;
     const double* v;  // C_i = C v_i; null: C
-    double bias, C;
+    double bias, C, tube;
     double* alpha;
+    double* logit;
     double* w;
     int32_t* order;   // active rows, increasing
     int32_t* visits;  // places in `order`
@@ -87,8 +95,13 @@ struct Descent {
         }
     }
 
+    // Row i, its score being f.
+    Coordinate at(int64_t i, double f, double C_i) const {
+        return {y[i], f, C_i, norms[i], alpha[i], tube, logit ? logit + i : nullptr};
+    }
+
     // One visit of every active coordinate. False when cancelled.
-    template <bool kWeighted>
+    template <class Loss, bool kWeighted>
     bool epoch(Random& random, Stretch* stretches, const volatile int* cancel) {
         const double above = state->above, below = state->below;
         double highest = -kInfinity, lowest = kInfinity, gap = 0;
@@ -122,27 +135,18 @@ struct Descent {
             double f = row_dot(x, j, count, w);
             if (bias_weight) f += bias * *bias_weight;
             entries += count;
-            const double G = y[i] * f - 1.0, old = alpha[i];
-            gap += C_i * std::max(0.0, -G) + old * G;
-            double projected = G;
-            if (old == 0.0) {
-                if (G > above) {
-                    order[visits[k]] = kShrunk;
-                    continue;
-                }
-                projected = std::min(G, 0.0);
-            } else if (old == C_i) {
-                if (G < below) {
-                    order[visits[k]] = kShrunk;
-                    continue;
-                }
-                projected = std::max(G, 0.0);
+            const Coordinate here = at(i, f, C_i);
+            const Visit visit = Loss::visit(here, above, below);
+            gap += visit.gap;
+            if (visit.shrunk) {
+                order[visits[k]] = kShrunk;
+                continue;
             }
-            highest = std::max(highest, projected);
-            lowest = std::min(lowest, projected);
-            if (!(std::fabs(projected) > kIdle)) continue;
-            const double wanted = norms[i] > 0 ? old - G / norms[i] : C_i;
-            const double value = std::min(std::max(wanted, 0.0), C_i), change = (value - old) * y[i];
+            highest = std::max(highest, visit.projected);
+            lowest = std::min(lowest, visit.projected);
+            if (!(std::fabs(visit.projected) > kIdle)) continue;
+            const double old = alpha[i], value = Loss::better(here);
+            const double change = Loss::kSigned ? value - old : (value - old) * y[i];
             if (value == old) continue;
             alpha[i] = value;
             ++moved;
@@ -159,6 +163,29 @@ struct Descent {
     }
 };
 
+// Calls with(loss) for the loss of a number.
+template <class With>
+auto with_loss(int loss, With&& with) {
+    switch (loss) {
+        case SVMCUT_SQUARED_HINGE: return with(svmcut::SquaredHinge());
+        case SVMCUT_LOGISTIC: return with(svmcut::Logistic());
+        case SVMCUT_EPSILON_INSENSITIVE: return with(svmcut::EpsilonInsensitive());
+        default: return with(svmcut::Hinge());
+    }
+}
+
+template <class Loss>
+int64_t wake(const Descent& descent, int64_t n, const double* s, int32_t* order, const svmcut_dual_cd_state* state) {
+    int64_t front = 0;
+    for (int64_t i = 0; i < n; ++i) {
+        const double C_i = descent.v ? descent.C * descent.v[i] : descent.C;
+        const Coordinate here = descent.at(i, s[i], C_i);
+        if ((C_i == 0.0 && here.alpha == 0.0) || Loss::visit(here, state->above, state->below).shrunk) continue;
+        order[front++] = static_cast<int32_t>(i);
+    }
+    return front;
+}
+
 }  // namespace
 
 extern "C" {
@@ -168,10 +195,10 @@ void svmcut_dual_cd_start(int64_t n, uint64_t seed, int32_t* order, svmcut_dual_
     *state = {n, kInfinity, -kInfinity, kInfinity, seed, 0, 0, 0};
 }
 
-int svmcut_dual_cd(const svmcut_csr* X, const double* y, const double* norms, const double* v, double bias, double C,
-                   int64_t epochs, double enough, double* alpha, double* w, int32_t* order,
-                   svmcut_dual_cd_state* state, const volatile int* cancel) {
-    Descent descent{X, y, norms, v, bias, C, alpha, w, order, order + X->n_rows, state};
+int svmcut_dual_cd(const svmcut_csr* X, int loss, double tube, const double* y, const double* norms, const double* v,
+                   double bias, double C, int64_t epochs, double enough, double* alpha, double* logit, double* w,
+                   int32_t* order, svmcut_dual_cd_state* state, const volatile int* cancel) {
+    Descent descent{X, y, norms, v, bias, C, tube, alpha, logit, w, order, order + X->n_rows, state};
     Random random{state->random};
     std::vector<Stretch> stretches;
     try {
@@ -179,27 +206,25 @@ int svmcut_dual_cd(const svmcut_csr* X, const double* y, const double* norms, co
     } catch (...) {
         return SVMCUT_NO_MEMORY;
     }
-    for (int64_t e = 0; e < epochs; ++e) {
-        const bool whole = v ? descent.epoch<true>(random, stretches.data(), cancel)
-                             : descent.epoch<false>(random, stretches.data(), cancel);
-        state->random = random.state;
-        if (!whole) return SVMCUT_CANCELLED;
-        ++state->epochs;
-        if (state->gap <= enough || state->moved == 0) break;
-    }
-    return SVMCUT_OK;
+    return with_loss(loss, [&](auto kind) -> int {
+        using Loss = decltype(kind);
+        for (int64_t e = 0; e < epochs; ++e) {
+            const bool whole = v ? descent.epoch<Loss, true>(random, stretches.data(), cancel)
+                                 : descent.epoch<Loss, false>(random, stretches.data(), cancel);
+            state->random = random.state;
+            if (!whole) return SVMCUT_CANCELLED;
+            ++state->epochs;
+            if (state->gap <= enough || state->moved == 0) break;
+        }
+        return SVMCUT_OK;
+    });
 }
 
-void svmcut_dual_cd_wake(int64_t n, const double* y, const double* s, const double* v, const double* alpha,
-                         double C, int32_t* order, svmcut_dual_cd_state* state) {
-    int64_t front = 0;
-    for (int64_t i = 0; i < n; ++i) {
-        const double G = y[i] * s[i] - 1.0;
-        const double C_i = v ? C * v[i] : C;
-        if ((alpha[i] == 0.0 && (G > state->above || C_i == 0.0)) || (alpha[i] == C_i && G < state->below)) continue;
-        order[front++] = static_cast<int32_t>(i);
-    }
-    state->active = front;
+void svmcut_dual_cd_wake(int64_t n, int loss, double tube, const double* y, const double* s, const double* v,
+                         double* alpha, double* logit, double C, int32_t* order, svmcut_dual_cd_state* state) {
+    // norms have no part in it
+    const Descent descent{nullptr, y, s, v, 0, C, tube, alpha, logit, nullptr, order, nullptr, state};
+    state->active = with_loss(loss, [&](auto kind) { return wake<decltype(kind)>(descent, n, s, order, state); });
 }
 
 }  // extern "C"

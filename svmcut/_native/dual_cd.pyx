@@ -16,6 +16,8 @@ from svmcut._native.weights cimport weights_of
 
 cdef extern from "include/linear.h" nogil:
     int SVMCUT_CANCELLED
+    int SVMCUT_LOGISTIC
+    int SVMCUT_EPSILON_INSENSITIVE
     ctypedef struct svmcut_dual_cd_state:
         int64_t active
         double above
@@ -26,11 +28,11 @@ cdef extern from "include/linear.h" nogil:
         int64_t entries
         int64_t moved
     void svmcut_dual_cd_start(int64_t n, uint64_t seed, int32_t* order, svmcut_dual_cd_state* state)
-    int svmcut_dual_cd(const svmcut_csr* X, const double* y, const double* norms, const double* v,
-                       double bias, double C, int64_t epochs, double enough, double* alpha, double* w, int32_t* order,
-                       svmcut_dual_cd_state* state, const int* cancel)
-    void svmcut_dual_cd_wake(int64_t n, const double* y, const double* s, const double* v, const double* alpha,
-                             double C, int32_t* order, svmcut_dual_cd_state* state)
+    int svmcut_dual_cd(const svmcut_csr* X, int loss, double tube, const double* y, const double* norms,
+                       const double* v, double bias, double C, int64_t epochs, double enough, double* alpha, double* logit, double* w,
+                       int32_t* order, svmcut_dual_cd_state* state, const int* cancel)
+    void svmcut_dual_cd_wake(int64_t n, int loss, double tube, const double* y, const double* s, const double* v,
+                             double* alpha, double* logit, double C, int32_t* order, svmcut_dual_cd_state* state)
 
 
 EMPTY_EPOCHS = 100_000  # epochs that may have read nothing but empty rows
@@ -40,6 +42,8 @@ cdef class Descent:
     """The state of a descent: alpha (n,), w (n_features, one more with a bias), both float64 and the caller's.
 
     weights, where given, are (n,) float64: then 0 <= alpha_i <= C weights_i, that product rounded once.
+    loss, tube : a number of svmcut._native.losses in place of the hinge, and of the epsilon-insensitive loss its tube.
+    logit, where the loss has logits, is (n,) float64: those of alpha_i / (C weights_i).
 
     Attributes
     ----------
@@ -57,11 +61,15 @@ cdef class Descent:
     cdef double[::1] alpha
     cdef double[::1] w
     cdef int32_t[::1] order
-    cdef double bias
+    cdef double[::1] logit
+    cdef double* logits
+    cdef double bias, tube
+    cdef int loss
     cdef svmcut_dual_cd_state state
 
     def __init__(self, Rows X, const double[::1] y, const double[::1] norms, double bias, double[::1] alpha,
-                 double[::1] w, uint64_t seed, const double[::1] weights=None):
+                 double[::1] w, uint64_t seed, const double[::1] weights=None, int loss=0, double tube=0.0,
+                 double[::1] logit=None):
         cdef int64_t n = X.csr.n_rows
         if n < 1 or n > 2**31 - 1:
             raise ValueError("dual coordinate descent takes from 1 to 2^31 - 1 rows")
@@ -71,6 +79,14 @@ cdef class Descent:
             raise ValueError("w has the wrong length")
         self.X, self.y, self.norms, self.bias, self.alpha, self.w = X, y, norms, bias, alpha, w
         self.weights, self.v = weights, weights_of(weights, n)
+        self.loss, self.tube, self.logit = loss, tube, logit
+        self.logits = NULL
+        if (loss == SVMCUT_LOGISTIC) != (logit is not None) or not 0 <= loss <= SVMCUT_EPSILON_INSENSITIVE:
+            raise ValueError("the loss is none, or logits do not belong to it")
+        if logit is not None:
+            if logit.shape[0] != n:
+                raise ValueError("logit has the wrong length")
+            self.logits = &logit[0]
         self.order = np.empty(2 * n, np.int32)
         svmcut_dual_cd_start(n, seed, &self.order[0], &self.state)
 
@@ -90,8 +106,8 @@ cdef class Descent:
         cdef double* w = &self.w[0] if self.w.shape[0] else NULL
         cdef int status
         with nogil:
-            status = svmcut_dual_cd(&self.X.csr, &self.y[0], &self.norms[0], self.v, self.bias, C, epochs,
-                                    enough, &self.alpha[0], w, &self.order[0], &self.state, flag)
+            status = svmcut_dual_cd(&self.X.csr, self.loss, self.tube, &self.y[0], &self.norms[0], self.v, self.bias, C,
+                                    epochs, enough, &self.alpha[0], self.logits, w, &self.order[0], &self.state, flag)
         if served(status) == SVMCUT_CANCELLED and cancel is None:
             serve()
         return status != SVMCUT_CANCELLED
@@ -128,5 +144,5 @@ cdef class Descent:
         if s.shape[0] != self.alpha.shape[0]:
             raise ValueError("s has the wrong length")
         with nogil:
-            svmcut_dual_cd_wake(self.alpha.shape[0], &self.y[0], &s[0], self.v, &self.alpha[0], C,
-                                &self.order[0], &self.state)
+            svmcut_dual_cd_wake(self.alpha.shape[0], self.loss, self.tube, &self.y[0], &s[0], self.v, &self.alpha[0],
+                                self.logits, C, &self.order[0], &self.state)

@@ -140,7 +140,8 @@ NOTE: The loss reported above is the percentage of errors. The zero/one-error
         return "\n".join([*lines, *(["", told] if told else []), ""])
 
     def caution(self, model: Any) -> str:
-        if model.loss is None or losses(self.task)[model.loss].table:
+        loss = None if model.loss is None else losses(self.task)[model.loss]
+        if loss is None or loss.table or loss.is_sum:
             return ""
         return f"the model was trained for {model.loss}, which orders the examples: 0 is no threshold of its scores"
 

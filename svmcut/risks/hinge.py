@@ -25,7 +25,14 @@ class BoundHinge:
         Threads of the C calls; results do not depend on it.
     weights : (n,) float64 or None
         Of the examples; None for 1 each.
+
+    Attributes
+    ----------
+    steepest : float
+        Of the slopes of a loss.
     """
+
+    steepest = 1.0
 
     def __init__(self, signs, threads: int = 1, weights=None):
         self.signs, self.weights = signs, weights

@@ -75,6 +75,39 @@ class SignedRisk(BoundRisk, Protocol):
 
 
 @runtime_checkable
+class SumRisk(BoundRisk, Protocol):
+    """A sum over examples of losses of one score each.
+
+    Attributes
+    ----------
+    weights : (n,) float64 or None
+        Of the examples; None for 1 each.
+    steepest : float
+        Of the slopes of a loss.
+    """
+
+    weights: NDArray | None
+    steepest: float
+
+
+@runtime_checkable
+class LossRisk(SumRisk, Protocol):
+    """One whose dual variables have boxes of their own; svmcut.risks.losses has what solvers ask of it.
+
+    Attributes
+    ----------
+    targets : (n,) float64
+        Labels in {-1, +1}, or targets.
+    """
+
+    targets: NDArray
+
+    def dual_cut(self, fractions: NDArray, logit: NDArray | None) -> tuple[NDArray, float]:
+        """Coefficients and offset of the cut that fractions of the dual box stand for."""
+        ...
+
+
+@runtime_checkable
 class QueryRisk(BoundRisk, Protocol):
     """A risk of the orders within queries.
 

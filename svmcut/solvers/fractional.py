@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Iterator
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,7 +23,6 @@ from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.errors import TrainingError
 from svmcut.qp import make_qp
 from svmcut.risks.protocol import SignedRisk
-from svmcut.risks.weights import total
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, State, continued
 from svmcut.spaces.linear import LinearSpace
@@ -39,7 +39,7 @@ class FractionalRun(Run):
     Parameters
     ----------
     problem : Problem
-        Hinge risk, linear space.
+        A risk that the run serves, linear space.
     start : Start or None
         Its bundle is taken over; its points are offered.
     state : dict or None
@@ -52,6 +52,8 @@ class FractionalRun(Run):
         The best point and its scores.
     passes : float
         Passes over the features.
+    serves : (str, type)
+        What a message calls the losses it is for, and the protocol of their risks.
 
     Raises
     ------
@@ -59,10 +61,13 @@ class FractionalRun(Run):
         For another risk or space; lists all that is missing.
     """
 
+    serves: ClassVar[tuple[str, Any]] = ("the loss error-rate", SignedRisk)
+
     def __init__(self, solver: Solver, problem: Problem, start: Start | None, state: State | None):
         super().__init__(solver, problem, start, state)
+        loss, served = self.serves
         has = {
-            "the loss error-rate": isinstance(problem.risk, SignedRisk),
+            loss: isinstance(problem.risk, served),
             "a linear kernel": isinstance(problem.space, LinearSpace),
         }
         if not all(has.values()):
@@ -83,8 +88,8 @@ class FractionalRun(Run):
             return
         self.bundle = start.bundle if start else CutBundle(space, qp)
         self.passes, self.slack, self.lower = 0.0, 0.0, 0.0
-        n, all_rows = len(problem.risk.signs), total(problem.risk.weights, len(problem.risk.signs))
-        self.w, self.s, self.risk, self._squared = space.zero(), np.zeros(n), float(all_rows), 0.0
+        self.w, self.s, self._squared = space.zero(), np.zeros(space.X.n_rows), 0.0
+        self.risk = problem.risk.linearize(self.s).value
         self.primal = problem.C * self.risk
 
     def state(self) -> State:

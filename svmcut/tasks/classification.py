@@ -48,7 +48,7 @@ class Classification(VectorTask):
         if not all(counts):
             sign = f"{'positive' if counts[1] else 'negative'}, a label being positive where it is above 0"
             alone = label_text(labels[1]) if labels else sign if settings.positive else f"{data.y[0]:g}"
-        if alone and not settings.is_usual:
+        if alone and not settings.is_sum:
             message = f"loss '{settings.loss}' needs two classes, but all {n} labels are {alone}"
             raise TrainingError(f"{path}: {message}")
         signed = data if labels is None else replace(data, y=np.where(positive, *reversed(SIGNS)))

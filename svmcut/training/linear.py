@@ -29,14 +29,14 @@ class Linear(Plan):
         self.vectors = vectors = Vectors(examples, settings, one_class)
         super().__init__(settings, vectors.path, vectors.units, vectors.warnings)
         named = SOLVERS.get(settings.solver)
-        cuts = not vectors.hinge if named is None else named.losses is None
+        cuts = not vectors.summed if named is None else named.losses is None
         self.bias = settings.bias or 0.0
         self.space = linear_space(vectors.X, self.bias, settings.threads, cuts)
 
     def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
-        """The solver of that name; of "auto" cutting planes, but for the plain hinge the fastest certified trainer."""
+        """The solver of that name; of "auto" cutting planes, but for sums of losses the fastest certified trainer."""
         name, space = self.settings.solver, self.space
-        if name == AUTO and self.vectors.hinge:
+        if name == AUTO and self.vectors.summed:
             from svmcut.solvers.auto import choose
 
             mean = objective.C * (self.vectors.total / space.X.n_rows)
@@ -44,14 +44,15 @@ class Linear(Plan):
         elif name == AUTO:
             name = CUTTING_PLANE
         problem = Problem(self.vectors.risk, space, objective.C, self.stop(objective), self.settings.qp)
-        return Stage(name, make_solver(name, self.settings.seed), problem, objective, warm=True)
+        solver = make_solver(name, self.settings.seed, self.settings.task, self.settings.loss)
+        return Stage(name, solver, problem, objective, warm=True)
 
     def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
         """The weights, with their primal as a reader of the model file gets it."""
         w, problem = ended.progress.solution(), ended.stage.problem
         outcome = ended.outcome(ended.stage.name, self._model(w, ended.progress.cuts), self.space.dot(w, w))
         reach, bias, n, data = math.inf, self.bias, len(self.vectors.examples), self.vectors.X.data
-        if self.vectors.hinge:
+        if self.vectors.steepness < math.inf:
             v = self.vectors.risk.weights
             with np.errstate(over="ignore"):
                 squares = n if v is None else float(np.dot(v, v))

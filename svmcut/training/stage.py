@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from svmcut.training.outcome import Objective, Units
 
 
-def make_solver(name: str, seed: int = 0, task: str = "classification") -> Solver:
-    """The solver of that name for a task, imported now; the seed goes to those that draw at random."""
-    kind = solver_class(name, task)
+def make_solver(name: str, seed: int = 0, task: str = "classification", loss: str | None = None) -> Solver:
+    """The solver of that name for a task and loss, imported now; the seed goes to those that draw at random."""
+    kind = solver_class(name, task, loss)
     return kind(seed=seed) if any(field.name == "seed" for field in fields(kind)) else kind()
 
 

@@ -13,7 +13,7 @@ from svmcut.data import Examples
 from svmcut.errors import TrainingError
 from svmcut.parameters import Settings
 from svmcut.risks import make_risk
-from svmcut.risks.protocol import QueryRisk, SignedRisk
+from svmcut.risks.protocol import QueryRisk, SumRisk
 from svmcut.risks.squared import SquaredRisk
 from svmcut.risks.weights import total
 from svmcut.training.checks import check_memory, check_queries, rank_warnings
@@ -29,8 +29,8 @@ class Vectors:
         As Csr.compact gives them.
     path : str
     risk : BoundRisk
-    hinge : bool
-        Whether it is the plain sum of hinge losses.
+    summed : bool
+        Whether it is a sum over examples of losses of one score each.
     steepness : float
         No change of all scores by at most d changes the risk by more than this times d; inf where not known.
     total : float
@@ -52,7 +52,7 @@ class Vectors:
         if weights:
             check_memory(self.path, self.X.n_features, s.max_memory)
         risk = make_risk(loss, p=s.p, at=s.at, rescaling=s.rescaling, slack_norm=s.slack_norm, one_class=one_class)
-        ranks, self.hinge = s.task == "rank", s.task == "classification" and s.is_usual
+        ranks, self.summed = s.task == "rank", s.of_scores
         if s.slack_norm == 2 and not ranks:  # a ranking risk squares the slack of every query
             risk = SquaredRisk(risk)
         if ranks:
@@ -63,10 +63,10 @@ class Vectors:
             raise TrainingError(f"{self.path}: {error}") from None
         epsilon, self.total, self.steepness = s.epsilon or 0.0, float(len(examples)), math.inf
         self.units = Units(loss, epsilon)
-        if self.hinge:
-            assert isinstance(self.risk, SignedRisk)
+        if self.summed:
+            assert isinstance(self.risk, SumRisk)
             self.total = total(self.risk.weights, len(examples))
-            self.steepness = float(self.total)
+            self.steepness = self.total * self.risk.steepest
             self.units = Units(loss, epsilon, self.total, PERCENT, summed=True)
         self.warnings = rank_warnings(self.risk) if ranks else []
         if ranks:
@@ -76,6 +76,6 @@ class Vectors:
             each = (pairs if v is None else float(v @ self.risk.pairs_per_query)) / self.total
             epsilon *= each if losses(s.task)[loss].in_pairs else 1.0
             self.units = Units(loss, epsilon, self.total, structures=queries)
-        elif not self.hinge:
+        elif not self.summed:
             at_zero = float(self.risk.linearize(np.zeros(len(examples))).value)
             self.units = self.units._replace(at_zero=at_zero or math.inf)

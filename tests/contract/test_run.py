@@ -16,7 +16,9 @@ from svmcut.kernels import Kernel
 from svmcut.models import ChainShape
 from svmcut.risks.chain import ChainRisk
 from svmcut.risks.hinge import HingeRisk
+from svmcut.risks.logistic import LogisticRisk
 from svmcut.risks.multilabel import LabelRisk
+from svmcut.risks.squared_hinge import SquaredHingeRisk
 from svmcut.saved import state_classes
 from svmcut.solvers import expansion
 from svmcut.solvers.constant_cuts import SampleSpace
@@ -92,8 +94,14 @@ def smo_problem():
     return KernelProblem(X, y, RBF, 10.0, 1e-6)
 
 
+def summed(risk):
+    X, y = vectors()
+    return Problem(risk.bind(y), LinearSpace(X, 1.0), 10.0, StoppingRule(0.0, 1e-9))
+
+
 PROBLEMS = {
-    "classification": hinge, "sequence": lambda: StructuredProblem(chains(), 0.3, RULE),
+    "classification": hinge, "squared-hinge": lambda: summed(SquaredHingeRisk()),
+    "logistic": lambda: summed(LogisticRisk()), "sequence": lambda: StructuredProblem(chains(), 0.3, RULE),
     "multilabel": lambda: StructuredProblem(LabelSets(label_sets(), 1.0), 0.3, RULE),
 }  # fmt: skip
 CUTS = {"classification": hinge, "rank": hinge, "sequence": chain_cuts, "multilabel": label_cuts}
@@ -107,8 +115,10 @@ PARAMETERS = {
 
 
 def cases():
-    """(name, task) of every class of the catalog, a Relay beside those that are relayed."""
+    """(name, task or loss) of every class of the catalog, a Relay beside those that are relayed."""
     for name, row in SOLVERS.items():
+        for loss in row.others:
+            yield name, loss, False
         for task in row.where if not isinstance(row.where, str) else row.linear or row.kernel[:1]:
             yield name, task, False
             if row.plan == "cuts" and task in ("sequence", "multilabel") and name != "cutting-plane":
@@ -132,7 +142,7 @@ def made(name, task, relayed=False):
         problem = CUTS[task]()
     else:
         problem = PROBLEMS[task]()
-    solver = solver_class(name, task)(**more)
+    solver = solver_class(name, task, task)(**more)
     return (Relay(solver, CUTS[task]) if relayed else solver), problem
 
 

@@ -274,5 +274,16 @@ def ndcg_by_prefixes(s, y, at):
     return max(0, 1 + m * hinge + max(best.values()))
 
 
+def squared_hinge(s, positive):
+    """Sum of the squared hinge losses."""
+    return math.fsum(max(0.0, 1.0 - margin) ** 2 for margin in np.where(positive, s, -s))
+
+
+def logistic(s, positive):
+    """Sum of log(1 + exp(-margin))."""
+    return math.fsum(np.logaddexp(0.0, -np.where(positive, s, -s)))
+
+
 #: Losses of classification that are functions of the scores and classes alone, without rescalings.
-OF_SCORES = {"roc-area": roc_area, "average-precision": average_precision}
+OF_SCORES = {"roc-area": roc_area, "average-precision": average_precision, "squared-hinge": squared_hinge,
+             "logistic": logistic}  # fmt: skip

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Epsilon-insensitive loss: R(s) = sum_i v_i max(0, |y_i - s_i| - tube), linear support vector regression.
+
+    cut          c in [-1, 1]:   R(s') >= sum v (c y - tube |c|) - (v c).s';   the tangent has c = sign(y - s) beyond
+                 the tube and 0 in it
+    dual         beta = C v c:   sum beta y - tube sum |beta| - 1/2 |w|^2
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from svmcut import states
+from svmcut._native import sparse
+from svmcut._native.losses import TUBE
+from svmcut.risks.losses import BoundLosses
+from svmcut.risks.weights import example_weights
+
+
+class BoundEpsilonInsensitive(BoundLosses):
+    """The epsilon-insensitive risk of given targets."""
+
+    number, smooth, signed = TUBE, False, True
+
+    def __init__(self, targets, threads: int = 1, weights=None, tube: float = 0.1):
+        super().__init__(targets, threads, weights)
+        self.tube = tube
+
+    def line_minimum(self, s, e, wd: float, dd: float, C: float) -> float:
+        """The t >= 0 minimising (t^2 dd + 2 t wd)/2 + C R(s + t e), exactly; expected O(n).
+
+        The loss is a sum of two hinges: of y - tube - s, and of s - y - tube.
+        """
+        beyond = 1.0 + self.tube
+        signs = np.repeat([1.0, -1.0], len(s))
+        scores = np.concatenate([s - self.targets + beyond, s - self.targets - beyond])
+        weights = None if self.weights is None else np.concatenate([self.weights, self.weights])
+        return sparse.hinge_line(signs, scores, np.concatenate([e, e]), wd, dd, C, self._threads, weights)
+
+    def take(self, rows) -> BoundEpsilonInsensitive:
+        weights = None if self.weights is None else self.weights[rows]
+        return BoundEpsilonInsensitive(self.targets[rows], self._threads, weights, self.tube)
+
+    def dual_cut(self, fractions, logit) -> tuple:
+        offset = float(np.sum(self.weighed(fractions * self.targets - self.tube * np.abs(fractions))))
+        return -self.weighed(fractions), offset
+
+    def box(self, n: int, most: float = 1.0) -> states.Check:
+        return states.reals(n, low=-most, high=most)
+
+
+class EpsilonInsensitiveRisk:
+    """Sum of weighted epsilon-insensitive losses.
+
+    Parameters
+    ----------
+    tube : float
+        Half the width of the tube.
+    """
+
+    name = "epsilon-insensitive"
+
+    def __init__(self, tube: float = 0.1):
+        self.tube = tube
+
+    def bind(self, y, qid=None, cost=None, threads: int = 1) -> BoundEpsilonInsensitive:
+        targets = np.ascontiguousarray(y, np.float64)
+        return BoundEpsilonInsensitive(targets, threads, example_weights(cost, len(targets)), self.tube)

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Logistic loss: R(s) = sum_i v_i log(1 + exp(-y_i s_i)), the logistic regression of LIBLINEAR.
+
+    cut          u in [0, 1]:   R(s') >= sum v H(u) - (v u y).s',   H(u) = -u log u - (1 - u) log(1 - u);
+                 u = 1 / (1 + exp(y s)) is the tangent
+    dual         alpha = C v u:   C sum v H(u) - 1/2 |w|^2
+"""
+
+from __future__ import annotations
+
+from svmcut import states
+from svmcut._native.losses import LOGISTIC
+from svmcut.risks.losses import SignedLosses
+
+
+class BoundLogistic(SignedLosses):
+    """The logistic risk of given labels."""
+
+    number = LOGISTIC
+
+    def dual_cut(self, fractions, logit) -> tuple:
+        """The tangent where the margin is -logit: H by the logit has all its digits."""
+        known = self.linearize(-logit * self.targets)
+        return known.coef, known.offset
+
+    def box(self, n: int, most: float = 1.0) -> states.Check:
+        return states.reals(n, low=0, high=most)
+
+
+class LogisticRisk:
+    """Sum of weighted logistic losses."""
+
+    name = "logistic"
+
+    def bind(self, y, qid=None, cost=None, threads: int = 1) -> BoundLogistic:
+        return BoundLogistic.of(y, cost, threads)
