@@ -323,7 +323,7 @@ def _words(task: str) -> dict[str, Any]:
             for kernel in KERNELS.values() for way in kernel.maintenance}  # fmt: skip
     return {
         "tasks": listed([f"{name} ({TASKS[name].help})" for name in LEARNT], "or"),
-        "needed": f" Required for every loss but {sums}, which is a sum." if sums else "",
+        "needed": f" Required for every loss but {sums}." if sums else "",
         "example_cost": f"{EXAMPLE_COST:g} without -c" + (f", for {sums} alone" if sums else ""),
         "objective": row.objective, "original": row.original or "svm_hmm", "one": row.one, "points": row.points,
         "single": row.one.partition("'")[0], "weighing": listed([loss.name for loss in rows if loss.is_sum]),
