@@ -4,6 +4,7 @@ faults."""
 
 import errno
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -316,6 +317,8 @@ def test_names_too_long(program, length, folder, capsys):
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("closed", [">&-", "<&- >&- 2>&-"], ids=lambda closed: f"row32-{closed}")
 def test_closed_streams(program, closed, folder):
+    if program == "svmcut learn":  # which says that qid: has no effect
+        (folder / "train").write_text(re.sub("qid:. ", "", ROWS))
     line = command(program, *words(program))
     done = subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh", *line], stderr=subprocess.PIPE, timeout=TIMEOUT)
     assert (done.returncode, done.stderr) == (0, b"")

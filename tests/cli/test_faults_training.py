@@ -283,7 +283,7 @@ def test_no_warning_of_python_reaches_stderr(rng, monkeypatch):
     for program in (*CLASSIFICATION_LEARNERS, *RANK_LEARNERS):
         done = run(program, "-c", "1e12", "train", "model")
         assert done.returncode == status_of(program, 3)
-        (line,) = done.stderr.splitlines()
+        (line,) = (line for line in done.stderr.splitlines() if "svmcut scale" not in line)
         assert line.startswith(f"{program}: warning: model: stopped")
     for program in ("svmcut classify", "svm_perf_classify"):
         done = run(program, "train", "model")

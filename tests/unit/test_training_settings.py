@@ -54,13 +54,14 @@ def test_what_hangs_on_the_size_and_on_the_clock():
 
 
 @pytest.mark.parametrize(
-    ("given", "hinge"),
-    [({}, True), ({"slack_norm": 2}, False), ({"rescaling": "slack"}, False), ({"loss": "f1"}, False),
+    ("given", "summed"),
+    [({}, True), ({"loss": "squared-hinge"}, True), ({"loss": "logistic"}, True), ({"slack_norm": 2}, False),
+     ({"rescaling": "slack"}, False), ({"loss": "f1"}, False),
      ({"task": "rank"}, False)],
 )  # fmt: skip
-def test_the_plain_hinge_is_known(given, hinge):
+def test_sums_over_examples_are_known(given, summed):
     data = Examples(Csr.from_dense(np.eye(4)), np.array([1.0, -1.0, 1.0, -1.0]), None, None, Source("train.dat"))
-    assert driver(data, **given).plan.vectors.hinge == hinge
+    assert driver(data, **given).plan.vectors.summed == summed
 
 
 def test_costs_in_the_units_of_the_originals():
