@@ -35,6 +35,10 @@ TASKS = {
              {}, "tags of tokens, svm_hmm's files", "svm_hmm", "1/2 w'w + C * wrong tags averaged over the sequences",
              "sequence's wrong tags", "wrong tags a sequence; of squared slack the mean of xi^2", (0, 1, 2, 3, 4),
              _CHAIN, ("polish", "basis")),
+        Task("regression", "epsilon-insensitive", "targets", ("LinearModel",), "svmcut.tasks.regression:Regression", {},
+             "numbers", None, "1/2 w'w + C * sum of the losses", "example's loss, as in LIBLINEAR and LIBSVM",
+             "the loss of an example, summed", takes=("bias", "tube"), marked=True, gap=1e-3,
+             like="LIBLINEAR and LIBSVM"),
         Task("multilabel", "hamming", "label sets", ("MultilabelModel",), "svmcut.tasks.label_sets:Labelling",
              {"bias": 1.0}, "sets of labels, LIBSVM's files", None,
              "1/2 w'w + C * wrong labels averaged over the examples",
@@ -58,6 +62,8 @@ LOSSES = (
     Loss("squared-hinge", "classification", None, "svmcut.risks.squared_hinge:SquaredHingeRisk", is_sum=True,
          added=True),
     Loss("logistic", "classification", None, "svmcut.risks.logistic:LogisticRisk", is_sum=True, added=True),
+    Loss("epsilon-insensitive", "regression", None, "svmcut.risks.epsilon_insensitive:EpsilonInsensitiveRisk",
+         is_sum=True),
     Loss("swapped-pairs", "rank", 1, _ORDINAL, (MARGIN,), BOTH_NORMS, _SQUARED, is_sum=True, drawn=True,
          in_pairs=True, help="pairs per query"),
     Loss("swapped-fraction", "rank", 2, _ORDINAL, (MARGIN,), BOTH_NORMS, _SQUARED, is_sum=True, drawn=True,
@@ -74,7 +80,10 @@ LOSSES = (
 )  # fmt: skip
 
 _CLASSES, _VECTORS = ("classification",), ("classification", "rank")
-_HINGE, _SUMS, _SMOOTH = ("error-rate",), ("hamming",), ("squared-hinge", "logistic")
+_HINGE, _SUMS, _ADDED = (
+    ("error-rate",), ("hamming",), ("squared-hinge", "logistic", "epsilon-insensitive")
+)  # fmt: skip
+_SCORED = (*_CLASSES, "regression")
 _BLOCKS = ("sequence", "multilabel")
 _QP = ("qp",)  # cutting planes go on where they stand still
 _CUTS, _SPAN, _PASSES = ("certify", "qp"), ("polish", "basis"), ("certify", "qp", "polish", "epochs", "hold_out")
@@ -84,10 +93,10 @@ SOLVERS = {
     for solver in (
         Solver("cutting-plane", "svmcut.solvers.cutting_plane:CuttingPlane", tuple(TASKS), (*_VECTORS, "sequence"),
                plain=False, takes=_CUTS),
-        Solver("dual-cd", "svmcut.solvers.dual_cd:DualCd", _CLASSES, losses=(*_HINGE, *_SMOOTH),
-               others=dict.fromkeys(_SMOOTH, "svmcut.solvers.loss_cd:LossCd"), takes=_QP),
-        Solver("newton", "svmcut.solvers.newton:Newton", _CLASSES, losses=(*_HINGE, *_SMOOTH),
-               others=dict.fromkeys(_SMOOTH, "svmcut.solvers.loss_newton:LossNewton"), takes=_QP),
+        Solver("dual-cd", "svmcut.solvers.dual_cd:DualCd", _SCORED, losses=(*_HINGE, *_ADDED),
+               others=dict.fromkeys(_ADDED, "svmcut.solvers.loss_cd:LossCd"), takes=_QP),
+        Solver("newton", "svmcut.solvers.newton:Newton", _SCORED, losses=(*_HINGE, *_ADDED),
+               others=dict.fromkeys(_ADDED, "svmcut.solvers.loss_newton:LossNewton"), takes=_QP),
         Solver("bcfw", {"sequence": "svmcut.solvers.bcfw:Bcfw", "multilabel": "svmcut.solvers.label_blocks:LabelBcfw"},
                _BLOCKS, losses=_SUMS, takes=_QP),
         Solver("ssg", {"sequence": "svmcut.solvers.ssg:Ssg", "multilabel": "svmcut.solvers.label_blocks:LabelSsg"},
@@ -127,6 +136,7 @@ CUTTING_PLANE, SUBSPACE = "cutting-plane", "subspace"
 #: from small to large sets; cutting planes for all others.
 CHOICES = {
     ("classification", False, True): ("dual-cd", "newton"),
+    ("regression", False, True): ("dual-cd", "newton"),
     ("classification", True, True): ("smo", SUBSPACE),
     ("classification", True, False): (CUTTING_PLANE, SUBSPACE),
     ("rank", True, True): (CUTTING_PLANE, SUBSPACE),
@@ -140,6 +150,7 @@ CHOICES = {
 PLANS = {
     "classification": "svmcut.training.linear:Linear",
     "rank": "svmcut.training.linear:Linear",
+    "regression": "svmcut.training.linear:Linear",
     "sequence": "svmcut.training.chains:Chains",
     "sequence kernel": "svmcut.training.emissions:Emissions",
     "multilabel": "svmcut.training.label_sets:LabelSetPlan",
@@ -172,6 +183,9 @@ MEASURES = (
     Measure("prbep", "classification", True, "PRBEP", "PRBEP    "),
     Measure("roc_area", "classification", True, "ROC", "ROCArea  ", plain="ROC area"),
     Measure("average_precision", "classification", True, "AP", "AvgPrec  ", plain="Average precision"),
+    Measure("mse", "regression", False, "MSE", "Mean squared error ", 6),
+    Measure("mae", "regression", False, "MAE", "Mean absolute error", 6),
+    Measure("r2", "regression", True, "R2", "R2                 ", 6),
     Measure("token_error", "sequence", False, "tokens", "Average loss per token"),
     Measure("sequence_error", "sequence", False, "sequences"),
     Measure("hamming_loss", "multilabel", False, "Hamming", "Hamming loss     "),
@@ -258,7 +272,7 @@ def load(where: str) -> Any:
 def solver_class(name: str, task: str = "classification", loss: str | None = None) -> Any:
     """The class of a solver, imported now; without a loss that of the task's own."""
     row = SOLVERS[name]
-    where = row.others.get(loss or "") or (row.where if isinstance(row.where, str) else row.where[task])
+    where = row.others.get(loss or TASKS[task].loss) or (row.where if isinstance(row.where, str) else row.where[task])
     return load(where)
 
 

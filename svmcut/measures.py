@@ -82,6 +82,28 @@ def classification_measures(y: NDArray, scores: NDArray, unknown: NDArray | None
     return Measured(percent, percent["error_rate"], int(not wrong), 1)
 
 
+def regression_measures(y: NDArray, scores: NDArray) -> Measured:
+    """Mean squared and mean absolute error, and R2, the part of the variance of y that the scores explain.
+
+    Parameters
+    ----------
+    y, scores : (n,)
+
+    Returns
+    -------
+    Measured
+        The loss is the mean squared error, the structure an example. R2 is nan where all y are equal.
+    """
+    rest, around = y - scores, y - _mean(y)
+    squared, total = float(rest @ rest), float(around @ around)
+    values = {
+        "mse": squared / len(y),
+        "mae": _mean(np.abs(rest)),
+        "r2": 1.0 - squared / total if total else np.nan,
+    }
+    return Measured(values, values["mse"], int((rest == 0).sum()), len(y))
+
+
 def contingency_table(y: NDArray, scores: NDArray, unknown: NDArray | None = None) -> tuple[int, int, int, int]:
     """True positives, false positives, false negatives and true negatives, both classes above 0.
 

@@ -79,6 +79,8 @@ class Settings:
         k of the losses at k, as a fraction of the positives; 0 for the loss's own.
     at : int
         Places of a ranking that loss ndcg counts.
+    tube : float
+        Errors up to this cost nothing in regression.
     rescaling, slack_norm : {"margin", "slack"}, {1, 2}
     bias : float or None
         Value of the regularised constant feature, 0 for none; 1 by default where there may be one.
@@ -141,6 +143,7 @@ class Settings:
     class_weight: Any = param(None, class_weights())
     p: float = param(0.0, number(0))
     at: int = param(10, integer(1))
+    tube: float = param(0.1, number(0))
     rescaling: Literal["margin", "slack"] = param("margin", one_of(RESCALINGS))
     slack_norm: Literal[1, 2] = param(1, integer(1, 2))
     bias: float | None = param(None, ANY)

@@ -37,6 +37,12 @@ class Task(NamedTuple):
         Parameters that not every task has.
     lacks : tuple of str
         Parameters of its solvers that have no effect here.
+    marked : bool
+        Whether its models always name their loss, which tells them from those of other tasks.
+    gap : float or None
+        Relative gap that ends training where neither gap nor epsilon is given.
+    like : str
+        Whose C it takes, where there is no original.
     """
 
     name: str
@@ -53,6 +59,9 @@ class Task(NamedTuple):
     algorithms: tuple[int, ...] = ()
     takes: tuple[str, ...] = ()
     lacks: tuple[str, ...] = ()
+    marked: bool = False
+    gap: float | None = None
+    like: str = "svm_hmm"
 
 
 class Loss(NamedTuple):

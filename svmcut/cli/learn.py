@@ -97,6 +97,13 @@ Examples:
   svmcut learn --task sequence --example-cost 1 --gap 0.01 -t 2 -g 0.05 train.hmm model
   svmcut classify test.hmm model tags.txt
 """,
+    "regression": """\b
+Examples:
+  svmcut learn --task regression -c 1 train.dat model              LIBLINEAR's and LIBSVM's unit of C
+  svmcut learn --task regression -c 1 --tube 0.5 --gap 1e-5 train.dat model
+  svmcut learn --task regression -c 0.1,1,10 --validate dev.dat --select mse train.dat model
+  svmcut classify test.dat model numbers           squared and absolute error, R2
+""",
     "multilabel": """\b
 Examples:
   svmcut learn --task multilabel --example-cost 1 train.ml model       labels and their pairs
@@ -120,6 +127,8 @@ def learn(**values):
 
     With --task sequence a line is a token, TAG qid:SEQUENCE INDEX:VALUE ..., tags are integers from 1, and the lines of
     a sequence stand together. Every option of svm_hmm_learn is taken with the same meaning.
+
+    With --task regression LABEL is the number to predict.
 
     With --task multilabel a line is LABEL,LABEL,... INDEX:VALUE ..., labels are whole numbers from 0, and a line that
     starts with a blank has none; a first line EXAMPLES FEATURES LABELS says that features are counted from 0.

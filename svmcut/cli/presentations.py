@@ -168,6 +168,22 @@ NOTE: The loss reported above is the fraction of swapped pairs averaged over
         return lines
 
 
+class Regression(Presentation):
+    """Lines of numbers, which have no original."""
+
+    foreign = "a model of numbers; score with svmcut classify"
+    no_labels = "--labels has no meaning for numbers; what is predicted is no class"
+
+    def objects(self, data: Any, driver: Any) -> str:
+        return f"{len(data)} examples, targets from {data.y.min():g} to {data.y.max():g}"
+
+    def losses(self, measured: Measured) -> str:
+        return ""
+
+    def number(self, value: float) -> str:
+        return "undefined" if math.isnan(value) else f"{value:.6g}"
+
+
 class Tagging(Presentation):
     """svm_hmm's lines."""
 
@@ -220,5 +236,6 @@ PRESENTATIONS = {
     shown.task: shown
     for shown in (
         Classification("classification"), Ranking("rank"), Tagging("sequence"), Labelling("multilabel"),
+        Regression("regression"),
     )
 }  # fmt: skip

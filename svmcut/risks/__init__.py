@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from svmcut.risks.protocol import Risk
 
 #: Those of vectors; the names of the two tasks differ.
-RISKS: dict[str, Loss] = {loss.name: loss for loss in LOSSES if loss.task in ("classification", "rank")}
+RISKS: dict[str, Loss] = {loss.name: loss for loss in LOSSES if loss.task in ("classification", "rank", "regression")}
 
 
 def make_risk(
@@ -20,6 +20,7 @@ def make_risk(
     *,
     p: float = 0.0,
     at: int = 10,
+    tube: float = 0.1,
     rescaling: Literal["margin", "slack"] = "margin",
     slack_norm: Literal[1, 2] = 1,
     one_class: bool = False,
@@ -34,6 +35,8 @@ def make_risk(
         Parameter p: k of prec-at-k and rec-at-k as a fraction of the positives; 0 for the default. Others ignore it.
     at : int
         Parameter at: places that ndcg counts. Others ignore it.
+    tube : float
+        Parameter tube, of the epsilon-insensitive loss. Others ignore it.
     rescaling : {"margin", "slack"}
     slack_norm : {1, 2}
         Power of the slack in the objective.
@@ -54,6 +57,8 @@ def make_risk(
     plain = rescaling == "margin" and slack_norm == 1
     if not entry.table or (entry.is_sum and plain):
         factory = load(entry.where if plain or entry.squared is None else entry.squared)
+        if entry.task == "regression":
+            return factory(tube)
         if entry.task == "rank":
             return factory(name, at) if entry.ranked else factory(name)
         return factory(one_class=True) if one_class and not entry.is_sum else factory()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from svmcut.catalog import TASKS, load
+from svmcut.catalog import TASKS, load, losses
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -115,4 +115,6 @@ def named(name: str) -> Task:
 
 def tasks_of(model: Any) -> list[str]:
     """Names of the tasks that train such a model; where there are two, the last is that of examples with queries."""
-    return [row.name for row in TASKS.values() if type(model).__name__ in row.models]
+    rows = [row for row in TASKS.values() if type(model).__name__ in row.models]
+    marked = [row.name for row in rows if row.marked and model.loss in losses(row.name)]
+    return marked or [row.name for row in rows if not row.marked]

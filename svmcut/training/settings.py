@@ -33,13 +33,14 @@ def resolved(settings: Settings, n: int, time_limit: float | None = None) -> Set
         solver = choose_kernel_solver(solver, n, s.task == "classification" and s.is_usual, s.free_bias)
     row = SOLVERS.get(solver)
     own = {} if row is None else row.defaults
-    bias = _BIAS if s.task in ("classification", "multilabel") and not s.has_kernel else 0.0
+    bias = _BIAS if "bias" in task.takes and not s.has_kernel else 0.0
     epsilon = task.defaults.get("epsilon", KKT_TOLERANCE if solver == SMO else EPSILON)
     return replace(
         s, solver=solver, bias=bias if s.bias is None else s.bias, epsilon=epsilon if s.epsilon is None else s.epsilon,
         polish=bool(row and row.polished) if s.polish is None else s.polish,
         epochs=own.get("epochs") if s.epochs is None else s.epochs,
         maintenance=s.maintenance or KERNELS[s.kernel].maintenance[0],
+        gap=task.gap if s.gap is None and s.epsilon is None else s.gap,
         certify=n < CERTIFIED_ROWS if s.certify is None else s.certify,
         time_limit=s.time_limit if time_limit is None else time_limit,
     )  # fmt: skip

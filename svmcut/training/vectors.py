@@ -51,7 +51,8 @@ class Vectors:
         self.X, self.columns = self.examples.X.compact()
         if weights:
             check_memory(self.path, self.X.n_features, s.max_memory)
-        risk = make_risk(loss, p=s.p, at=s.at, rescaling=s.rescaling, slack_norm=s.slack_norm, one_class=one_class)
+        risk = make_risk(loss, p=s.p, at=s.at, tube=s.tube, rescaling=s.rescaling, slack_norm=s.slack_norm,
+                         one_class=one_class)  # fmt: skip
         ranks, self.summed = s.task == "rank", s.of_scores
         if s.slack_norm == 2 and not ranks:  # a ranking risk squares the slack of every query
             risk = SquaredRisk(risk)
@@ -67,7 +68,8 @@ class Vectors:
             assert isinstance(self.risk, SumRisk)
             self.total = total(self.risk.weights, len(examples))
             self.steepness = self.total * self.risk.steepest
-            self.units = Units(loss, epsilon, self.total, PERCENT, summed=True)
+            scale = self.total if s.task == "regression" else PERCENT  # there C weighs an example in either unit
+            self.units = Units(loss, epsilon, self.total, scale, summed=True)
         self.warnings = rank_warnings(self.risk) if ranks else []
         if ranks:
             assert isinstance(self.risk, QueryRisk)

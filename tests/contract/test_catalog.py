@@ -97,6 +97,8 @@ def data(task):
     X = rng.normal(size=(n, 4)).astype(np.float32)
     X /= np.sqrt((X**2).sum(axis=1, keepdims=True))
     y = np.where(X[:, 0] + 0.5 * rng.normal(size=n) > 0, 1, -1)
+    if task == "regression":
+        return X, X[:, 0] + 0.5 * rng.normal(size=n)
     if task == "multilabel":
         return X, X[:, :3] + 0.3 * rng.normal(size=(n, 3)) > 0
     if task == "classification":

@@ -27,6 +27,8 @@ RUNS = {
     "newton": {"solver": "newton", "gap": 1e-13},
     "squared hinge, dual-cd": {"solver": "dual-cd", "loss": "squared-hinge", "gap": 1e-8},
     "squared hinge, newton": {"solver": "newton", "loss": "squared-hinge", "gap": 1e-10},
+    "regression, dual-cd": {"solver": "dual-cd", "task": "regression", "gap": 1e-4},
+    "regression, newton": {"solver": "newton", "task": "regression", "gap": 1e-6},
     "logistic, dual-cd": {"solver": "dual-cd", "loss": "logistic", "gap": 1e-8},
     "logistic, newton": {"solver": "newton", "loss": "logistic", "gap": 1e-13},
     "kernel cutting-plane": {"solver": "cutting-plane", **RBF},

@@ -37,6 +37,8 @@ def sample(name, rng, n):
     if RISKS[name].task == "rank":
         y = rng.choice([-1.5, 0.0, 0.25, 1.0, 7.0], n)
         qid = np.sort(rng.integers(0, 3, n))
+    elif RISKS[name].task == "regression":
+        y, qid = 2.0 + rng.normal(size=n), None
     else:
         y = np.where(rng.random(n) < rng.uniform(0.2, 0.8), 2.0, -1.0)
         y[rng.integers(n)] = 0.0
@@ -57,6 +59,8 @@ def true_value(name, options, bound, s, y, qid):
         return truth.ranking_measure(s, y, qid, name, options["at"])
     if RISKS[name].task == "rank":
         return (truth.ordinal if options["slack_norm"] == 1 else truth.ordinal_squared)(s, y, qid, name)
+    if RISKS[name].task == "regression":
+        return truth.epsilon_insensitive(s, y)
     if name in truth.OF_SCORES:
         return truth.OF_SCORES[name](s, positive)
     labellings = truth.all_labellings(len(y))
@@ -89,7 +93,7 @@ def test_cut_lies_below_the_risk(name, options, rng):
         cut = bound.linearize(scores())
         assert cut.value >= 0
         squared = name == "squared-hinge" or (options["slack_norm"] == 2 and RISKS[name].task == "rank")
-        assert cut.offset >= 0 or squared
+        assert cut.offset >= 0 or squared or RISKS[name].task == "regression"
         for _ in range(8):
             other = scores()
             line = cut.offset + np.sum(cut.coef * other)
@@ -200,7 +204,8 @@ def test_start_is_positive_and_perfect_scores_cost_nothing(name, options, rng):
     y, qid, _ = sample(name, rng, 25)
     bound = make_risk(name, **options).bind(y, qid)
     assert bound.linearize(np.zeros(25)).value > 0.0
-    perfect = bound.linearize(1e4 * (y if RISKS[name].task == "rank" else np.where(y > 0, 1.0, -1.0)))
+    best = {"rank": 1e4 * y, "regression": y}.get(RISKS[name].task, 1e4 * np.where(y > 0, 1.0, -1.0))
+    perfect = bound.linearize(best)
     assert perfect.value == 0.0
     assert perfect.offset == 0.0
     assert not perfect.coef.any()

@@ -15,6 +15,7 @@ from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
 from svmcut.kernels import Kernel
 from svmcut.models import ChainShape
 from svmcut.risks.chain import ChainRisk
+from svmcut.risks.epsilon_insensitive import EpsilonInsensitiveRisk
 from svmcut.risks.hinge import HingeRisk
 from svmcut.risks.logistic import LogisticRisk
 from svmcut.risks.multilabel import LabelRisk
@@ -99,12 +100,18 @@ def summed(risk):
     return Problem(risk.bind(y), LinearSpace(X, 1.0), 10.0, StoppingRule(0.0, 1e-9))
 
 
+def regression():
+    return summed(EpsilonInsensitiveRisk())
+
+
 PROBLEMS = {
     "classification": hinge, "squared-hinge": lambda: summed(SquaredHingeRisk()),
-    "logistic": lambda: summed(LogisticRisk()), "sequence": lambda: StructuredProblem(chains(), 0.3, RULE),
+    "logistic": lambda: summed(LogisticRisk()), "epsilon-insensitive": regression, "regression": regression,
+    "sequence": lambda: StructuredProblem(chains(), 0.3, RULE),
     "multilabel": lambda: StructuredProblem(LabelSets(label_sets(), 1.0), 0.3, RULE),
 }  # fmt: skip
-CUTS = {"classification": hinge, "rank": hinge, "sequence": chain_cuts, "multilabel": label_cuts}
+CUTS = {"classification": hinge, "rank": hinge, "regression": regression, "sequence": chain_cuts,
+        "multilabel": label_cuts}  # fmt: skip
 PLANS = {"smo": smo_problem, "budget": smo_problem, "steps": sbp_problem}
 #: Parameters without default, and those that make a run of many steps; each is said again by a newly built solver.
 PARAMETERS = {
@@ -142,7 +149,7 @@ def made(name, task, relayed=False):
         problem = CUTS[task]()
     else:
         problem = PROBLEMS[task]()
-    solver = solver_class(name, task, task)(**more)
+    solver = solver_class(name, task, task if task in row.others else None)(**more)
     return (Relay(solver, CUTS[task]) if relayed else solver), problem
 
 

@@ -20,7 +20,8 @@ from svmcut.tasks.prediction import measure, predict
 from svmcut.tasks.protocol import named, tasks_of
 
 N = 48
-STREAMS = {"classification": "vectors", "rank": "vectors", "sequence": "sequences", "multilabel": "label_sets"}
+STREAMS = {"classification": "vectors", "rank": "vectors", "regression": "vectors", "sequence": "sequences",
+           "multilabel": "label_sets"}  # fmt: skip
 
 
 def arrays(task):
@@ -32,6 +33,8 @@ def arrays(task):
         return X, X[:, :3] + 0.5 * rng.normal(size=(N, 3)) > 0
     if task == "classification":
         return X, np.where(X[:, 0] + noise > 0, 1, -1)
+    if task == "regression":
+        return X, np.round(X[:, 0] + noise, 3)
     return X, (np.digitize(X[:, 0] + noise, [-0.5, 0.5]) + 1).astype(float), qid
 
 

@@ -284,6 +284,11 @@ def logistic(s, positive):
     return math.fsum(np.logaddexp(0.0, -np.where(positive, s, -s)))
 
 
+def epsilon_insensitive(s, y, tube=0.1):
+    """Sum of the errors beyond the tube."""
+    return math.fsum(max(0.0, abs(a - b) - tube) for a, b in zip(y, s, strict=True))
+
+
 #: Losses of classification that are functions of the scores and classes alone, without rescalings.
 OF_SCORES = {"roc-area": roc_area, "average-precision": average_precision, "squared-hinge": squared_hinge,
              "logistic": logistic}  # fmt: skip

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from svmcut.catalog import losses
+from svmcut.catalog import TASKS, losses
 from svmcut.classes import REST, label_text
 from svmcut.errors import ModelError
 
@@ -65,8 +65,11 @@ def _labels(words: list[str]) -> tuple[float | None, float] | None:
     return found if finite and found[0] != found[1] else None
 
 
+_LOSSES = {name for row in TASKS.values() if "LinearModel" in row.models for name in losses(row.name)}
+
+
 def _loss(words: list[str]) -> str | None:
-    return words[0] if len(words) == 1 and words[0] in losses("classification") else None
+    return words[0] if len(words) == 1 and words[0] in _LOSSES else None
 
 
 _READERS: dict[str, Any] = {"labels": _labels, "loss": _loss}

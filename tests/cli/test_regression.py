@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""svmcut learn --task regression and the losses squared-hinge and logistic, from files to reports."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from programs import forked
+from reference import losses as truth
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(4)
+    X = np.round(rng.normal(size=(80, 4)), 3).astype(np.float32)
+    y = np.round(X.astype(float) @ [1.0, -2.0, 0.5, 0.0] + 3 + 0.4 * rng.normal(size=80), 3)
+    signs = np.where(y > 3, 1.0, -1.0)
+    for name, labels in (("train", y), ("signs", signs)):
+        lines = (f"{label:g} " + " ".join(f"{j + 1}:{x:g}" for j, x in enumerate(row) if x) + "\n"
+                 for label, row in zip(labels, X, strict=True))  # fmt: skip
+        (tmp_path / name).write_text("".join(lines))
+    (tmp_path / "equal").write_text("2 1:1\n2 1:2\n")
+    return np.hstack([X.astype(float), np.ones((80, 1))]), y, signs
+
+
+def learnt(*words):
+    done = forked("svmcut", "learn", *words, "--report", "r.json", "-v", 0)
+    assert done.returncode == 0, done.stderr
+    return json.loads(Path("r.json").read_text())
+
+
+@pytest.mark.parametrize("solver", ["auto", "dual-cd", "newton", "cutting-plane"])
+def test_regression_reaches_the_optimum_and_its_model_predicts(folder, solver):
+    X, y, _ = folder
+    report = learnt("--task", "regression", "-c", 0.5, "--tube", truth.TUBE, "--solver", solver, "train", "model")
+    minimum = truth.optimum("epsilon-insensitive", X, y, 0.5)
+    assert report["converged"] and report["relative_gap"] <= 1e-3
+    assert report["dual"] <= minimum * (1 + 1e-9) and minimum * (1 - 1e-9) <= report["primal"]
+    done = forked("svmcut", "classify", "train", "model", "numbers", "--report", "c.json")
+    assert done.returncode == 0, done.stderr
+    found, numbers = json.loads(Path("c.json").read_text()), np.loadtxt("numbers")
+    assert found["mse"] == pytest.approx(np.mean((y - numbers) ** 2), rel=1e-6)
+    assert found["mae"] == pytest.approx(np.mean(np.abs(y - numbers)), rel=1e-6)
+    assert found["r2"] == pytest.approx(1 - np.sum((y - numbers) ** 2) / np.sum((y - y.mean()) ** 2), rel=1e-6)
+    assert found["r2"] > 0.9 and f"Mean squared error : {found['mse']:.6g}\n" in done.stdout
+
+
+def test_c_is_the_weight_of_one_example_and_epsilon_takes_the_place_of_the_gap(folder):
+    by_c = learnt("--task", "regression", "-c", 0.5, "train", "a")
+    assert by_c["primal"] == learnt("--task", "regression", "--example-cost", 0.5, "train", "b")["primal"]
+    assert Path("a").read_text() == Path("b").read_text()
+    loose = learnt("--task", "regression", "-c", 0.5, "-e", 10, "train", "c")
+    assert loose["converged"] and loose["gap"] <= 5 and loose["relative_gap"] > 1e-3
+
+
+def test_what_has_no_meaning_is_refused_and_r2_of_equal_numbers_is_undefined(folder):
+    learnt("--task", "regression", "-c", 1, "train", "model")
+    done = forked("svmcut", "classify", "train", "model", "numbers", "--labels")
+    assert done.returncode == 2 and "--labels has no meaning for numbers" in done.stderr
+    assert forked("svm_perf_classify", "train", "model", "numbers").returncode == 1
+    done = forked("svmcut", "classify", "equal", "model", "numbers", "--report", "c.json")
+    assert "R2                 : undefined" in done.stdout and json.loads(Path("c.json").read_text())["r2"] is None
+    for words in (("-c", 1, "--tube", 0.1), ("-c", 1, "--task", "regression", "--tube", -1),
+                  ("-c", 1, "--task", "regression", "-l", "logistic"), ("-c", 1, "-l", "epsilon-insensitive"),
+                  ("-c", 1, "-l", "logistic", "-p", 2), ("-c", 1, "-l", "squared-hinge", "-o", "slack")):  # fmt: skip
+        assert forked("svmcut", "learn", *words, "signs", "model").returncode == 2, words
+    done = forked("svm_perf_learn", "-c", 1, "-l", "logistic", "signs", "model")
+    assert done.returncode == 1 and "'logistic' is unknown" in done.stderr
+
+
+@pytest.mark.parametrize("loss", ["squared-hinge", "logistic"])
+def test_losses_of_classes_reach_their_optimum_with_weights_too(folder, loss):
+    X, _, signs = folder
+    np.savetxt("weights", np.arange(80) % 3)
+    words = ("--loss", loss, "--example-cost", 0.7, "--gap", 1e-6)
+    for given, v in (((), None), (("--weights", "weights"), np.arange(80) % 3.0)):
+        report = learnt(*words, *given, "signs", "model")
+        assert report["primal"] == pytest.approx(truth.optimum(loss, X, signs, 0.7, v), rel=1.1e-6)
+        assert report["loss"] == loss and report["gap"] <= 1e-6 * report["primal"]
+    assert Path("model").read_text().endswith(f"#@ loss {loss}\n")
+    done = forked("svmcut", "classify", "signs", "model", "scores")
+    assert done.returncode == 0 and "threshold" not in done.stdout
+    assert np.mean((np.loadtxt("scores") > 0) == (signs > 0)) > 0.9
