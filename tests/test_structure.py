@@ -164,7 +164,7 @@ def named(path, what):
 #: Families of the C++ side -> the families whose headers they use.
 FAMILIES = {
     "include": "", "core": "", "text": "", "linear": "", "measures": "", "kernels": "", "steps": "kernels",
-    "budget": "kernels", "chain": "", "labels": "", "fuzz": "text", "test": "text",
+    "budget": "kernels", "chain": "", "labels": "", "multiclass": "", "fuzz": "text", "test": "text",
 }  # fmt: skip
 
 

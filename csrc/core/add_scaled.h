@@ -8,11 +8,7 @@
 
 #include <cstdint>
 
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__)
-#define SVMCUT_WIDE __attribute__((target_clones("avx2", "default")))
-#else
-#define SVMCUT_WIDE
-#endif
+#include "core/wide.h"
 
 namespace svmcut {
 

@@ -12,8 +12,7 @@
 //
 // Deviations from the paper: the gap over the visited coordinates is summed on the way, which costs nothing and tells
 // the caller when an exact look is worth its passes; shrunk coordinates come back by exact scores (svmcut_dual_cd_wake)
-// and not by a pass of their own. The random order is drawn from stretches of neighbours, many open at once: half the
-// time of a shuffle of all rows once they do not fit the caches, and as few epochs.
+// and not by a pass of their own.
 
 #include <algorithm>
 #include <cmath>
@@ -21,6 +20,7 @@
 #include <vector>
 
 #include "core/random.h"
+#include "core/stretches.h"
 #include "include/linear.h"
 #include "linear/losses.h"
 #include "linear/sparse_row.h"
@@ -28,44 +28,20 @@
 namespace {
 
 using svmcut::Coordinate;
+using svmcut::draw_visits;
 using svmcut::Random;
 using svmcut::row_add;
 using svmcut::row_dot;
-using svmcut::shuffle;
+using svmcut::Stretch;
 using svmcut::Visit;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int32_t kShrunk = -1;
 constexpr double kIdle = 1e-12;        // projected gradients below this do not move a coordinate
 constexpr int64_t kPollEvery = 1 << 8;
-constexpr int64_t kStretch = 256;      // neighbours met in order
-constexpr int64_t kOpen = 32;          // stretches open at once
 constexpr int64_t kRowsAhead = 4;      // entries of the row so many visits ahead are fetched now
 constexpr int64_t kPointersAhead = 12; // and what belongs to the row itself before that
 constexpr int64_t kLinesAhead = 12;    // cache lines fetched of one row; the rest streams
-
-struct Stretch {
-    int32_t next, end;
-};
-
-// Places 0 to count - 1, drawn from many open stretches of neighbours at once, each met in order: memory is read in
-// streams, and consecutive visits lie far apart, as neighbours in a file are often alike.
-void draw_visits(int32_t* visits, int64_t count, Stretch* stretches, Random& random) {
-    const int64_t offset = random.below(static_cast<uint32_t>(kStretch));
-    const int64_t total = (count + offset + kStretch - 1) / kStretch;
-    for (int64_t b = 0; b < total; ++b)
-        stretches[b] = {static_cast<int32_t>(std::max<int64_t>(0, b * kStretch - offset)),
-                        static_cast<int32_t>(std::min(count, (b + 1) * kStretch - offset))};
-    shuffle(stretches, total, random);
-    int64_t open = std::min(kOpen, total), unopened = open;
-    for (int64_t k = 0; k < count; ++k) {
-        Stretch& from = stretches[random.below(static_cast<uint32_t>(open))];
-        visits[k] = from.next++;
-        if (from.next < from.end) continue;
-        if (unopened < total) from = stretches[unopened++];
-        else from = stretches[--open];
-    }
-}
 
 #if defined(__GNUC__)
 inline void fetch(const void* p) { __builtin_prefetch(p, 0, 2); }
@@ -202,7 +178,7 @@ int svmcut_dual_cd(const svmcut_csr* X, int loss, double tube, const double* y, 
     Random random{state->random};
     std::vector<Stretch> stretches;
     try {
-        stretches.resize(state->active / kStretch + 2);
+        stretches.resize(svmcut::most_stretches(state->active));
     } catch (...) {
         return SVMCUT_NO_MEMORY;
     }

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# distutils: sources = csrc/multiclass/crammer_singer.cc csrc/multiclass/multiclass_cd.cc
+"""Thin wrapper of csrc/multiclass."""
+
+import numpy as np
+
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+from svmcut import states
+
+from svmcut._native.interrupt cimport cancel_flag, serve
+from svmcut._native.sparse cimport Rows, svmcut_csr
+from svmcut._native.status cimport served
+from svmcut._native.weights cimport weights_of
+
+
+cdef extern from "include/multiclass.h" nogil:
+    int SVMCUT_CANCELLED
+    ctypedef struct svmcut_multiclass_state:
+        int64_t active
+        double violation
+        double gap
+        uint64_t random
+        int64_t epochs
+        int64_t entries
+        int64_t moved
+    int svmcut_crammer_singer(int64_t n, int64_t K, const int32_t* y, const double* s, const double* v, double* coef,
+                              double* value, double* offset, int threads)
+    int svmcut_crammer_singer_line(int64_t n, int64_t K, const int32_t* y, const double* s, const double* e,
+                                   const double* v, double wd, double dd, double C, double* step, int threads)
+    int svmcut_multiclass_cd(const svmcut_csr* X, int64_t K, const double* norms, const double* v, double bias,
+                             double C, int64_t epochs, double enough, double* alpha, double* W, int32_t* order,
+                             int32_t* labels, int32_t* counts, svmcut_multiclass_state* state, const int* cancel)
+    void svmcut_multiclass_wake(int64_t n, int64_t K, const int32_t* y, const double* s, const double* v,
+                                const double* alpha, double C, int32_t* order, int32_t* labels, int32_t* counts,
+                                svmcut_multiclass_state* state)
+
+
+EMPTY_EPOCHS = 100_000  # epochs that may have read nothing but empty rows
+
+
+cdef check_classes(const int32_t[::1] y, int64_t K):
+    if K < 1 or (y.shape[0] and not (0 <= np.min(y) and np.max(y) < K)):
+        raise ValueError("a class is none of the K")
+
+
+def crammer_singer(const int32_t[::1] y, const double[:, ::1] s, double[:, ::1] coef, int threads,
+                   const double[::1] weights=None):
+    """Value and offset of the risk at scores s (n, K), whose subgradient goes to coef (n, K)."""
+    cdef int64_t n = y.shape[0], K = s.shape[1]
+    cdef const double* v = weights_of(weights, n)
+    cdef double value = 0, offset = 0
+    cdef int status
+    check_classes(y, K)
+    if s.shape[0] != n or coef.shape[0] != n or coef.shape[1] != K:
+        raise ValueError("s and coef need a row for every row and a column for every class")
+    if n == 0:
+        return 0.0, 0.0
+    with nogil:
+        status = svmcut_crammer_singer(n, K, &y[0], &s[0, 0], v, &coef[0, 0], &value, &offset, threads)
+    served(status)
+    return value, offset
+
+
+def crammer_singer_line(const int32_t[::1] y, const double[:, ::1] s, const double[:, ::1] e, double wd, double dd,
+                        double C, int threads, const double[::1] weights=None):
+    """The t >= 0 that minimises (t^2 dd + 2 t wd) / 2 + C R(s + t e)."""
+    cdef int64_t n = y.shape[0], K = s.shape[1]
+    cdef const double* v = weights_of(weights, n)
+    cdef double step = 0
+    cdef int status
+    check_classes(y, K)
+    if s.shape[0] != n or e.shape[0] != n or e.shape[1] != K:
+        raise ValueError("s and e need a row for every row and a column for every class")
+    if n == 0:
+        return 0.0
+    with nogil:
+        status = svmcut_crammer_singer_line(n, K, &y[0], &s[0, 0], &e[0, 0], v, wd, dd, C, &step, threads)
+    served(status)
+    return step
+
+
+cdef class Descent:
+    """The state of a descent: alpha (n, K), W (n_features, one more with a bias, by K), both float64 and the caller's.
+
+    `wake` comes before the first `run`. weights, where given, are (n,) float64: a row's C is C weights_i.
+
+    Attributes
+    ----------
+    gap, violation : float
+        Estimated gap, and the mean violation, of the last epoch.
+    epochs, entries, active, moved : int
+        Epochs done, weights read, rows in use, rows changed in the last epoch.
+    """
+
+    cdef Rows X
+    cdef const int32_t[::1] y
+    cdef const double[::1] norms
+    cdef const double[::1] weights
+    cdef const double* v
+    cdef double[:, ::1] alpha
+    cdef double[:, ::1] W
+    cdef int32_t[::1] order
+    cdef int32_t[:, ::1] labels
+    cdef int32_t[::1] counts
+    cdef double bias
+    cdef svmcut_multiclass_state state
+
+    def __init__(self, Rows X, const int32_t[::1] y, const double[::1] norms, double bias, double[:, ::1] alpha,
+                 double[:, ::1] W, uint64_t seed, const double[::1] weights=None):
+        cdef int64_t n = X.csr.n_rows, K = alpha.shape[1]
+        if n < 1 or n > 2**31 - 1:
+            raise ValueError("dual coordinate descent takes from 1 to 2^31 - 1 rows")
+        check_classes(y, K)
+        if y.shape[0] != n or norms.shape[0] != n or alpha.shape[0] != n:
+            raise ValueError("y, norms or alpha has the wrong length")
+        if W.shape[0] != X.csr.n_features + (bias != 0) or W.shape[1] != K:
+            raise ValueError("W needs a row for every feature and a column for every class")
+        self.X, self.y, self.norms, self.bias, self.alpha, self.W = X, y, norms, bias, alpha, W
+        self.weights, self.v = weights, weights_of(weights, n)
+        self.order, self.labels = np.empty(2 * n, np.int32), np.empty((n, K), np.int32)
+        self.counts = np.zeros(n, np.int32)
+        self.state = svmcut_multiclass_state(0, np.inf, np.inf, seed, 0, 0, 0)
+
+    gap = property(lambda self: self._state()[0])
+    epochs = property(lambda self: self._state()[1])
+    entries = property(lambda self: self._state()[2])
+    active = property(lambda self: self._state()[3])
+    moved = property(lambda self: self._state()[4])
+    violation = property(lambda self: self._state()[5])
+
+    def _state(self):
+        return (self.state.gap, self.state.epochs, self.state.entries, self.state.active, self.state.moved,
+                self.state.violation)
+
+    def run(self, double C, int64_t epochs, double enough, const int[::1] cancel=None):
+        """Up to `epochs` epochs, until the estimated gap is at most `enough`; False when cancel[0] became nonzero,
+        or, without `cancel`, where a signal came whose handler raised nothing."""
+        cdef const int* flag = &cancel[0] if cancel is not None and cancel.shape[0] else cancel_flag()
+        cdef double* W = &self.W[0, 0] if self.W.shape[0] else NULL
+        cdef int64_t K = self.W.shape[1]
+        cdef int status
+        with nogil:
+            status = svmcut_multiclass_cd(&self.X.csr, K, &self.norms[0], self.v, self.bias, C, epochs, enough,
+                                          &self.alpha[0, 0], W, &self.order[0], &self.labels[0, 0], &self.counts[0],
+                                          &self.state, flag)
+        if served(status) == SVMCUT_CANCELLED and cancel is None:
+            serve()
+        return status != SVMCUT_CANCELLED
+
+    def save(self):
+        """What `load` goes on from beside alpha and W; rows and classes in use come back by `wake`."""
+        return self.state
+
+    def load(self, state):
+        """Takes the place of the state, which `save` gave.
+
+        Raises
+        ------
+        StateError
+        """
+        cdef int64_t n = self.alpha.shape[0], entries = self.X.indptr[n] - self.X.indptr[0]
+        beyond = states.real(infinite=True)
+        states.checked(state, states.fields(
+            active=states.count(0, n), violation=beyond, gap=beyond, random=states.count(0, 2**64 - 1),
+            epochs=states.COUNT, entries=states.COUNT, moved=states.count(0, n)), "native")
+        # an epoch reads what is in use: too many of them would put off the next look for ever
+        fits = not entries or state["epochs"] <= state["entries"] + EMPTY_EPOCHS
+        states.require(fits, "the epochs and entries of native", "an entry an epoch")
+        self.state = state
+        self.state.active = 0
+
+    def wake(self, double C, const double[:, ::1] s):
+        """Chooses rows and classes in use by the scores s (n, K) of W."""
+        cdef int64_t n = self.alpha.shape[0], K = self.alpha.shape[1]
+        if s.shape[0] != n or s.shape[1] != K:
+            raise ValueError("s needs a row for every row and a column for every class")
+        with nogil:
+            svmcut_multiclass_wake(n, K, &self.y[0], &s[0, 0], self.v, &self.alpha[0, 0], C, &self.order[0],
+                                   &self.labels[0, 0], &self.counts[0], &self.state)
