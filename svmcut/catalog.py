@@ -44,6 +44,10 @@ TASKS = {
              "1/2 w'w + C * wrong labels averaged over the examples",
              "example's wrong labels: without pairs the C of LIBLINEAR for every label", "wrong labels an example",
              takes=("bias", "pairs")),
+        Task("multiclass", "error-rate", "classes", ("MulticlassModel",), "svmcut.tasks.multiclass:Multiclass",
+             {"bias": 1.0}, "classes of whole labels, each with weights of its own", "svm_multiclass",
+             "1/2 w'w + C * loss in percent, with weights 100 times those of a unit loss", "example's loss, as in "
+             "LIBLINEAR", "percent points of the loss", takes=("bias", "multiclass", "class_weight")),
     )
 }  # fmt: skip
 
@@ -75,6 +79,7 @@ LOSSES = (
          help="the number of wrong tags"),
     Loss("zero-one", "sequence", 0, "svmcut.risks.chain_scaled:zero_one", *_TAGS, is_sum=True,
          added=True, help="1 for a sequence with any"),
+    Loss("error-rate", "multiclass", None, "svmcut.risks.multiclass:CrammerSingerRisk", is_sum=True),
     Loss("hamming", "multilabel", 1, "svmcut.risks.multilabel:LabelRisk", is_sum=True,
          help="the number of wrong labels"),
 )  # fmt: skip
@@ -83,7 +88,7 @@ _CLASSES, _VECTORS = ("classification",), ("classification", "rank")
 _HINGE, _SUMS, _ADDED = (
     ("error-rate",), ("hamming",), ("squared-hinge", "logistic", "epsilon-insensitive")
 )  # fmt: skip
-_SCORED = (*_CLASSES, "regression")
+_SCORED = (*_CLASSES, "regression", "multiclass")
 _BLOCKS = ("sequence", "multilabel")
 _QP = ("qp",)  # cutting planes go on where they stand still
 _CUTS, _SPAN, _PASSES = ("certify", "qp"), ("polish", "basis"), ("certify", "qp", "polish", "epochs", "hold_out")
@@ -93,10 +98,11 @@ SOLVERS = {
     for solver in (
         Solver("cutting-plane", "svmcut.solvers.cutting_plane:CuttingPlane", tuple(TASKS), (*_VECTORS, "sequence"),
                plain=False, takes=_CUTS),
-        Solver("dual-cd", "svmcut.solvers.dual_cd:DualCd", _SCORED, losses=(*_HINGE, *_ADDED),
-               others=dict.fromkeys(_ADDED, "svmcut.solvers.loss_cd:LossCd"), takes=_QP),
+        Solver("dual-cd", {"classification": "svmcut.solvers.dual_cd:DualCd",
+                           "multiclass": "svmcut.solvers.multiclass_cd:MulticlassCd"}, _SCORED,
+               losses=(*_HINGE, *_ADDED), others=dict.fromkeys(_ADDED, "svmcut.solvers.loss_cd:LossCd"), takes=_QP),
         Solver("newton", "svmcut.solvers.newton:Newton", _SCORED, losses=(*_HINGE, *_ADDED),
-               others=dict.fromkeys(_ADDED, "svmcut.solvers.loss_newton:LossNewton"), takes=_QP),
+               others=dict.fromkeys(_ADDED, "svmcut.solvers.loss_newton:LossNewton"), takes=_QP, binary=True),
         Solver("bcfw", {"sequence": "svmcut.solvers.bcfw:Bcfw", "multilabel": "svmcut.solvers.label_blocks:LabelBcfw"},
                _BLOCKS, losses=_SUMS, takes=_QP),
         Solver("ssg", {"sequence": "svmcut.solvers.ssg:Ssg", "multilabel": "svmcut.solvers.label_blocks:LabelSsg"},
@@ -144,6 +150,7 @@ CHOICES = {
     ("sequence", False, True): ("bcfw", "gdmm"),
     ("sequence", True, True): (CUTTING_PLANE, "sampled-cuts"),
     ("multilabel", False, True): ("bcfw", "gdmm"),
+    ("multiclass", False, True): ("dual-cd", "newton"),
 }
 
 #: What plans training on features, by task; on kernel values, by plan of the solver where the task has none of its own.
@@ -154,6 +161,7 @@ PLANS = {
     "sequence": "svmcut.training.chains:Chains",
     "sequence kernel": "svmcut.training.emissions:Emissions",
     "multilabel": "svmcut.training.label_sets:LabelSetPlan",
+    "multiclass": "svmcut.training.multiclass:MulticlassPlan",
     "cuts": "svmcut.training.span:KernelCuts",
     "draws": "svmcut.training.draws:DrawPlan",
     "smo": "svmcut.training.smo:SmoPlan",
@@ -195,6 +203,11 @@ MEASURES = (
     Measure("precision@1", "multilabel", True, "P@1", "Precision@1      ", 4),
     Measure("precision@3", "multilabel", True, "P@3", "Precision@3      ", 4),
     Measure("precision@5", "multilabel", True, "P@5", "Precision@5      ", 4),
+    Measure("error_rate", "multiclass", False, "error"),
+    Measure("accuracy", "multiclass", True, None, plain="Accuracy"),
+    Measure("precision", "multiclass", True, "prec", plain="Macro precision"),
+    Measure("recall", "multiclass", True, "recall", plain="Macro recall"),
+    Measure("f1", "multiclass", True, "F1", plain="Macro F1"),
     Measure("swapped_pairs", "rank", False, None, "Total Num Swappedpairs  "),
     Measure("swapped_percent", "rank", False, "swapped", "Avg Swappedpairs Percent"),
     Measure("ndcg@1", "rank", True, "NDCG@1", digits=4),
@@ -213,6 +226,7 @@ FORMATS = (
     Format(b"SVM-light Version V6.20", "svmcut.files.models.svm_light", ("LinearModel", "KernelModel")),
     Format(b"SVM-HMM Version V3.10", "svmcut.files.models.chains", ("ChainModel",)),
     Format(b"svmcut kernel chain model 1", "svmcut.files.models.kernel_chains", ("KernelChainModel",)),
+    Format(b"SVM-multiclass Version V2.20", "svmcut.files.models.svm_multiclass", ("MulticlassModel",)),
     Format(b"svmcut multilabel model 1", "svmcut.files.models.label_sets", ("MultilabelModel",)),
 )
 
@@ -220,6 +234,8 @@ MAINTENANCE = ("merge", "project", "remove")
 SAMPLING = ("shuffled", "independent", "adaptive")
 AVERAGES = ("suffix", "full")
 PAIRS = ("all", "none")
+#: All classes at once, and one against the rest.
+MULTICLASS = ("crammer-singer", "one-vs-rest")
 AUTO = "auto"
 
 

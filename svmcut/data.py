@@ -240,6 +240,10 @@ class Examples:
                 raise DataError(self.source.path, f"row {row}: {name} is {values[row]}; expected a finite number")
         return self if X is self.X else replace(self, X=X)
 
+    def part(self, start: int, stop: int) -> Examples:
+        """Rows start to stop as views, without queries, weights and the lines they came from."""
+        return Examples(self.X.rows(start, stop), self.y[start:stop], None, None, Source("memory"))
+
     def take(self, keep: NDArray[np.bool_]) -> Examples:
         """The rows to keep, without weights."""
         rows = np.flatnonzero(keep)

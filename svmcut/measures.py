@@ -198,6 +198,33 @@ def sequence_measures(wrong: NDArray, lengths: NDArray) -> Measured:
     return Measured(values, _ratio(total, n), correct, n)
 
 
+def class_measures(table: NDArray, others: int) -> Measured:
+    """Error rate, accuracy, and macro averages of precision, recall and F1 over the classes, in percent.
+
+    Parameters
+    ----------
+    table : (K, K)
+        Rows of each class, by the class that is predicted.
+    others : int
+        Rows of no class, which count as errors.
+
+    Notes
+    -----
+    A class that no row has and none is given counts in no average; a precision or recall whose denominator is 0 is 0.
+    """
+    right, true, predicted = np.diag(table), table.sum(axis=1), table.sum(axis=0)
+    n, correct, met = int(table.sum()) + others, int(right.sum()), true + predicted > 0
+    values = {
+        "error_rate": _ratio(n - correct, n),
+        "accuracy": _ratio(correct, n),
+        "precision": _mean(right[met] / np.maximum(predicted[met], 1)),
+        "recall": _mean(right[met] / np.maximum(true[met], 1)),
+        "f1": _mean(2 * right[met] / np.maximum((true + predicted)[met], 1)),
+    }
+    percent = {name: 100.0 * value for name, value in values.items()}
+    return Measured(percent, percent["error_rate"], correct, n)
+
+
 TOP = (1, 3, 5)
 """The k of precision at k."""
 

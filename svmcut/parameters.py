@@ -17,6 +17,7 @@ from svmcut.catalog import (
     KERNELS,
     LOSSES,
     MAINTENANCE,
+    MULTICLASS,
     PAIRS,
     QPS,
     RESCALINGS,
@@ -120,6 +121,8 @@ class Settings:
         Iterates sbp averages.
     transitions, emissions, beam : int
         Orders of a chain, and states kept a token, 0 for all.
+    multiclass : {"crammer-singer", "one-vs-rest"}
+        Whether all classes are trained at once, or each against the rest.
     pairs : {"all", "none"}
         Whether pairs of labels have weights.
     qp : str or None
@@ -176,6 +179,7 @@ class Settings:
     transitions: int = param(1, integer(0, 3))
     emissions: int = param(0, integer(0, 1))
     beam: int = param(0, integer(0))
+    multiclass: str = param(MULTICLASS[0], one_of(MULTICLASS))
     pairs: str = param("all", one_of(PAIRS))
     qp: str | None = param(None, one_of(tuple(QPS)))
     cache_size: float = param(40.0, size())

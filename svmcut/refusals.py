@@ -18,6 +18,7 @@ from svmcut.catalog import (
     CHOICES,
     CUTTING_PLANE,
     KERNELS,
+    MULTICLASS,
     OF_VALUES,
     SOLVERS,
     SUBSPACE,
@@ -62,6 +63,8 @@ def check(settings: Settings) -> list[str]:
         check_weights(settings, "class_weight")
     if settings.task == "sequence":
         _check_chain(settings)
+    elif settings.task == "multiclass":
+        _check_classes(settings)
     elif settings.task != "multilabel":
         _check_vectors(settings)
     _check_effects(settings)
@@ -262,6 +265,13 @@ def _check_stepping(settings: Settings, name: str) -> None:
         )
     if settings.polish and SOLVERS[name].free_bias and settings.free_bias is not False:
         raise UsageError("parameter 'polish' trains without the free bias; add free_bias=False")
+
+
+def _check_classes(settings: Settings) -> None:
+    name, (usual, rest) = settings.solver, MULTICLASS
+    if settings.multiclass == usual and name != AUTO and SOLVERS[name].binary:
+        remedy = f"give multiclass='{rest}' or leave out parameter 'solver'"
+        raise UsageError(f"solver '{name}' trains two classes; {remedy}")
 
 
 def _check_chain(settings: Settings) -> None:

@@ -142,6 +142,8 @@ class Solver(NamedTuple):
         Whether its chains are those of transitions of order 1 and emissions of order 0.
     adaptive : bool
         Whether its sampling may follow the rises of its dual.
+    binary : bool
+        Whether it trains classes one against the rest alone.
     takes : tuple of str
         Parameters that not every solver has.
     after : tuple of str
@@ -163,6 +165,7 @@ class Solver(NamedTuple):
     free_bias: bool | None = None
     first_order: bool = False
     adaptive: bool = False
+    binary: bool = False
     takes: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     defaults: Mapping[str, Any] = {}

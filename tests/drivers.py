@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Drivers of training as the tests ask for them."""
 
+from svmcut.catalog import AUTO, MULTICLASS, SOLVERS
 from svmcut.parameters import Settings
 from svmcut.training.driver import make_driver
 
@@ -8,6 +9,12 @@ from svmcut.training.driver import make_driver
 def driver(data, **parameters):
     """On one thread unless the parameters say otherwise; the C is that of every fit."""
     return make_driver(Settings(**{"cost": 1.0, "threads": 1, **parameters}), data)
+
+
+def way_of(task, solver):
+    """The parameter that a solver of two classes needs where there are more."""
+    rest = task == "multiclass" and solver != AUTO and SOLVERS[solver].binary
+    return {"multiclass": MULTICLASS[1]} if rest else {}
 
 
 def kernel_parameters(kernel):

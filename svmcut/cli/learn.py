@@ -104,6 +104,13 @@ Examples:
   svmcut learn --task regression -c 0.1,1,10 --validate dev.dat --select mse train.dat model
   svmcut classify test.dat model numbers           squared and absolute error, R2
 """,
+    "multiclass": """\b
+Examples:
+  svmcut learn --task multiclass train.dat model                     LIBLINEAR's -s 4 -c 1
+  svmcut learn --task multiclass --multiclass one-vs-rest train.dat model
+  svmcut learn --task multiclass -c 100 train.dat model              svm_multiclass's unit of C
+  svmcut classify test.dat model labels.txt                          label and the scores of all classes
+""",
     "multilabel": """\b
 Examples:
   svmcut learn --task multilabel --example-cost 1 train.ml model       labels and their pairs

@@ -187,6 +187,8 @@ ROWS = (
            "How many tags before it a tag depends on: 0 to 3. Time and memory grow K-fold with each."),
     Option("emissions", ("--e", "--emissions"), OBJECTIVE,
            "1 for weights of features at two neighbouring tags too; needs --t of at least 1."),
+    Option("multiclass", ("--multiclass",), OBJECTIVE,
+           "crammer-singer trains all classes at once; one-vs-rest each against the rest."),
     Option("pairs", ("--pairs",), OBJECTIVE,
            "all: a weight for every pair of labels that an example may have together; none: every label is learnt on "
            "its own."),

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from svmcut.cli.options import LearnOptions
 
 
+#: Of a table that is printed.
+MOST_CLASSES = 30
+
+
 class Presentation:
     """Lines of tasks on rows.
 
@@ -146,6 +150,44 @@ NOTE: The loss reported above is the percentage of errors. The zero/one-error
         return f"the model was trained for {model.loss}, which orders the examples: 0 is no threshold of its scores"
 
 
+class Multiclass(Presentation):
+    """A report in plain words, with a table of the classes."""
+
+    foreign = "a model of classes; score with svmcut classify"
+    has_plain = True
+
+    def objects(self, data: Any, driver: Any) -> str:
+        return f"{len(data)} examples, {len(driver.counts['labels'])} classes"
+
+    def final_lines(self, outcome: Any, options: LearnOptions, cpu_seconds: float, original: bool) -> list[str]:
+        return [
+            f"Upper bound on duality gap: {max(0.0, outcome.gap):.5f}",
+            f"Dual objective value: dval={outcome.dual:.5f}",
+            f"Primal objective value: pval={outcome.primal:.5f}",
+            f"Number of iterations: {outcome.progress.iteration}",
+            f"Norm of weight vector: |w|={outcome.norm:.5f}",
+            f"Runtime in cpu-seconds: {cpu_seconds:.2f}",
+        ]
+
+    def plain(self, tally: Any, measured: Measured, model: Any) -> str:
+        """The measures, and a table of the examples by their class and the predicted one."""
+        lines = [
+            f"{row.plain:<18}{measured.values[row.name]:7.2f} %" for row in measures(self.task).values() if row.plain
+        ]
+        names = [*map(label_text, tally.names.tolist())]
+        if len(names) > MOST_CLASSES:
+            return "\n".join([*lines, ""])
+        table = [["true \\ predicted", *names]]
+        for name, row in zip(names, tally.table.tolist(), strict=True):
+            table.append([name, *map(str, row)])
+        if tally.others.any():
+            table.append(["other", *map(str, tally.others.tolist())])
+        first, *rest = (max(map(len, column)) for column in zip(*table, strict=True))
+        rows = [name.ljust(first) + "".join(f"  {cell:>{k}}" for cell, k in zip(cells, rest, strict=True))
+                for name, *cells in table]  # fmt: skip
+        return "\n".join([*lines, "", *rows, ""])
+
+
 class Ranking(Presentation):
     """svm_rank's lines."""
 
@@ -236,6 +278,6 @@ PRESENTATIONS = {
     shown.task: shown
     for shown in (
         Classification("classification"), Ranking("rank"), Tagging("sequence"), Labelling("multilabel"),
-        Regression("regression"),
+        Regression("regression"), Multiclass("multiclass"),
     )
 }  # fmt: skip

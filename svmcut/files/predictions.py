@@ -26,6 +26,17 @@ def write_labels(output: Output, scores: NDArray[np.float64], labels: tuple[str,
     output.write(b"".join(lines[(scores > 0).astype(np.int8)].tolist()))
 
 
+def write_classes(output: Output, scores: NDArray[np.float64], labels: list[str], alone: bool = False) -> None:
+    """(n, K) scores as lines ``LABEL s1 .. sK`` of the first class with the largest, ``%.8f``; alone the label."""
+    names = [labels[k] for k in np.argmax(scores, axis=1).tolist()] if scores.size else []
+    if alone:
+        output.write("".join(f"{name}\n" for name in names).encode())
+        return
+    row = " ".join(["%.8f"] * scores.shape[1])
+    lines = (f"{name} {row % tuple(values)}\n" for name, values in zip(names, scores.tolist(), strict=True))
+    output.write("".join(lines).encode())
+
+
 def write_tags(output: Output, tags: NDArray[np.int32]) -> None:
     """(tokens,) tags from 0 as the file numbers them, from 1, one a line; no line between sequences."""
     output.write(format_integers(tags.astype(np.int64) + 1))

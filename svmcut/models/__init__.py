@@ -15,19 +15,20 @@ if TYPE_CHECKING:
     from svmcut.models.kernel import KernelModel
     from svmcut.models.label_sets import LabelDecoder, MultilabelModel
     from svmcut.models.linear import LinearModel
+    from svmcut.models.multiclass import MulticlassModel
 
     ScoringModel: TypeAlias = LinearModel | KernelModel
-    Model: TypeAlias = ScoringModel | ChainModel | KernelChainModel | MultilabelModel
+    Model: TypeAlias = ScoringModel | ChainModel | KernelChainModel | MultilabelModel | MulticlassModel
 
 _WHERE = {
     "ChainModel": "chain", "ChainShape": "chain", "KernelChainModel": "chain", "check_lattice": "chain",
     "renumber": "columns", "KernelModel": "kernel", "LabelDecoder": "label_sets", "MultilabelModel": "label_sets",
-    "LinearModel": "linear",
+    "LinearModel": "linear", "MulticlassModel": "multiclass",
 }  # fmt: skip
 
 __all__ = [
     "ChainModel", "ChainShape", "KernelChainModel", "KernelModel", "LabelDecoder", "LinearModel", "Model",
-    "MultilabelModel", "ScoringModel", "check_lattice", "renumber",
+    "MulticlassModel", "MultilabelModel", "ScoringModel", "check_lattice", "renumber",
 ]  # fmt: skip
 
 

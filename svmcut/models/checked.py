@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svmcut import states
-from svmcut.models import ChainModel, KernelChainModel, KernelModel, LinearModel, MultilabelModel
+from svmcut.models import ChainModel, KernelChainModel, KernelModel, LinearModel, MulticlassModel, MultilabelModel
 
 if TYPE_CHECKING:
     from svmcut.models import ChainShape, Model
@@ -35,6 +35,10 @@ def check_model(model: Model, n_features: int = 2**31 - 1) -> None:
         d, shape = model.support.n_features, model.shape
         alpha = reals(model.support.n_rows, shape.n_tags)
         kind = states.fields(alpha=alpha, transitions=reals(shape.transitions))
+    elif isinstance(model, MulticlassModel):
+        states.checked(model, states.fields(names=states.array(np.float64, None, rising=True)), "model")
+        d, K = len(model.W), len(model.names)
+        kind = states.fields(W=reals(d, K), constant=reals(K), bias=states.REAL, highest_index=states.COUNT)
     else:
         names = states.array(np.int64, None, rising=True)
         states.checked(model, states.instance(MultilabelModel, names=names), "model")

@@ -67,8 +67,8 @@ def _joined(parts: list[NDArray]) -> NDArray:
     return parts[0]
 
 
-class VectorTask(Task):
-    """All of a task on rows with one label each but its measures."""
+class RowTask(Task):
+    """What a task on rows with one label each reads."""
 
     def read(self, path: str, *, test: bool = False, costs: bool = False, **how: Any) -> Examples:
         found = read_examples(path, **how)
@@ -79,6 +79,10 @@ class VectorTask(Task):
 
     def stream(self, path: str, **how: Any) -> Iterator[Examples]:
         return stream_examples(path, **how)
+
+
+class VectorTask(RowTask):
+    """All of a task on rows with one label each and one score but its measures."""
 
     def predictor(self, model: ScoringModel, threads: int = 1, beam: int = 0) -> Callable[[Examples], NDArray]:
         return lambda part: model.scores(part.X, threads)

@@ -102,8 +102,10 @@ def class_weights(y: NDArray, weights: NDArray, settings: Settings, path: str) -
         For a label that no row has, and as svmcut.classes.labels_of.
     """
     if settings.class_weight == BALANCED:
-        positive, _ = classes_of(y, labels_of(y, settings.positive, path))
-        _, places = np.unique(positive, return_inverse=True)
+        classes = y
+        if settings.task == "classification":
+            classes, _ = classes_of(y, labels_of(y, settings.positive, path))
+        _, places = np.unique(classes, return_inverse=True)
         sums = np.bincount(places, weights)
         return (sums.sum() / (len(sums) * sums))[places]
     labels, places = np.unique(y, return_inverse=True)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 LARGEST_INDEX = 2**31 - 2
 
 
-def checked_weights(data: Sequences | MultilabelExamples) -> NDArray | None:
-    """Those of structures; None where all are 1.
+def checked_weights(data: Examples | Sequences | MultilabelExamples) -> NDArray | None:
+    """Those of examples or structures; None where all are 1.
 
     Raises
     ------
@@ -52,6 +52,21 @@ def check_memory(path: str, n_features: int, limit_mb: float | None) -> None:
     if there := shortage(need, limit_mb):
         raise MemoryLimitError(
             f"{path}: training on {n_features} features needs about {need:,.0f} MB for weight vectors and {there}"
+        )
+
+
+def check_class_memory(path: str, K: int, n: int, n_features: int, limit_mb: float | None) -> None:
+    """Refuses classes for which a few copies of the weights and of one number a class and example would not fit.
+
+    Raises
+    ------
+    MemoryLimitError
+    """
+    need = 8e-6 * K * (6 * n_features + 5 * n)
+    if there := shortage(need, limit_mb):
+        raise MemoryLimitError(
+            f"{path}: training {K} classes on {n_features} features and {n} examples needs about "
+            f"{need:,.0f} MB and {there}"
         )
 
 

@@ -79,6 +79,8 @@ class Units(NamedTuple):
         Whether the risk is the sum over the samples; otherwise it is the original's loss itself.
     structures : int
         As in Objective.
+    original : float
+        The original's C is this times c.
     at_zero : float
         The risk of w = 0 where it is of all examples together and above 0, else inf.
     """
@@ -90,6 +92,7 @@ class Units(NamedTuple):
     summed: bool = False
     structures: int = 1
     at_zero: float = math.inf
+    original: float = 1.0
 
     def objective(self, cost: float | None, example_cost: float | None) -> Objective:
         """The objective of c, or of the weight of one sample's loss; exactly one of the two is given.
@@ -105,8 +108,11 @@ class Units(NamedTuple):
             )
         if example_cost is not None and not self.samples:
             raise refuse_example_cost(self.loss)
-        c = cost if example_cost is None else example_cost * self.samples / self.scale
-        assert c is not None
+        if example_cost is None:
+            assert cost is not None
+            c = cost / self.original
+        else:
+            c = example_cost * self.samples / self.scale
         if not self.summed:
             return Objective(c, c, 1.0, self.epsilon, self.structures)
         C = c * self.scale / self.samples if example_cost is None else example_cost

@@ -12,11 +12,12 @@ from pathlib import Path
 import click
 import numpy as np
 import pytest
+from drivers import way_of
 from programs import options_of
 
 import svmcut
 from svmcut import refusals
-from svmcut.catalog import AUTO, KERNELS, LOSSES, MEASURES, RESCALINGS, SOLVERS, TASKS, losses, solvers
+from svmcut.catalog import AUTO, KERNELS, LOSSES, MEASURES, MULTICLASS, RESCALINGS, SOLVERS, TASKS, losses, solvers
 from svmcut.cli import option_checks
 from svmcut.cli.words import in_options
 from svmcut.errors import UsageError
@@ -38,8 +39,11 @@ def product():
             known = solver == AUTO or solver in solvers(task)
             variants = itertools.product(KERNELS, RESCALINGS, (1, 2)) if known else [("rbf", "margin", 1)]
             for kernel, rescaling, norm in variants:
-                yield {"task": task, "loss": loss, "solver": solver, "kernel": kernel, "rescaling": rescaling,
-                       "slack_norm": norm}  # fmt: skip
+                case = {"task": task, "loss": loss, "solver": solver, "kernel": kernel, "rescaling": rescaling,
+                        "slack_norm": norm}  # fmt: skip
+                yield case
+                if "multiclass" in TASKS[task].takes:
+                    yield {**case, "multiclass": MULTICLASS[1]}
 
 
 PRODUCT = list(product())
@@ -64,9 +68,10 @@ def from_shell(case):
     """The verdict of a command line, before anything is read."""
     task = case["task"]
     words = ["rank"] if task == "rank" else ["learn", "--task", task]
-    flags = {"loss": "-l", "solver": "--solver", "kernel": "-t", "rescaling": "-o", "slack_norm": "-p"}
+    flags = {"loss": "-l", "solver": "--solver", "kernel": "-t", "rescaling": "-o", "slack_norm": "-p",
+             "multiclass": "--multiclass"}  # fmt: skip
     for name, flag in flags.items():
-        if case[name] not in (DEFAULTS[name], AUTO):
+        if name in case and case[name] not in (DEFAULTS[name], AUTO):
             words += [flag, str(case[name])]
     return refusal(lambda: option_checks.check(options_of([*words, "-c", "1", "train"])))
 
@@ -103,6 +108,8 @@ def data(task):
         return X, X[:, :3] + 0.3 * rng.normal(size=(n, 3)) > 0
     if task == "classification":
         return X, y
+    if task == "multiclass":
+        return X, np.digitize(X[:, 0] + 0.3 * rng.normal(size=n), [-0.4, 0.4])
     qid = np.arange(n) // 4
     return (X, (y > 0) + 1, qid) if task == "sequence" else (X, np.round(2 * X[:, 0] + rng.normal(size=n)), qid)
 
@@ -110,6 +117,7 @@ def data(task):
 def parameters(case):
     """Those of one accepted case of the product: a gap where the solver takes one, kernels that stay small."""
     row = SOLVERS.get(case["solver"])
+    case = {**case, **way_of(case["task"], case["solver"])}
     limits = {} if row is not None and (row.steps or row.name == "smo") else {"gap": 0.05}
     if row is not None and "epochs" in row.takes:
         limits["epochs"] = 5.0

@@ -7,6 +7,7 @@ import sys
 
 import click
 import pytest
+from drivers import way_of
 from programs import options_of
 
 import svmcut
@@ -56,12 +57,13 @@ def test_an_added_option_takes_effect_or_is_refused_even_with_its_default(task, 
     for row in options(task):
         if row.field not in STEERING:
             continue
-        value = ASKED.get(row.field, DEFAULTS[row.field])
+        value, rest = ASKED.get(row.field, DEFAULTS[row.field]), way_of(task, solver)
         spelt = [row.flags[0].split("/")[value is False]] + ([] if row.kind is FLAG else [value])
         how, said = verdict(words_of(task, "-c", 1, *spelt, *(("-t", kernel) if solvers(task, True) else ()),
-                                     "--solver", solver))  # fmt: skip
+                                     "--solver", solver,
+                                     *(f"--{name}={way}" for name, way in rest.items())))  # fmt: skip
         polish = {"polish": True} if row.field == "polish" else {}
-        settings = {"task": task, "kernel": kernel, "solver": solver, "cost": 1.0, **polish}
+        settings = {"task": task, "kernel": kernel, "solver": solver, "cost": 1.0, **polish, **rest}
         if row.field in read_in(task, kernel, solver):
             found["read"] += 1
             assert (how, said) == ("taken", []) or "--no-free-bias" in said, (row.field, said)
@@ -70,7 +72,7 @@ def test_an_added_option_takes_effect_or_is_refused_even_with_its_default(task, 
             assert how == "refused" and row.flags[0].split("/")[0] in said and "leave it out" in said, (row.field, said)
             with pytest.raises(UsageError, match=f"parameter '{row.field}' .*leave it out"):
                 check(Settings(**settings | {row.field: value}, given=frozenset({row.field})))
-    assert found["read"] + found["refused"] > (0 if task == "multilabel" else 2)
+    assert found["read"] + found["refused"] > (0 if task in ("multilabel", "multiclass") else 2)
     assert found["refused"] or task != "classification", found
 
 
@@ -189,7 +191,8 @@ def test_help_has_panels_defaults_and_only_what_the_task_can_use(task):
     words = {word.strip(",.;:()") for word in flat.split("Examples:")[0].partition("Objective:")[2].split()}
     assert words & others == set()
     lacking = {"rank": ("--free-bias", "--budget", "--epochs"), "sequence": ("--polish", "--free-bias", "--basis"),
-               "multilabel": ("--certify", "--kernel"), "classification": ("--pairs", "--beam")}  # fmt: skip
+               "multilabel": ("--certify", "--kernel"), "multiclass": ("--kernel", "--free-bias", "--pairs"),
+               "classification": ("--pairs", "--beam")}  # fmt: skip
     assert not [flag for flag in lacking[task] if f"{flag} " in text]
     assert "Examples:" in text
 

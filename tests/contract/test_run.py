@@ -18,12 +18,14 @@ from svmcut.risks.chain import ChainRisk
 from svmcut.risks.epsilon_insensitive import EpsilonInsensitiveRisk
 from svmcut.risks.hinge import HingeRisk
 from svmcut.risks.logistic import LogisticRisk
+from svmcut.risks.multiclass import CrammerSingerRisk
 from svmcut.risks.multilabel import LabelRisk
 from svmcut.risks.squared_hinge import SquaredHingeRisk
 from svmcut.saved import state_classes
 from svmcut.solvers import expansion
 from svmcut.solvers.constant_cuts import SampleSpace
 from svmcut.solvers.expansion import ExpansionProblem
+from svmcut.solvers.one_vs_rest import OneVsRest
 from svmcut.solvers.protocol import Problem, Start, StoppingRule
 from svmcut.solvers.relay import Relay
 from svmcut.solvers.smo import KernelProblem
@@ -85,6 +87,12 @@ def label_cuts():
     return Problem(LabelRisk(examples.gold(), True), LabelSpace(examples.X, 5, 10, 1.0), 0.3, RULE)
 
 
+def classes():
+    X, y = vectors()
+    y = np.digitize(np.asarray(X.to_dense())[:, 0] + 0.5 * y, [-0.5, 0.5])
+    return Problem(CrammerSingerRisk(y, 3), LabelSpace(X, 3, 0, 1.0), 0.3, RULE)
+
+
 def sbp_problem():
     X, y = vectors()
     return ExpansionProblem(X, y, RBF, 1.0, np.arange(90) % 9 == 0)
@@ -107,11 +115,11 @@ def regression():
 PROBLEMS = {
     "classification": hinge, "squared-hinge": lambda: summed(SquaredHingeRisk()),
     "logistic": lambda: summed(LogisticRisk()), "epsilon-insensitive": regression, "regression": regression,
-    "sequence": lambda: StructuredProblem(chains(), 0.3, RULE),
+    "sequence": lambda: StructuredProblem(chains(), 0.3, RULE), "multiclass": classes,
     "multilabel": lambda: StructuredProblem(LabelSets(label_sets(), 1.0), 0.3, RULE),
 }  # fmt: skip
 CUTS = {"classification": hinge, "rank": hinge, "regression": regression, "sequence": chain_cuts,
-        "multilabel": label_cuts}  # fmt: skip
+        "multilabel": label_cuts, "multiclass": classes}  # fmt: skip
 PLANS = {"smo": smo_problem, "budget": smo_problem, "steps": sbp_problem}
 #: Parameters without default, and those that make a run of many steps; each is said again by a newly built solver.
 PARAMETERS = {
@@ -134,7 +142,7 @@ def cases():
 
 def made(name, task, relayed=False):
     """A solver and its problem."""
-    row, more, problem = SOLVERS[name], PARAMETERS.get(name, {}), None
+    row, more, problem = SOLVERS[name], {} if task == "multiclass" else PARAMETERS.get(name, {}), None
     if name == "sampled-cuts":
         problem = kernel_hinge()
         more = {"sampler": problem.risk.sampler(), "r": 12, "seed": 3, "trace": True}
@@ -150,6 +158,8 @@ def made(name, task, relayed=False):
     else:
         problem = PROBLEMS[task]()
     solver = solver_class(name, task, task if task in row.others else None)(**more)
+    if task == "multiclass" and row.binary:
+        return OneVsRest(solver), problem
     return (Relay(solver, CUTS[task]) if relayed else solver), problem
 
 

@@ -21,7 +21,7 @@ from svmcut.tasks.protocol import named, tasks_of
 
 N = 48
 STREAMS = {"classification": "vectors", "rank": "vectors", "regression": "vectors", "sequence": "sequences",
-           "multilabel": "label_sets"}  # fmt: skip
+           "multilabel": "label_sets", "multiclass": "vectors"}  # fmt: skip
 
 
 def arrays(task):
@@ -35,6 +35,8 @@ def arrays(task):
         return X, np.where(X[:, 0] + noise > 0, 1, -1)
     if task == "regression":
         return X, np.round(X[:, 0] + noise, 3)
+    if task == "multiclass":
+        return X, np.digitize(X[:, 0] + noise, [-0.5, 0.5]) + 3.0
     return X, (np.digitize(X[:, 0] + noise, [-0.5, 0.5]) + 1).astype(float), qid
 
 

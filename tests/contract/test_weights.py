@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from drivers import driver
+from drivers import driver, way_of
 
 from svmcut.catalog import RESCALINGS, SOLVERS, TASKS, losses, solvers
 from svmcut.data import Csr, Examples, MultilabelExamples, Sequences, Source
@@ -46,6 +46,8 @@ def repeated(rng, task, n=60, d=5, most=3):
         if task == "rank":
             v = None if v is None else np.repeat(v, size)
             return Examples(part, np.round(score[rows]), np.arange(n) // size, v, source)
+        if task == "multiclass":
+            return Examples(part, np.digitize(score[rows], [-0.5, 0.5]).astype(float), None, v, source)
         return Examples(part, np.where(score[rows] > 0, 1.0, -1.0), None, v, source)
 
     return data(np.arange(n), v), data((times[:, None] * size + np.arange(size)).ravel(), None)
@@ -80,7 +82,7 @@ CERTIFIED = [use for use in USES if not SOLVERS[use[2]].steps]
 def test_weight_k_is_k_rows(rng, task, kernel, solver):
     """With their polish the solvers that draw or keep a budget are certified too: their points span the minimum."""
     data, gap = repeated(rng, task), 1e-2 if task in ("sequence", "multilabel") else 1e-3
-    known = {"task": task, "solver": solver, "kernel": kernel, "gap": gap}
+    known = {"task": task, "solver": solver, "kernel": kernel, "gap": gap, **way_of(task, solver)}
     if solver == "bsgd":
         known["epochs"] = 100.0
     found = [both(data, costs, **known) for costs in COSTS]
@@ -95,7 +97,7 @@ def test_weight_k_is_k_rows(rng, task, kernel, solver):
 def test_the_unit_of_weights_is_that_of_one_over_C(rng, task, kernel, solver, scale):
     """-c does not change with the unit."""
     data, _ = repeated(rng, task)
-    known = {"task": task, "solver": solver, "kernel": kernel, "gap": 1e-3}
+    known = {"task": task, "solver": solver, "kernel": kernel, "gap": 1e-3, **way_of(task, solver)}
     if solver == "bsgd":
         known["epochs"] = 100.0
     ours = driver(replace(data, weights=scale * data.weights), **known).fit(None, 0.7 / scale)
@@ -104,17 +106,24 @@ def test_the_unit_of_weights_is_that_of_one_over_C(rng, task, kernel, solver, sc
     check_same(ours, theirs, 1e-3)
 
 
+def held_by(plan, task):
+    """What of a plan holds the weights."""
+    if task in ("sequence", "multilabel"):
+        return plan.model
+    return plan.risk if task == "multiclass" else plan.vectors.risk
+
+
 @pytest.mark.parametrize("task", TASKS)
 def test_weights_of_one_are_none(rng, task):
     """Whatever trains on them, it does what it did without: no bit of a model changes."""
     data, _ = repeated(rng, task)
     weights = np.ones(len(data))
     plan = driver(replace(data, weights=weights), task=task).plan
-    held = plan.model if task in ("sequence", "multilabel") else plan.vectors.risk
+    held = held_by(plan, task)
     assert held.weights is None
     weights[-5:] = 2.0
     plan = driver(replace(data, weights=weights), task=task).plan
-    held = plan.model if task in ("sequence", "multilabel") else plan.vectors.risk
+    held = held_by(plan, task)
     assert held.weights.max() == 2.0
 
 

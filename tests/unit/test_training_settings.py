@@ -22,6 +22,7 @@ RBF = {"kernel": "rbf"}
         ({"task": "rank"}, {"loss": "swapped-pairs", "bias": 0.0, "epsilon": 0.001}),
         ({"task": "sequence"}, {"loss": "hamming", "bias": 0.0, "epsilon": EPSILON}),
         ({"task": "multilabel"}, {"bias": 1.0, "epsilon": EPSILON}),
+        ({"task": "multiclass"}, {"bias": 1.0, "epsilon": EPSILON}),
         (RBF, {"solver": "smo", "free_bias": False, "bias": 0.0, "epsilon": KKT_TOLERANCE}),
         ({**RBF, "solver": "smo"}, {"free_bias": True}),
         ({**RBF, "solver": "smo", "free_bias": False}, {"free_bias": False}),

@@ -172,9 +172,9 @@ def write_header(output: Output, first: bytes, kernel: Kernel, rest: str) -> Non
     output.write(text.encode("utf-8", "surrogateescape"))
 
 
-def write_weights(output: Output, columns: NDArray[np.int32], weights: NDArray[np.float32]) -> None:
-    """The line of a linear model: alpha 1 and its weights; columns from 0."""
-    output.write(b"1 ")
+def write_weights(output: Output, columns: NDArray[np.int32], weights: NDArray[np.float32], query: bytes = b"") -> None:
+    """The line of a linear model: alpha 1, a query where it has one, and its weights; columns from 0."""
+    output.write(b"1 " + query)
     for start in range(0, len(columns), LINE_LIMIT):
         piece = slice(start, start + LINE_LIMIT)
         output.write(format_pairs(columns[piece], weights[piece]))

@@ -6,8 +6,10 @@ The originals read no further than the number of support vectors they were told,
 
 from __future__ import annotations
 
+import itertools
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from svmcut.catalog import TASKS, losses
 from svmcut.classes import REST, label_text
@@ -19,14 +21,25 @@ if TYPE_CHECKING:
 _START = b"#@ "
 
 
+class Marks(NamedTuple):
+    """What a format knows: for every name what its words mean, None where nothing; what a message expects."""
+
+    readers: dict[str, Callable[[list[str]], Any]]
+    expected: str
+
+
 def text_of(model: ScoringModel) -> bytes:
     """The lines of a model; of what is -1 and 1, and trained for the error rate, there are none."""
-    lines = [] if model.labels is None else [f"labels {' '.join(map(label_text, model.labels))}"]
-    lines += [] if model.loss is None else [f"loss {model.loss}"]
-    return b"".join(_START + line.encode() + b"\n" for line in lines)
+    labels = {} if model.labels is None else {"labels": [*map(label_text, model.labels)]}
+    return lines_of(labels if model.loss is None else {**labels, "loss": [model.loss]})
 
 
-def split(path: str, text: bytes, line: int) -> tuple[bytes, dict[str, Any]]:
+def lines_of(found: dict[str, list[str]]) -> bytes:
+    """Marks of these names and words."""
+    return b"".join(_START + f"{name} {' '.join(words)}\n".encode() for name, words in found.items())
+
+
+def split(path: str, text: bytes, line: int, known: Marks | None = None) -> tuple[bytes, dict[str, Any]]:
     """The text without its last lines, where they are marks, and fields of a model that these name.
 
     Raises
@@ -34,6 +47,7 @@ def split(path: str, text: bytes, line: int) -> tuple[bytes, dict[str, Any]]:
     ModelError
         When a mark is unknown, stands twice or has no value of its kind; the text starts at that line of the file.
     """
+    readers, expected = known or OF_SCORES
     end, lines = len(text), []
     while end and text.endswith(b"\n", 0, end):
         start = text.rfind(b"\n", 0, end - 1) + 1
@@ -44,15 +58,12 @@ def split(path: str, text: bytes, line: int) -> tuple[bytes, dict[str, Any]]:
     found: dict[str, Any] = {}
     for number, mark in enumerate(reversed(lines), line + text.count(b"\n", 0, end)):
         name, *words = mark[len(_START) :].decode("ascii", "backslashreplace").split() or [""]
-        value = _READERS[name](words) if name in _READERS else None
+        value = readers[name](words) if name in readers else None
         if value is None or name in found:
             shown = mark.decode("ascii", "backslashreplace").strip()[:60]
-            raise ModelError(path, f"line '{shown}' is refused; expected {_EXPECTED}, each once", number, 1)
+            raise ModelError(path, f"line '{shown}' is refused; expected {expected}, each once", number, 1)
         found[name] = value
     return text[:end], found
-
-
-_EXPECTED = "'#@ labels NEGATIVE POSITIVE' or '#@ loss NAME'"
 
 
 def _labels(words: list[str]) -> tuple[float | None, float] | None:
@@ -72,4 +83,19 @@ def _loss(words: list[str]) -> str | None:
     return words[0] if len(words) == 1 and words[0] in _LOSSES else None
 
 
-_READERS: dict[str, Any] = {"labels": _labels, "loss": _loss}
+def _classes(words: list[str]) -> list[float] | None:
+    try:
+        found = [float(word) for word in words]
+    except ValueError:
+        return None
+    rises = all(low < high for low, high in itertools.pairwise(found))
+    return found if found and rises and all(map(math.isfinite, found)) else None
+
+
+def _bias(words: list[str]) -> float | None:
+    found = _classes(words)
+    return found[0] if found is not None and len(found) == 1 and found[0] else None
+
+
+OF_SCORES = Marks({"labels": _labels, "loss": _loss}, "'#@ labels NEGATIVE POSITIVE' or '#@ loss NAME'")
+OF_CLASSES = Marks({"labels": _classes, "bias": _bias}, "'#@ labels L1 L2 ..', which rise, or '#@ bias NUMBER'")

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Model files in the layout of svm_multiclass V2.20, linear kernel.
+
+    SVM-multiclass Version V2.20
+    K # number of classes
+    F # number of base features
+    0 # loss function
+    the kernel, six lines
+    K F + 1 # highest feature index
+    n # number of training documents
+    2 # number of support vectors plus 1
+    0 # threshold b, ...
+    1 qid:0 index:value ... #          weight of feature f and class k at (k - 1) F + f
+
+Marks follow: ``#@ bias V`` says that the last base feature is the constant V, ``#@ labels L1 L2 ..`` names the classes
+where they are not 1 to K.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+
+from svmcut.classes import label_text
+from svmcut.errors import ModelError
+from svmcut.files.models import marks
+from svmcut.files.models.grammar import INDEX_LIMIT, HeaderLines, finite32, products, write_header, write_weights
+from svmcut.kernels import Kernel
+from svmcut.models import MulticlassModel
+
+if TYPE_CHECKING:
+    from svmcut.files.output import Output
+
+_HEADER_LINES = 14
+_QUERY = b"qid:0 "
+
+
+def write(path: str, first: bytes, output: Output, model: MulticlassModel) -> None:
+    """The whole file, weights rounded to float32; see svmcut.rows.Format."""
+    d, K = model.W.shape
+    base = model.highest_index + (model.bias != 0)
+    columns = np.arange(d, dtype=np.int64) if model.columns is None else model.columns.astype(np.int64)
+    W = finite32(path, model.W)
+    if model.bias:
+        W, columns = np.vstack([W, finite32(path, model.constant)]), np.append(columns, base - 1)
+    k, row = np.nonzero(W.T)
+    head = f"{first.decode()}\n{K} # number of classes\n{base} # number of base features\n0 # loss function"
+    write_header(
+        output, head.encode(), Kernel(),
+        f"{K * base + 1} # highest feature index \n{model.n_documents} # number of training documents \n"
+        "2 # number of support vectors plus 1 \n"
+        "0 # threshold b, each following line is a SV (starting with alpha*y)\n",
+    )  # fmt: skip
+    write_weights(output, (k * base + columns[row]).astype(np.int32), W[row, k], _QUERY)
+    lines = {"bias": [repr(model.bias).removesuffix(".0")]} if model.bias else {}
+    if not np.array_equal(model.names, np.arange(1, K + 1)):
+        lines["labels"] = [*map(label_text, model.names.tolist())]
+    output.write(marks.lines_of(lines))
+
+
+def read(path: str, first: bytes, file: BinaryIO) -> MulticlassModel:
+    """The model behind line 1 of the file; see svmcut.rows.Format."""
+    lines = HeaderLines(path, first, file, _HEADER_LINES)
+    K = lines.integer(2, "the number of classes", 1)
+    base = lines.integer(3, "the number of base features", 0)
+    if lines.integer(5, "the kernel type", 0, 3):
+        raise ModelError(path, "kernel models of svm_multiclass are not read; expected kernel type 0", 5, 1)
+    documents = lines.integer(12, "the number of training documents", 0)
+    count = lines.integer(13, "the number of support vectors plus 1", 1) - 1
+    text, found = marks.split(path, file.read(), _HEADER_LINES + 1, marks.OF_CLASSES)
+    names, bias = found.get("labels", np.arange(1.0, K + 1)), found.get("bias", 0.0)
+    if len(names) != K:
+        raise ModelError(path, f"'#@ labels' names {len(names)} classes; expected {K}, as in line 2")
+    if K * base > INDEX_LIMIT:
+        raise ModelError(path, f"{K} classes of {base} base features have weights above number {INDEX_LIMIT}", 3, 1)
+    if bias and not base:
+        raise ModelError(path, "'#@ bias' needs a base feature", 3, 1)
+    alpha, indptr, indices, values = lines.vectors(text.replace(b" " + _QUERY, b" "), count, K * base)
+    weights, places = products(alpha, indptr, values), indices.astype(np.int64)
+    k, feature = places // max(1, base), places % max(1, base)
+    of_bias = (feature == base - 1) if bias else np.zeros(len(places), bool)
+    constant = np.bincount(k[of_bias], weights[of_bias], K).astype(np.float64)
+    k, feature, weights = k[~of_bias], feature[~of_bias], weights[~of_bias]
+    columns, d = None, base - (bias != 0)
+    if d * K > 4 * (lines.size + len(text) + 2**18):
+        columns, feature = np.unique(feature, return_inverse=True)
+        columns, d = columns.astype(np.int32), len(columns)
+    lines.check_fits(d * K)
+    W = np.bincount(feature * K + k, weights, d * K).astype(np.float64).reshape(d, K)
+    if not (np.isfinite(W).all() and np.isfinite(constant).all()):
+        raise ModelError(path, "the support vectors add up to weights that are not finite")
+    return MulticlassModel(W, constant, bias, np.asarray(names, np.float64), columns, base - (bias != 0), documents)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Classes, each with weights of its own; the largest score wins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from svmcut._native import sparse
+from svmcut.data import Csr
+from svmcut.models.columns import renumber
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MulticlassModel:
+    """s_k(x) = W[:, k].x + bias constant[k].
+
+    Attributes
+    ----------
+    W : (d, K) float64
+        Weights; those of a feature are neighbours.
+    constant : (K,) float64
+        Weights of the constant feature.
+    bias : float
+        Its value, 0 for none.
+    names : (K,) float64
+        The labels of the classes, increasing.
+    columns : (d,) int32 or None
+        As in LinearModel.
+    highest_index : int
+        The highest feature index (1-based) a model file states.
+    n_documents : int
+        Training examples.
+    """
+
+    W: NDArray[np.float64]
+    constant: NDArray[np.float64]
+    bias: float
+    names: NDArray[np.float64]
+    columns: NDArray[np.int32] | None = None
+    highest_index: int = 0
+    n_documents: int = 0
+
+    def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
+        """(n, K) float64 scores of every class."""
+        from svmcut._native import multilabel
+
+        weights = multilabel.Weights(np.vstack([self.W, self.constant]), None, self.bias or 1.0)
+        if not self.bias:
+            weights = multilabel.Weights(np.ascontiguousarray(self.W), None, 0.0)
+        return multilabel.scores(sparse.Rows(renumber(X, self.columns)), weights, threads)
+
+    def predict(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
+        """(n,) labels of the largest score, the first of equal ones."""
+        return self.names[np.argmax(self.scores(X, threads), axis=1)]

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Dual coordinate descent for the classes of Crammer and Singer, a row at a time.
+
+    problem      min_W  1/2 |W|^2 + sum_i C_i max_k ([k != y_i] + W_k.x_i - W_y.x_i),   C_i = C v_i
+    its dual     max    sum_i alpha_iy - 1/2 |W|^2,   alpha_ik <= C_i [k = y_i],   sum_k alpha_ik = 0,
+                        W_k = sum_i alpha_ik x_i
+    update       a row's alphas to their optimum, in random order (csrc/multiclass/multiclass_cd.cc)
+    certificate  P at the best W, less D at alpha, whose W is formed afresh before a claim
+
+Keerthi, Sundararajan, Chang, Hsieh and Lin, KDD 2008, section 3. Along a path of C the alphas before, scaled as is best
+for D, are the start. Where the descent leads no further, cutting planes go on from its alpha, which is one cut.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from svmcut import states
+from svmcut._native import multiclass, sparse
+from svmcut.cutting.bundle import Cut, CutBundle
+from svmcut.qp import make_qp
+from svmcut.risks.weights import boxes, total
+from svmcut.solvers.cutting_plane import CuttingPlane
+from svmcut.solvers.protocol import Interrupted, Problem, Progress, Run, Solver, Stall, Start, State, continued, kept
+
+MOST_EPOCHS = 20_000
+LARGEST_DIM = 250_000  # of W: beyond it the cuts would take memory that the descent does not
+
+
+class MulticlassCdRun(Run):
+    """A step after every look at the gap.
+
+    Parameters
+    ----------
+    problem : Problem
+        CrammerSingerRisk, LabelSpace without pairs.
+    """
+
+    def __init__(self, solver: MulticlassCd, problem: Problem, start: Start | None, state: State | None):
+        super().__init__(solver, problem, start, state)
+        risk, space = problem.risk, problem.space
+        n, K = self._shape = len(risk.y), risk.n_classes
+        self._rows, self._boxes = np.arange(n), boxes(problem.C, risk.weights)
+        self._alpha, self._w = np.zeros((n, K)), space.zero()
+        self._value = total(risk.weights, n) * float(K > 1)
+        self.best, self.primal, self.lower = self._w.copy(), problem.C * self._value, 0.0
+        self._iteration, self._looks, self._ratio, self._stall = 0, 0, 1.0, Stall(60)
+        self._next: Run | None = None
+        self._handed: tuple[int, float, float, float] | None = None
+        self._resumed = state
+        norms = np.empty(n)
+        sparse.row_norms(space.rows, norms, space.threads)
+        norms += space.bias**2
+        W = self._w.reshape(-1, K)
+        self._native = multiclass.Descent(
+            space.rows, risk.y, norms, space.bias, self._alpha, W, solver.seed, risk.weights
+        )
+        if state is not None:
+            self._restore(state)
+        elif start is not None and start.fractions is not None:
+            self._begin(start.fractions)
+        self.fractions = None
+
+    def _begin(self, fractions) -> None:
+        """alpha = t fractions, with the t from 0 to C that is best for the dual."""
+        space = self._problem.space
+        w, gain = space.adjoint(fractions.ravel()), float(fractions[self._rows, self._problem.risk.y].sum())
+        squared = space.dot(w, w)
+        t = min(self._problem.C, gain / squared) if squared > 0 else self._problem.C
+        np.multiply(fractions, t, out=self._alpha)
+        np.multiply(w, t, out=self._w)
+
+    def _restore(self, state: State) -> None:
+        kinds, real, count = self._problem.space.kinds(), states.REAL, states.COUNT
+        numbers = states.row(count, count, real, real, real, real)
+        states.checked(state, states.fields(
+            alpha=states.reals(*self._shape), w=kinds.element, best=kinds.element, numbers=numbers,
+            native=states.anything, handed=states.maybe(states.row(count, real, real, real)), next=states.anything,
+        ))  # fmt: skip
+        y, bound = self._problem.risk.y, np.zeros(self._shape)
+        bound[self._rows, y] = self._boxes
+        states.require(bool((state["alpha"] <= bound).all()), "alpha and C", "no alpha above its bound")
+        self._alpha[:], self._w[:], self.best = state["alpha"], state["w"], state["best"]
+        self._iteration, self._looks, self.primal, self.lower, self._ratio, self._value = state["numbers"]
+        self._native.load(state["native"])
+        self._stall.restore(state["stall"])
+        self._handed = state["handed"]
+
+    def state(self) -> State:
+        return {
+            "alpha": self._alpha.copy(), "w": self._w.copy(), "best": self.best, "native": self._native.save(),
+            "numbers": (self._iteration, self._looks, self.primal, self.lower, self._ratio, self._value),
+            "stall": self._stall.state(), "handed": self._handed, "next": self._next and self._next.state(),
+        }  # fmt: skip
+
+    def __iter__(self) -> Iterator[Progress]:
+        problem, descent, resumed = self._problem, self._native, self._resumed
+        self._resumed, began = None, time.perf_counter()
+        if self._handed is None:
+            scores = self._scores() if resumed else self._look()
+            n, K = self._shape
+            # epochs that cost more than a look does
+            block = min(max(10, 200_000 // (problem.space.X.nnz * K + 10 * n)), 200)
+            while True:
+                self._iteration += resumed is None
+                resumed = None
+                progress = self._progress(began)
+                yield progress
+                if problem.stop.met(self.primal, self.lower):
+                    return
+                if self._stall.update(self.primal - self.lower) or descent.epochs >= MOST_EPOCHS:
+                    break
+                descent.wake(problem.C, scores)
+                target = problem.stop.target(self.primal)
+                try:
+                    descent.run(problem.C, max(block, descent.epochs // 3), target / self._ratio)
+                except KeyboardInterrupt:
+                    self._look()
+                    self._iteration += 1
+                    raise Interrupted(self._progress(began)) from None
+                scores = self._look()
+                if descent.gap > 0:
+                    self._ratio = min(max((self.primal - self.lower) / descent.gap, 0.3), 1.5)
+            if problem.space.dim > LARGEST_DIM:
+                return
+            self._handed = (progress.iteration, progress.passes, progress.seconds, progress.dual)
+        start = None if resumed else Start(self._cuts(), (self.best,))
+        self._next = CuttingPlane().start(problem, start, resumed and resumed["next"])
+        for progress in continued(self._next, *self._handed):
+            self.bundle, self.fractions = self._next.bundle, None
+            yield progress
+
+    def _cuts(self) -> CutBundle:
+        """alpha as one cut."""
+        problem = self._problem
+        coef = (self._alpha / -problem.C).ravel()
+        bundle = CutBundle(problem.space, make_qp(problem.qp))
+        offset = float(self._alpha[self._rows, problem.risk.y].sum()) / problem.C
+        bundle.add(Cut(problem.space.adjoint(coef), offset, self._value, coef))
+        return bundle
+
+    def _scores(self):
+        return self._problem.space.scores(self._w).reshape(self._shape)
+
+    def _look(self):
+        """Takes W in as a point and alpha as a bound; the scores of W."""
+        problem, scores, refreshed = self._problem, self._scores(), False
+        space = problem.space
+        self._looks += 1
+        while True:
+            squared, value = space.dot(self._w, self._w), problem.risk.linearize(scores).value
+            primal = 0.5 * squared + problem.C * value
+            lower = float(self._alpha[self._rows, problem.risk.y].sum()) - 0.5 * squared
+            better = min(primal, self.primal)
+            if refreshed or not problem.stop.met(better, max(lower, self.lower)):
+                break
+            self._w[:] = space.adjoint(self._alpha.ravel())  # sums of steps add up rounding
+            scores, refreshed = self._scores(), True
+            self._looks += 2
+        if primal < self.primal:
+            self.primal, self._value, self.best = primal, value, self._w.copy()
+        self.lower = max(self.lower, lower)
+        self.fractions = self._alpha / problem.C
+        return scores
+
+    def _progress(self, began: float) -> Progress:
+        size = max(1, self._problem.space.X.nnz * self._shape[1])
+        passes = self._looks + self._native.entries / size
+        support = int(np.count_nonzero(self._alpha[self._rows, self._problem.risk.y]))
+        return Progress(
+            self._iteration, passes, self.primal, self.lower, self.primal - self.lower, time.perf_counter() - began,
+            kept(self.best), 0, support, self._value, self._value,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class MulticlassCd(Solver):
+    """Dual coordinate descent over all classes.
+
+    Parameters
+    ----------
+    seed : int
+        Of the order of the visits.
+    """
+
+    run = MulticlassCdRun
+    seed: int = 0

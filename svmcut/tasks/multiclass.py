@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Classes of whole labels, each with weights of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from svmcut.classes import label_text
+from svmcut.errors import DataError
+from svmcut.files.predictions import write_classes
+from svmcut.measures import Measured, class_measures
+from svmcut.tasks.protocol import BLOCK_NUMBERS
+from svmcut.tasks.vectors import RowTask
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.data import Examples
+    from svmcut.files.output import Output
+    from svmcut.models import MulticlassModel
+    from svmcut.parameters import Settings
+    from svmcut.training.driver import Driver
+
+
+class Confusion:
+    """Rows by their class and the predicted one; of labels that the model does not know by the latter."""
+
+    queries = False
+
+    def __init__(self, names: NDArray[np.float64]):
+        K = len(names)
+        self.names, self.table, self.others = names, np.zeros((K, K), np.int64), np.zeros(K, np.int64)
+        self.infinite = 0
+
+    def add(self, part: Examples, predicted: NDArray[np.float64]) -> None:
+        K, found = len(self.names), np.argmax(predicted, axis=1)
+        place = np.minimum(np.searchsorted(self.names, part.y), K - 1)
+        known = self.names[place] == part.y
+        self.table += np.bincount(place[known] * K + found[known], minlength=K * K).reshape(K, K)
+        self.others += np.bincount(found[~known], minlength=K)
+        self.infinite += int((~np.isfinite(predicted)).any(axis=1).sum())
+
+    def counts(self) -> dict[str, Any]:
+        return {"examples": int(self.table.sum() + self.others.sum())}
+
+
+class Multiclass(RowTask):
+    """Examples of several classes, and the scores of each."""
+
+    def plan(
+        self, data: Examples, settings: Settings, original: bool = False, time_limit: float | None = None
+    ) -> Driver:
+        """As Task.plan.
+
+        Raises
+        ------
+        DataError
+            For labels that are not whole.
+        """
+        y = data.checked().y
+        fraction = np.flatnonzero(y != np.round(y))
+        if len(fraction):
+            row = int(fraction[0])
+            message = f"label {label_text(y[row])} is not whole; expected whole numbers as names of classes"
+            raise DataError(data.source.path, message, data.source.line_of(row))
+        driver = super().plan(data, settings, original, time_limit)
+        names, counts = np.unique(y, return_counts=True)
+        driver.counts = {"labels": names.tolist(), "class_counts": counts.tolist()}
+        return driver
+
+    def parts(self, block: Examples, model: MulticlassModel) -> Iterator[Examples]:
+        step = max(1, BLOCK_NUMBERS // len(model.names))
+        for start in range(0, len(block), step):
+            yield block.part(start, min(len(block), start + step))
+
+    def predictor(self, model: MulticlassModel, threads: int = 1, beam: int = 0) -> Callable[[Examples], NDArray]:
+        return lambda part: model.scores(part.X, threads)
+
+    def write(
+        self, output: Output, predicted: NDArray[np.float64], model: MulticlassModel, labels: bool = False
+    ) -> None:
+        write_classes(output, predicted, [*map(label_text, model.names.tolist())], labels)
+
+    def tally(self, model: MulticlassModel) -> Confusion:
+        return Confusion(model.names)
+
+    def measured(self, tally: Confusion) -> Measured:
+        return class_measures(tally.table, int(tally.others.sum()))
+
+    def counts_of(self, tally: Confusion) -> dict[str, Any]:
+        """As Task.counts_of: the confusion table, true rows in the order of the labels."""
+        return tally.counts() | {"labels": tally.names.tolist(), "confusion": tally.table.tolist()}
+
+    def label_warnings(self, data: Examples, driver: Driver) -> list[str]:
+        return _unknown(int((~np.isin(data.y, driver.counts["labels"])).sum()), data.source.path)
+
+    def warnings(self, tally: Confusion, path: str) -> list[str]:
+        found = _unknown(int(tally.others.sum()), path)
+        bad = tally.infinite
+        return found + ([f"scores of {bad} examples are not finite"] if bad else [])
+
+
+def _unknown(count: int, path: str) -> list[str]:
+    """The warning of labels that the model does not know."""
+    return [f"{count} labels of {path} are of no class the model knows, and count as errors"] if count else []

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Training of classes on features: all at once after Crammer and Singer, or one against the rest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from svmcut.catalog import AUTO, CHOICES, MULTICLASS
+from svmcut.data import Examples
+from svmcut.errors import UsageError
+from svmcut.files.rounding import read_back
+from svmcut.models import MulticlassModel
+from svmcut.parameters import Settings
+from svmcut.risks.multiclass import CrammerSingerRisk
+from svmcut.risks.multilabel import LabelRisk
+from svmcut.risks.weights import total
+from svmcut.solvers.one_vs_rest import OneVsRest
+from svmcut.solvers.protocol import Problem
+from svmcut.spaces.multilabel import LabelSpace
+from svmcut.training.certificate import primal_of_file
+from svmcut.training.checks import LARGEST_INDEX, check_class_memory, checked_weights
+from svmcut.training.outcome import PERCENT, Objective, Outcome, Units
+from svmcut.training.stage import Ended, Plan, Stage, make_solver
+
+#: svm_multiclass counts losses in percent, and so its weights: its C is this times that of percent alone.
+WRITTEN = PERCENT
+
+
+class MulticlassPlan(Plan):
+    """One stage, which starts from the solution of the C before.
+
+    Raises
+    ------
+    UsageError
+        When a model file could not number its weights.
+    MemoryLimitError
+    """
+
+    def __init__(self, examples: Examples, settings: Settings, original: bool = False):
+        self._examples, s, path = examples.checked(), settings, examples.source.path
+        self.names, y = np.unique(self._examples.y, return_inverse=True)
+        K, n, self.bias = len(self.names), len(examples), s.bias or 0.0
+        X, self._columns = self._examples.X.compact()
+        if K * (examples.X.n_features + 1) > LARGEST_INDEX:
+            raise UsageError(
+                f"{path}: {K} classes of {examples.X.n_features} features give weights above number {LARGEST_INDEX} "
+                "of a model file; number the features without gaps"
+            )
+        check_class_memory(path, K, n, X.n_features, s.max_memory)
+        weights = checked_weights(examples)
+        self._rest = s.multiclass != MULTICLASS[0]
+        self.risk = CrammerSingerRisk(y, K, s.threads, weights)
+        self.space = LabelSpace(X, K, 0, self.bias, s.threads)
+        # -c is svm_multiclass's, whose weights the file has; the weight of one loss is that of a unit loss
+        self._written = 1.0 if s.cost is None else WRITTEN
+        units = Units(s.loss or "", s.epsilon or 0.0, total(weights, n), PERCENT, True, n, original=WRITTEN**2)
+        warnings = []
+        if K == 1:
+            warnings = [f"all {n} labels of {path} are {self.names[0]:g}; there is no other class to learn"]
+        super().__init__(s, path, units, warnings)
+
+    def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
+        """The solver of that name; of "auto" dual coordinate descent, against the rest the fastest on two classes."""
+        s, space = self.settings, self.space
+        name = s.solver
+        if name == AUTO and self._rest:
+            from svmcut.solvers.auto import choose
+
+            mean = objective.C * (self.units.samples / space.X.n_rows)
+            name = choose(space.X.n_rows, space.X.n_features + 1, space.X.nnz, mean)
+        elif name == AUTO:
+            name = CHOICES[s.task, False, True][0]
+        problem = Problem(self.risk, space, objective.C, self.stop(objective), s.qp)
+        if self._rest:
+            return Stage(name, OneVsRest(make_solver(name, s.seed)), problem, objective)
+        return Stage(name, make_solver(name, s.seed, s.task), problem, objective, warm=True)
+
+    def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
+        """The weights, with their primal as a reader of the model file gets it."""
+        w, problem = ended.progress.solution(), ended.stage.problem
+        outcome = ended.outcome(ended.stage.name, self._model(w), self.space.dot(w, w))
+        if self._rest:
+            right = self.risk.y[:, None] == np.arange(len(self.names))
+            problem = replace(problem, risk=LabelRisk(right, False, self.settings.threads, self.risk.weights))
+
+        def restore(kept) -> None:
+            kept[:] = read_back(self._written * w) / self._written
+
+        outcome.primal_of_file = primal_of_file(w, problem, outcome, restore=restore)
+        return outcome.judge(problem.stop, ended.stopped_by)
+
+    def _model(self, w) -> MulticlassModel:
+        W = self._written * w.reshape(-1, len(self.names))
+        constant = W[-1] if self.bias else np.zeros(len(self.names))
+        features, highest = W[: self.space.X.n_features], self._examples.X.n_features
+        return MulticlassModel(features, constant, self.bias, self.names, self._columns, highest, len(self._examples))

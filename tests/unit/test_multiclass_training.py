@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Training of classes: optimum, units, weights, path, files and predictions."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from reference import hinge
+from reference import multiclass as truth
+
+import svmcut
+from svmcut.catalog import MULTICLASS
+from svmcut.data import Csr
+from svmcut.errors import DataError, ModelError
+from svmcut.files.models import read_model, write_model
+from svmcut.models import MulticlassModel
+from svmcut.tasks.prediction import measure, predict
+from svmcut.tasks.protocol import named
+
+N, K = 40, 4
+
+
+def examples(rng, n=N):
+    X = (rng.normal(size=(n, 5)) * (rng.random((n, 5)) < 0.8)).astype(np.float32)
+    return X, np.argmax(X[:, :4] + 0.6 * rng.normal(size=(n, 4)), axis=1)
+
+
+def trained(X, y, **parameters):
+    return svmcut.train((X, y), task="multiclass", **{"gap": 1e-4, "threads": 1, **parameters})
+
+
+def weights(model):
+    return np.vstack([model.W, model.constant])
+
+
+@pytest.mark.parametrize("solver", ["dual-cd", "cutting-plane"])
+@pytest.mark.parametrize("C", [0.02, 1.0])
+def test_all_classes_at_once_reach_the_reference_optimum(rng, solver, C):
+    X, y = examples(rng)
+    best = truth.optimum(X, y, K, C, 1.0)[1]
+    outcome = trained(X, y, example_cost=C, solver=solver)
+    W = weights(outcome.model)
+    assert outcome.converged and outcome.solver == solver
+    assert outcome.dual <= best * (1 + 1e-6) and best * (1 - 1e-6) <= outcome.primal <= best * (1 + 1e-4)
+    assert truth.primal(truth.with_constant(X, 1.0), y, W, C) == pytest.approx(outcome.primal, rel=1e-9)
+
+
+@pytest.mark.parametrize("solver", ["dual-cd", "newton", "cutting-plane"])
+def test_one_against_the_rest_is_a_machine_for_every_class(rng, solver):
+    X, y = examples(rng)
+    outcome = trained(X, y, example_cost=0.3, solver=solver, multiclass=MULTICLASS[1])
+    best = [hinge.optimum(X, np.where(y == k, 1.0, -1.0), 0.3, 1.0)[1] for k in range(K)]
+    found = [hinge.primal(X.astype(float), np.where(y == k, 1.0, -1.0), weights(outcome.model)[:, k], 0.3, 1.0)
+             for k in range(K)]  # fmt: skip
+    assert outcome.converged
+    assert sum(found) == pytest.approx(outcome.primal, rel=1e-9)
+    assert outcome.dual <= sum(best) <= outcome.primal
+    assert all(value <= least * (1 + 1e-4) for value, least in zip(found, best, strict=True))
+
+
+def test_the_unit_of_c_is_svm_multiclass_s(rng):
+    """C of one loss is c / (100 n), the weights of the file are 100 times as long, epsilon counts in percent."""
+    X, y = examples(rng)
+    ours, plain = trained(X, y, cost=400.0), trained(X, y, example_cost=400.0 / (100 * N))
+    np.testing.assert_allclose(weights(ours.model), 100 * weights(plain.model), rtol=1e-12)
+    assert (ours.primal, ours.dual) == (plain.primal, plain.dual)
+    loose = trained(X, y, example_cost=1.0, gap=None, epsilon=0.5)
+    assert loose.gap <= N * 0.5 / 100 and loose.objective.c == pytest.approx(N / 100)
+
+
+@pytest.mark.parametrize("way", MULTICLASS)
+def test_a_weight_of_k_is_k_rows(rng, way):
+    X, y = examples(rng)
+    v = rng.integers(0, 4, N)
+    v[: K * 2] = 1
+    rows = np.repeat(np.arange(N), v)
+    for cost in ({"cost": 300.0}, {"example_cost": 0.2}):
+        one, two = (svmcut.train(data, task="multiclass", multiclass=way, weights=w, gap=1e-6, **cost)
+                    for data, w in (((X, y), v), ((X[rows], y[rows]), None)))  # fmt: skip
+        assert pytest.approx(two.objective.C) == one.objective.C
+        assert one.primal == pytest.approx(two.primal, rel=1e-5)
+        np.testing.assert_allclose(weights(one.model), weights(two.model), atol=1e-2 * np.abs(one.model.W).max())
+
+
+def test_balanced_classes_weigh_the_same(rng):
+    X, y = examples(rng)
+    counts = np.bincount(y)
+    outcome = trained(X, y, example_cost=0.3, class_weight="balanced")
+    best = truth.optimum(X, y, K, 0.3, 1.0, (N / (K * counts))[y])[1]
+    assert outcome.dual <= best * (1 + 1e-6) and best * (1 - 1e-6) <= outcome.primal <= best * (1 + 1e-4)
+
+
+def test_a_path_goes_on_from_the_multipliers_before(rng):
+    X, y = examples(rng, 400)
+    task = named("multiclass")
+    settings = svmcut.parameters.Settings(task="multiclass", example_cost=1.0, gap=1e-3, threads=1)
+    driver = task.plan(task.from_arrays(X, y), settings)
+    driver.fit(None, 1.0)
+    warm = driver.fit(None, 1.3)
+    cold = trained(X, y, example_cost=1.3, gap=1e-3)
+    assert warm.converged and warm.progress.passes < cold.progress.passes
+    best = trained(X, y, example_cost=1.3, gap=1e-6).primal
+    assert best * (1 - 1e-6) <= warm.primal <= best * (1 + 1e-3)
+
+
+def test_one_class_alone_is_predicted(rng):
+    X, _ = examples(rng)
+    outcome = trained(X, np.full(N, 7), example_cost=1.0)
+    assert outcome.primal == 0 and "no other class to learn" in outcome.warnings[0]
+    assert (outcome.model.predict(Csr.from_dense(X)) == 7).all()
+
+
+def test_labels_that_are_not_whole_are_refused(rng):
+    X, y = examples(rng)
+    with pytest.raises(DataError, match=r"label 1\.5 is not whole"):
+        trained(X, np.where(y == 2, 1.5, y), example_cost=1.0)
+
+
+@pytest.mark.parametrize("bias", [0.0, 1.0, 2.5])
+@pytest.mark.parametrize("first", [1, -3])
+def test_a_model_survives_its_file(rng, tmp_path, bias, first):
+    X, y = examples(rng)
+    model = trained(X, y + first, example_cost=0.5, bias=bias).model
+    path = str(tmp_path / "model")
+    write_model(path, model)
+    text = (tmp_path / "model").read_text()
+    lines = text.splitlines()
+    assert lines[:4] == ["SVM-multiclass Version V2.20", "4 # number of classes",
+                         f"{5 + (bias != 0)} # number of base features", "0 # loss function"]  # fmt: skip
+    assert ("#@ bias" in text) == (bias != 0) and ("#@ labels -3 -2 -1 0" in text) == (first != 1)
+    again = read_model(path)
+    np.testing.assert_allclose(again.W, model.W, rtol=1e-6)
+    rows = Csr.from_dense(X)
+    np.testing.assert_allclose(again.scores(rows), model.scores(rows), rtol=1e-5, atol=1e-6)
+    assert np.array_equal(again.names, model.names)
+    write_model(path, again)
+    assert (tmp_path / "model").read_text() == text
+
+
+def test_features_far_apart_take_no_memory(tmp_path):
+    X = Csr(np.ones(4, np.float32), np.array([3, 400_000_000] * 2, np.int32), np.array([0, 1, 2, 4]), 400_000_001)
+    model = trained(X, [1, 2, 3], example_cost=1.0).model
+    write_model(str(tmp_path / "model"), model)
+    again = read_model(str(tmp_path / "model"))
+    assert again.W.shape == (2, 3) and again.columns.tolist() == [3, 400_000_000]
+    np.testing.assert_allclose(again.scores(X), model.scores(X), rtol=1e-6)
+
+
+@pytest.mark.parametrize(("old", "new", "told"), [
+    ("0 # kernel type", "2 # kernel type", "kernel models of svm_multiclass are not read"),
+    ("#@ bias 1", "#@ bias zero", "is refused; expected '#@ labels L1 L2"),
+    ("#@ labels 0 1 2 3", "#@ labels 0 1 2", "names 3 classes; expected 4"),
+    ("#@ labels 0 1 2 3", "#@ labels 0 1 1 3", "is refused; expected '#@ labels L1 L2"),
+    ("4 # number of classes", "0 # number of classes", "expected the number of classes"),
+    ("6 # number of base", "0 # number of base", "'#@ bias' needs a base feature"),
+    ("6 # number of base", "2147483647 # number of base", "have weights above number"),
+])  # fmt: skip
+def test_a_damaged_model_is_refused(rng, tmp_path, old, new, told):
+    X, y = examples(rng)
+    write_model(str(tmp_path / "model"), trained(X, y, example_cost=0.5).model)
+    text = (tmp_path / "model").read_text()
+    assert old in text
+    (tmp_path / "model").write_text(text.replace(old, new))
+    with pytest.raises(ModelError, match=told.replace("(", r"\(")):
+        read_model(str(tmp_path / "model"))
+
+
+def test_predictions_and_measures(tmp_path):
+    model = MulticlassModel(np.eye(3), np.zeros(3), 0.0, np.array([2.0, 5.0, 9.0]))
+    lines = ["2 1:1", "5 1:1 2:0.5", "5 2:2", "9 3:1", "7 3:1", "9 1:0.5 3:0.5"]
+    (tmp_path / "test").write_text("\n".join(lines) + "\n")
+    task, path = named("multiclass"), str(tmp_path / "test")
+    found = predict(task, model, path, str(tmp_path / "out"))
+    out = (tmp_path / "out").read_text().splitlines()
+    assert out[1] == "2 1.00000000 0.50000000 0.00000000" and out[5].startswith("2 ")  # the first of equal scores
+    values = task.measured(found.tally).values
+    assert values["accuracy"] == pytest.approx(100 * 3 / 6)
+    assert values["precision"] == pytest.approx(100 * (1 / 3 + 1 + 1) / 3)
+    assert values["recall"] == pytest.approx(100 * (1 + 1 / 2 + 1 / 2) / 3)
+    assert values["f1"] == pytest.approx(100 * (2 / 4 + 2 / 3 + 2 / 3) / 3)
+    assert task.counts_of(found.tally)["confusion"] == [[1, 0, 0], [1, 1, 0], [1, 0, 1]]
+    told = "1 labels of test are of no class the model knows, and count as errors"
+    assert task.warnings(found.tally, "test") == [told]
+    predict(task, model, path, str(tmp_path / "out"), labels=True)
+    assert (tmp_path / "out").read_text().split() == ["2", "2", "5", "9", "9", "2"]
+    broken = replace(model, W=np.full((3, 3), math.inf))
+    with np.errstate(invalid="ignore"):
+        assert "not finite" in task.warnings(predict(task, broken, path, str(tmp_path / "out")).tally, "test")[-1]
+    assert measure(task, model, task.read(path)) == values
