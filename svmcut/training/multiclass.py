@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -89,8 +90,17 @@ class MulticlassPlan(Plan):
         def restore(kept) -> None:
             kept[:] = read_back(self._written * w) / self._written
 
-        outcome.primal_of_file = primal_of_file(w, problem, outcome, restore=restore)
+        outcome.primal_of_file = primal_of_file(w, problem, outcome, self._reach(), restore)
         return outcome.judge(problem.stop, ended.stopped_by)
+
+    def _reach(self) -> float:
+        """No change d of W changes the risk by more than |d| times this."""
+        X, v, n = self.space.X, self.risk.weights, self.space.X.n_rows
+        squares = n if v is None else float(np.dot(v, v))
+        differences = self.risk.n_classes if self._rest else 2  # of the scores of a row, whose change counts
+        with np.errstate(over="ignore"):
+            norms = float(np.dot(X.data, X.data)) + n * self.bias**2
+            return math.sqrt(differences * squares * norms)
 
     def _model(self, w) -> MulticlassModel:
         W = self._written * w.reshape(-1, len(self.names))
