@@ -188,8 +188,15 @@ def originals_page() -> str:
     return "".join([ORIGINALS_HEAD, *sections(originals()), ORIGINALS_NOTES, *table])
 
 
+CLASSES_HEAD = """\
+# Several classes, and numbers
+
+`svmcut learn --task multiclass` and `--task regression` have options of their own. This page is written by `make docs`;
+edit the help texts instead.
+"""
+
 TASKS_HEAD = """\
-# The other tasks of svmcut learn
+# Structured tasks of svmcut learn
 
 Sequences and label sets have options of their own. This page is written by `make docs`; edit the help texts instead.
 
@@ -199,20 +206,33 @@ the rows of `labels.test` 56.0 % get exactly their set with weights of pairs, 41
 """
 
 
+#: Tasks of learn that have weights of features for classes or numbers, and a page of their own.
+CLASSES = ("multiclass", "regression")
+
+
 def helps(of_tasks: bool):
     """Name and help text of the commands, or of learn with its other tasks."""
     return [(name, context.get_help()) for name, _, context in subcommands() if ("--task" in name) == of_tasks]
 
 
+def of_classes(name: str) -> bool:
+    return name.endswith(CLASSES)
+
+
 def tasks_page() -> str:
     """docs/tasks.md."""
-    return "".join([TASKS_HEAD, *sections(helps(of_tasks=True))])
+    return "".join([TASKS_HEAD, *sections(each for each in helps(of_tasks=True) if not of_classes(each[0]))])
+
+
+def classes_page() -> str:
+    """docs/classes.md."""
+    return "".join([CLASSES_HEAD, *sections(each for each in helps(of_tasks=True) if of_classes(each[0]))])
 
 
 def commands_page() -> str:
     """docs/commands.md."""
     parts = [HEAD, *sections(helps(of_tasks=False))]
-    parts.append("\n[Sequences and label sets](tasks.md) have options of their own.\n")
+    parts.append("\n[Several classes and regression](classes.md), [sequences and label sets](tasks.md) have options of their own.\n")
     parts.append("\n## Exit statuses of svmcut\n\n| status | meaning |\n|---|---|\n")
     parts += [f"| {status} | {meaning} |\n" for status, meaning in EXIT_STATUS]
     parts.append("\n[Programs with the originals' names](originals.md) end with 0 or 1 only.\n")
@@ -260,6 +280,7 @@ def man_page() -> str:
 
 PAGES = {
     "docs/commands.md": commands_page,
+    "docs/classes.md": classes_page,
     "docs/tasks.md": tasks_page,
     "docs/originals.md": originals_page,
     "man/svmcut.1": man_page,

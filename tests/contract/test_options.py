@@ -72,7 +72,7 @@ def test_an_added_option_takes_effect_or_is_refused_even_with_its_default(task, 
             assert how == "refused" and row.flags[0].split("/")[0] in said and "leave it out" in said, (row.field, said)
             with pytest.raises(UsageError, match=f"parameter '{row.field}' .*leave it out"):
                 check(Settings(**settings | {row.field: value}, given=frozenset({row.field})))
-    assert found["read"] + found["refused"] > (0 if task in ("multilabel", "multiclass") else 2)
+    assert found["read"] + found["refused"] > (0 if task in ("multilabel", "multiclass", "regression") else 2)
     assert found["refused"] or task != "classification", found
 
 
@@ -192,6 +192,7 @@ def test_help_has_panels_defaults_and_only_what_the_task_can_use(task):
     assert words & others == set()
     lacking = {"rank": ("--free-bias", "--budget", "--epochs"), "sequence": ("--polish", "--free-bias", "--basis"),
                "multilabel": ("--certify", "--kernel"), "multiclass": ("--kernel", "--free-bias", "--pairs"),
+               "regression": ("--kernel", "--beam"),
                "classification": ("--pairs", "--beam")}  # fmt: skip
     assert not [flag for flag in lacking[task] if f"{flag} " in text]
     assert "Examples:" in text
