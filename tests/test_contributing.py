@@ -34,7 +34,7 @@ def copy(folder):
             target.parent.mkdir(parents=True, exist_ok=True)
             target.symlink_to(path)
     contracts = (f"tests/contract/test_{name}.py" for name in ("risk", "catalog"))
-    for name in ("pyproject.toml", "tests/conftest.py", "tests/programs.py", *contracts):
+    for name in ("pyproject.toml", "tests/conftest.py", "tests/drivers.py", "tests/programs.py", *contracts):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
     shutil.copytree(ROOT / "tests" / "reference", folder / "tests" / "reference")

@@ -20,7 +20,7 @@ def generator():
     return module
 
 
-@pytest.mark.parametrize("page", ["docs/commands.md", "docs/classes.md", "docs/tasks.md", "docs/originals.md", "man/svmcut.1"])
+@pytest.mark.parametrize("page", generator().PAGES)
 def test_generated_pages_are_up_to_date(page):
     text = generator().PAGES[page]()
     assert (ROOT / page).read_text(encoding="utf-8") == text, "the help texts changed; run make docs"
