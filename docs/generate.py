@@ -233,7 +233,8 @@ def commands_page() -> str:
     """docs/commands.md."""
     parts = [HEAD, *sections(helps(of_tasks=False))]
     parts.append(
-        "\n[Several classes and regression](classes.md), [sequences and label sets](tasks.md) have options of their own.\n"
+        "\n[Several classes and regression](classes.md), [sequences and label sets](tasks.md) have options\n"
+        "of their own.\n"
     )
     parts.append("\n## Exit statuses of svmcut\n\n| status | meaning |\n|---|---|\n")
     parts += [f"| {status} | {meaning} |\n" for status, meaning in EXIT_STATUS]
