@@ -90,7 +90,8 @@ class MulticlassPlan(Plan):
         def restore(kept) -> None:
             kept[:] = read_back(self._written * w) / self._written
 
-        outcome.primal_of_file = primal_of_file(w, problem, outcome, self._reach(), restore)
+        scaled = restore if self._written != 1 else None
+        outcome.primal_of_file = primal_of_file(w, problem, outcome, self._reach(), scaled)
         return outcome.judge(problem.stop, ended.stopped_by)
 
     def _reach(self) -> float:

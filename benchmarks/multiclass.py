@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How long does a linear machine of several classes take from the text file to the model? svmcut beside LIBLINEAR.
+
+    python benchmarks/multiclass.py -C 0.1 1 10 --rounds 3 FILE ...
+
+Crammer and Singer beside liblinear-train -s 4, one against the rest beside -s 3, both with the bias inside w. svmcut is
+asked for the gap that LIBLINEAR's model has, which a run to --gap tells first. Whole processes on one pinned CPU, in
+alternating rounds, and CPU seconds; one evaluator computes every objective from the written model. FILEs are plain text
+in LIBSVM's format, as LIBLINEAR reads it. liblinear-train is needed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from timing import time_process
+
+from svmcut.files.examples import read_examples
+from svmcut.files.models import read_model
+from svmcut.models import MulticlassModel
+from svmcut.risks.multiclass import CrammerSingerRisk
+
+SVMCUT = Path(sys.executable).parent / "svmcut"
+WAYS = {"crammer-singer": "4", "one-vs-rest": "3"}
+
+
+def read_liblinear(path: Path, n_features: int) -> MulticlassModel:
+    """A model of liblinear-train -B 1 with its classes in ascending order."""
+    lines = path.read_text(encoding="ascii").splitlines()
+    names = np.array([float(word) for word in lines[2].split()[1:]])
+    W = np.loadtxt(lines[lines.index("w") + 1 :], ndmin=2)
+    order = np.argsort(names)
+    full = np.zeros((n_features, len(names)))
+    full[: len(W) - 1] = W[:-1, order]
+    return MulticlassModel(full, W[-1, order], 1.0, names[order])
+
+
+def objective(model: MulticlassModel, examples, way: str, C: float) -> float:
+    """The primal of a model, from its scores."""
+    scores, y = model.scores(examples.X), np.searchsorted(model.names, examples.y)
+    squared = float((model.W**2).sum() + (model.constant**2).sum())
+    if way == "crammer-singer":
+        return 0.5 * squared + C * CrammerSingerRisk(y, len(model.names)).linearize(scores.ravel()).value
+    signs = np.where(y[:, None] == np.arange(len(model.names)), 1.0, -1.0)
+    return 0.5 * squared + C * float(np.maximum(0, 1 - signs * scores).sum())
+
+
+def compare(path: Path, way: str, C: str, epsilon: str, gap: str, rounds: int) -> str:
+    """One line of the table."""
+    examples, times = read_examples(str(path)), ([], [])
+    with tempfile.TemporaryDirectory() as folder:
+        theirs, ours, report = (Path(folder) / name for name in ("liblinear", "svmcut", "report"))
+        commands = (
+            ["liblinear-train", "-q", "-s", WAYS[way], "-B", "1", "-e", epsilon, "-c", C, str(path), str(theirs)],
+            [str(SVMCUT), "learn", "-v", "0", "--threads", "1", "--task", "multiclass", "--multiclass", way,
+             "--example-cost", C, "--gap", gap, "--report", str(report), str(path), str(ours)],
+        )  # fmt: skip
+        for command in commands:
+            time_process(command)
+        dual = json.loads(report.read_text(encoding="utf-8"))["dual"]
+        reached = objective(read_liblinear(theirs, examples.X.n_features), examples, way, float(C))
+        gap_there = (reached - dual) / reached
+        commands[1][commands[1].index("--gap") + 1] = f"{gap_there:.6g}"
+        for _ in range(rounds):
+            for command, found in zip(commands, times, strict=True):
+                found.append(time_process(command).cpu)
+        models = read_liblinear(theirs, examples.X.n_features), read_model(str(ours))
+        values = [objective(model, examples, way, float(C)) for model in models]
+        told = json.loads(report.read_text(encoding="utf-8"))
+    liblinear, svmcut = map(statistics.median, times)
+    return (
+        f"| {path.name} | {way} | {C} | {liblinear:.2f} | {gap_there:.1e} | {svmcut:.2f} | "
+        f"{told['relative_gap']:.1e} | {values[1] / values[0] - 1:+.1e} | {svmcut / liblinear:.2f} |"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument("-C", nargs="+", default=["0.1", "1", "10"])
+    parser.add_argument("--way", nargs="+", choices=WAYS, default=list(WAYS))
+    parser.add_argument("--epsilon", default="0.1", help="of LIBLINEAR")
+    parser.add_argument("--gap", default="0.001", help="of the run that certifies LIBLINEAR's model")
+    parser.add_argument("--rounds", type=int, default=3)
+    given = parser.parse_args()
+    print("| file | way | C | LIBLINEAR s | its gap | svmcut s | its gap | objective | ratio |\n|" + "---|" * 9)
+    for path in given.files:
+        for way in given.way:
+            for C in given.C:
+                print(compare(path, way, C, given.epsilon, given.gap, given.rounds), flush=True)
+
+
+if __name__ == "__main__":
+    main()
