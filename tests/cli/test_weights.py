@@ -37,7 +37,8 @@ def seen(monkeypatch):
 def put(task, name="train", costs=None, keep=None):
     """A file of 24 lines, three a structure, with a cost for every structure, and the rows of some of them."""
     rng = np.random.default_rng(8)
-    labels = {"classification": (-1, 1), "rank": (0, 1, 2), "sequence": (1, 2), "multilabel": ("1", "2", "1,2")}[task]
+    labels = {"classification": (-1, 1), "rank": (0, 1, 2), "sequence": (1, 2), "multilabel": ("1", "2", "1,2"),
+              "multiclass": (1, 2, 5), "regression": (-1.5, 0, 2)}[task]  # fmt: skip
     lines = []
     for k in range(24):
         label, values = rng.choice(labels), [f"{j + 1}:{x:.3f}" for j, x in enumerate(rng.normal(size=4))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Model files of tests/earlier, as they were written before there were marks, load and predict the same numbers."""
+"""Model files of tests/earlier load and predict as in the first svmcut that wrote such files, and are written as there."""
 
 import json
 from pathlib import Path
