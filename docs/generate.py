@@ -18,7 +18,8 @@ WIDTH = 100
 HEAD = """\
 # Commands
 
-Every option of every command, as its help prints it. This page is written by `make docs`; edit the help texts instead.
+Every option of learn and rank, as their help prints it. This page is written by `make docs`; edit the help texts
+instead.
 """
 
 EXIT_STATUS = (
@@ -209,6 +210,15 @@ the rows of `labels.test` 56.0 % get exactly their set with weights of pairs, 41
 #: Tasks of learn that have weights of features for classes or numbers, and a page of their own.
 CLASSES = ("multiclass", "regression")
 
+MODELS_HEAD = """\
+# Commands on models and files
+
+Every option of the commands beside learn and rank. This page is written by `make docs`; edit the help texts instead.
+What `svmcut inspect` shows is told [here](inspect.md).
+"""
+#: The commands of that page.
+BESIDE = ("svmcut classify", "svmcut inspect", "svmcut scale")
+
 
 def helps(of_tasks: bool):
     """Name and help text of the commands, or of learn with its other tasks."""
@@ -217,6 +227,11 @@ def helps(of_tasks: bool):
 
 def of_classes(name: str) -> bool:
     return name.endswith(CLASSES)
+
+
+def models_page() -> str:
+    """docs/models.md."""
+    return "".join([MODELS_HEAD, *sections(text for text in helps(of_tasks=False) if text[0] in BESIDE)])
 
 
 def tasks_page() -> str:
@@ -231,10 +246,10 @@ def classes_page() -> str:
 
 def commands_page() -> str:
     """docs/commands.md."""
-    parts = [HEAD, *sections(helps(of_tasks=False))]
+    parts = [HEAD, *sections(text for text in helps(of_tasks=False) if text[0] not in BESIDE)]
     parts.append(
         "\n[Several classes and regression](classes.md), [sequences and label sets](tasks.md) have options\n"
-        "of their own.\n"
+        "of their own; [classify, inspect and scale](models.md) have a page of their own.\n"
     )
     parts.append("\n## Exit statuses of svmcut\n\n| status | meaning |\n|---|---|\n")
     parts += [f"| {status} | {meaning} |\n" for status, meaning in EXIT_STATUS]
@@ -284,6 +299,7 @@ def man_page() -> str:
 PAGES = {
     "docs/commands.md": commands_page,
     "docs/classes.md": classes_page,
+    "docs/models.md": models_page,
     "docs/tasks.md": tasks_page,
     "docs/originals.md": originals_page,
     "man/svmcut.1": man_page,

@@ -15,6 +15,7 @@ COMMANDS = {
     "learn": ("svmcut.cli.learn", "learn", "Train a model on a file of examples."),
     "rank": ("svmcut.cli.learn", "rank", "Learn to rank the rows of queries."),
     "classify": ("svmcut.cli.classify", "classify", "Score examples with a model."),
+    "inspect": ("svmcut.cli.inspect", "inspect", "Show what a model has learnt."),
     "scale": ("svmcut.cli.scale", "scale", "Scale features to one range."),
 }
 

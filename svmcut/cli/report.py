@@ -17,11 +17,16 @@ def write_report(path: str, document: dict[str, Any]) -> None:
     OutputError
         When the file cannot be written.
     """
-    import json
-
-    text = json.dumps(_finite(document), indent=2, allow_nan=False)
+    text = report_text(document)
     with write_atomically(path) as output:
         output.write(text.encode("ascii") + b"\n")
+
+
+def report_text(document: dict[str, Any]) -> str:
+    """The JSON of a document; what is not finite becomes null."""
+    import json
+
+    return json.dumps(_finite(document), indent=2, allow_nan=False)
 
 
 def _finite(value: Any) -> Any:

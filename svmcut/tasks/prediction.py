@@ -7,10 +7,13 @@ A file is read and predicted in blocks of rows and constant memory; of every row
 from __future__ import annotations
 
 import time
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from svmcut.files.output import write_atomically
 from svmcut.tasks.protocol import Tally, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class Predictions(NamedTuple):
@@ -66,9 +69,15 @@ def predict(
                 seconds["write"] += time.perf_counter() - counted
 
 
+def tallied(task: Task, model: Any, blocks: Iterable[Any], threads: int = 1, beam: int = 0) -> Tally:
+    """What is counted of the predictions of all blocks."""
+    predictor, tally = task.predictor(model, threads, beam), task.tally(model)
+    for block in blocks:
+        for part in task.parts(block, model):
+            tally.add(part, predictor(part))
+    return tally
+
+
 def measure(task: Task, model: Any, data: Any, *, threads: int = 1, beam: int = 0) -> dict[str, float]:
     """Every measure of a model on data in memory, by name."""
-    predictor, tally = task.predictor(model, threads, beam), task.tally(model)
-    for part in task.parts(data, model):
-        tally.add(part, predictor(part))
-    return task.measured(tally).values
+    return task.measured(tallied(task, model, [data], threads, beam)).values

@@ -45,6 +45,7 @@ def man_sections():
         ("SVMCUT LEARN --TASK MULTILABEL", ["learn", "--task", "multilabel", "data", "model"]),
         ("SVMCUT RANK", ["rank", "data", "model"]),
         ("SVMCUT CLASSIFY", ["classify", os.devnull, os.devnull]),
+        ("SVMCUT INSPECT", ["inspect", os.devnull]),
     ],
 )
 def test_man_page_has_the_options_that_a_command_line_takes(heading, arguments):

@@ -16,10 +16,17 @@ if TYPE_CHECKING:
 
 
 def read_model(path: str) -> Model:
-    """Read a model of svm_perf, svm_rank, svm_hmm, svm_light V6.20 or of this program.
+    """The model of `read_named`."""
+    return read_named(path)[1]
+
+
+def read_named(path: str) -> tuple[str, Model]:
+    """Read a model of svm_perf, svm_rank, svm_hmm, svm_light V6.20 or of this program, and the name of its format.
 
     Returns
     -------
+    str
+        Line 1.
     LinearModel, KernelModel, ChainModel, KernelChainModel or MultilabelModel
         Values are rounded to float32, alpha is float64; the support vectors of a linear model are summed to weights.
 
@@ -41,7 +48,7 @@ def read_model(path: str) -> Model:
             row = next((row for row in FORMATS if row.first == first.rstrip()), None)
             if row is None:
                 raise _unknown(path, first)
-            return load(f"{row.where}:read")(path, first, file)
+            return row.first.decode(), load(f"{row.where}:read")(path, first, file)
     except OSError as error:
         raise ModelError(path, error.strerror or str(error)) from error
 

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One run of inspect: a document of all that is found, as text and as JSON."""
+
+from __future__ import annotations
+
+import json as jsons
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from svmcut import __version__
+from svmcut.classes import SIGNS, label_text
+from svmcut.cli.inspection_text import text_of
+from svmcut.cli.report import report_text
+from svmcut.errors import DataError, UsageError
+from svmcut.files.models import read_named
+from svmcut.files.roles import File, check_roles
+from svmcut.files.text import BLOCK_BYTES, opened
+from svmcut.inspection import curves, distribution, facts
+from svmcut.machine import usable_cpus
+from svmcut.tasks.prediction import tallied
+from svmcut.tasks.protocol import named, tasks_of
+from svmcut.tasks.vectors import Scores
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: Labels that rows are grouped by; where there are more, all rows are one group.
+_GROUPS = 8
+#: Points of a trace that are kept.
+_POINTS = 300
+
+
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # a model may have scores beyond float64
+def run_inspection(
+    model: str,
+    *,
+    names: str | None = None,
+    report: str | None = None,
+    trace: str | None = None,
+    data: str | None = None,
+    top: int = 10,
+    json: bool = False,
+) -> list[str]:
+    """Reads a model and what is given beside it, prints what is found; returns warnings.
+
+    Raises
+    ------
+    SvmcutError
+        Whatever the files or the system refuse; nothing is printed then.
+    """
+    read = {"MODEL_FILE": model, "--names": names, "--report": report, "--trace": trace, "--data": data}
+    inputs = [File(name, path) for name, path in read.items() if path is not None]
+    check_roles(inputs, ())
+    if names == data == "-":
+        raise UsageError("--names and --data cannot both be standard input; name one of them")
+    first, scorer = read_named(model)
+    words = None if names is None else _names(names)
+    head = {"command": "inspect", "version": __version__, "model": model, "format": first, "tasks": tasks_of(scorer)}
+    found = head | facts(scorer, top, words)
+    warnings = []
+    if words is not None and len(words) < found["features"]["highest"]:
+        warnings.append(f"{names} names {len(words)} features, the model has {found['features']['highest']}")
+    if report is not None:
+        found["certificate"] = _certificate(report, model, found)
+        found["loss"] = found["certificate"]["loss"]
+    if trace is not None:
+        found["trace"] = _convergence(trace)
+    if data is not None:
+        found["data"], cautions = _measured(scorer, data, found["tasks"])
+        warnings += cautions
+    found["warnings"] = warnings
+    print(report_text(found) + "\n" if json else text_of(found), end="", flush=True)
+    return warnings
+
+
+def _names(path: str) -> list[str]:
+    pieces, buffer = [], bytearray(BLOCK_BYTES)
+    with opened(path) as text, memoryview(buffer) as view:
+        while count := text.readinto(view):
+            pieces.append(bytes(view[:count]))
+    lines = b"".join(pieces).decode("utf-8-sig", "replace").split("\n")
+    return [line.strip() for line in (lines if lines[-1] else lines[:-1])]
+
+
+_OF_RUN = ("solver", "task", "loss", "examples", "primal", "dual", "gap", "relative_gap", "primal_of_file", "converged",
+           "stopped_by", "iterations")  # fmt: skip
+
+
+def _certificate(path: str, model: str, found: dict[str, Any]) -> dict[str, Any]:
+    """What a report of learn says of a model: of a path of C, the entry of this file, else of the chosen one.
+
+    Raises
+    ------
+    DataError
+        When it is no such report, or of a model of another kind.
+    """
+    try:
+        with open(path, encoding="utf-8") as file:
+            report = jsons.load(file)
+        run = {"file": path} | {key: report[key] for key in _OF_RUN if key != "primal_of_file" or key in report}
+        options = report["options"]
+        cost = "cost" if options["cost"] is not None else "example_cost"
+        entries = report.get("path", ())
+        C = options[cost]
+        entry = next((row for row in entries if row["model"] == model), None)
+        if entry is not None:  # an entry has no more than these
+            gap, primal = entry["gap"], entry["primal"]
+            relative = gap / primal if gap is not None and primal else None
+            run |= {key: entry[key] for key in ("solver", "primal", "dual", "gap", "converged", "iterations")}
+            run |= {"relative_gap": relative, "stopped_by": None, "primal_of_file": None}
+        elif entries:
+            entry = next(row for row in entries if row["primal"] == report["primal"])
+        C, features = entry["C"] if entry else C, report["features"]
+    except OSError as error:
+        raise DataError(path, error.strerror or str(error)) from error
+    except (ValueError, KeyError, TypeError, StopIteration):
+        raise DataError(path, "no report of svmcut learn or svmcut rank; expected what their --report wrote") from None
+    loss = found["loss"]
+    if run["task"] not in found["tasks"] or loss not in (None, run["loss"]) or features < found["features"]["highest"]:
+        what = f"{run['task']} with the loss {run['loss']} on {features} features"
+        raise DataError(path, f"is the report of another model: {what}")
+    return run | {cost: C}
+
+
+def _convergence(path: str) -> dict[str, Any]:
+    """Points of a trace, those of the last C where it has several.
+
+    Raises
+    ------
+    DataError
+        When a line is none of a trace.
+    """
+    lines: list[dict[str, Any]] = []
+    number = 0
+    try:
+        with open(path, encoding="utf-8") as file:
+            for line in file:
+                number += 1
+                row = jsons.loads(line)
+                point = {key: row[key] for key in ("C", "iteration", "seconds", "primal", "dual", "gap")}
+                if lines and lines[-1]["C"] != point["C"]:
+                    lines.clear()
+                lines.append(point)
+    except OSError as error:
+        raise DataError(path, error.strerror or str(error)) from error
+    except (ValueError, KeyError, TypeError):
+        raise DataError(path, "no line of a trace; expected what --trace of svmcut learn wrote", number) from None
+    if not lines:
+        raise DataError(path, "the trace is empty")
+    places = np.unique(np.linspace(0, len(lines) - 1, _POINTS).round().astype(int)).tolist()
+    return {"file": path, "lines": len(lines), "points": [lines[k] for k in places]}
+
+
+def _measured(scorer: Any, path: str, tasks: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
+    """Measures of a model on a file and, where a row has a score, how the scores are spread; and warnings."""
+    reader, threads = named(tasks[-1]), usable_cpus()
+    tally: Any = tallied(reader, scorer, reader.stream(path, threads), threads)
+    name = tasks[-1 if tally.queries else 0]
+    judge = named(name)
+    found = {"file": path, "task": name, **judge.counts_of(tally), "measures": judge.measured(tally).values}
+    if isinstance(tally, Scores):
+        scores = tally.scores
+        if name == tasks[0]:
+            positive, _, unknown = tally.of_classes()
+            low, high = (label_text(label) for label in tally.labels or SIGNS)
+            groups = {low: ~positive & ~unknown, high: positive} | ({"other": unknown} if unknown.any() else {})
+            found["curves"] = curves(positive, scores)
+        else:
+            grades = np.unique(tally.y)
+            few = len(grades) <= _GROUPS
+            groups = {label_text(grade): tally.y == grade for grade in grades} if few else {"all": tally.y == tally.y}
+        found["scores"] = distribution(scores, groups)
+    return found, judge.warnings(tally, path)

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``svmcut inspect``."""
+
+from __future__ import annotations
+
+import click
+
+from svmcut.cli.options import DATA, OUTPUT, Option
+from svmcut.cli.panels import PanelCommand
+from svmcut.kinds import PATH, integer
+
+_EPILOG = """\b
+Examples:
+  svmcut inspect model --top 20 --names words.txt
+  svmcut inspect model --report learn.json               with its certificate
+  svmcut inspect model --data test.dat --json | jq .data.measures
+  svmcut inspect model --data test.dat --trace trace
+"""
+
+ROWS = (
+    Option("names", ("--names",), DATA, "Names of the features, one a line, from feature 1 on.", default="numbers",
+           kind=PATH),
+    Option("report", ("--report",), DATA, "The JSON report of the training run: adds its certificate.", default="none",
+           kind=PATH),
+    Option("trace", ("--trace",), DATA, "The trace of the training run: adds its convergence.", default="none",
+           kind=PATH),
+    Option("data", ("--data",), DATA, "Examples: adds measures, and the scores of each class.", default="none",
+           kind=PATH),
+    Option("top", ("--top",), OUTPUT, "How many of the highest and of the lowest weights are named.", default="10",
+           kind=integer(0)),
+    Option("json", ("--json",), OUTPUT, "Print one JSON document in place of the text.", default="off"),
+)  # fmt: skip
+
+
+@click.command(cls=PanelCommand, rows=ROWS, epilog=_EPILOG)
+@click.argument("model_file")
+def inspect(model_file, **given):
+    """Show what the model of MODEL_FILE is and has learnt.
+
+    Printed are its kind, loss, labels, features and sparsity; the highest and lowest weights of each class, label or
+    tag; support vectors and their multipliers; transitions of sequences and pairs of label sets.
+    """
+    from svmcut.cli.examining import run_inspection
+    from svmcut.cli.guard import warn
+
+    for warning in run_inspection(model_file, **{name: value for name, value in given.items() if value is not None}):
+        warn("svmcut inspect", warning)
