@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One run of inspect: a document of all that is found, as text and as JSON."""
+"""One run of inspect: a document of all that is found, as text, as JSON and as a page."""
 
 from __future__ import annotations
 
 import json as jsons
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from svmcut import __version__
 from svmcut.classes import SIGNS, label_text
-from svmcut.cli.inspection_text import text_of
+from svmcut.cli.files import log_beside
 from svmcut.cli.report import report_text
 from svmcut.errors import DataError, UsageError
 from svmcut.files.models import read_named
+from svmcut.files.output import write_atomically
 from svmcut.files.roles import File, check_roles
 from svmcut.files.text import BLOCK_BYTES, opened
 from svmcut.inspection import curves, distribution, facts
@@ -21,9 +22,6 @@ from svmcut.machine import usable_cpus
 from svmcut.tasks.prediction import tallied
 from svmcut.tasks.protocol import named, tasks_of
 from svmcut.tasks.vectors import Scores
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 #: Labels that rows are grouped by; where there are more, all rows are one group.
 _GROUPS = 8
@@ -41,17 +39,19 @@ def run_inspection(
     data: str | None = None,
     top: int = 10,
     json: bool = False,
+    html: str | None = None,
 ) -> list[str]:
-    """Reads a model and what is given beside it, prints what is found; returns warnings.
+    """Reads a model and what is given beside it, prints what is found and writes the page; returns warnings.
 
     Raises
     ------
     SvmcutError
-        Whatever the files or the system refuse; nothing is printed then.
+        Whatever the files or the system refuse; nothing is printed or written then.
     """
     read = {"MODEL_FILE": model, "--names": names, "--report": report, "--trace": trace, "--data": data}
     inputs = [File(name, path) for name, path in read.items() if path is not None]
-    check_roles(inputs, ())
+    outputs = [] if html is None else [File("--html", html)]
+    check_roles(inputs, outputs)
     if names == data == "-":
         raise UsageError("--names and --data cannot both be standard input; name one of them")
     first, scorer = read_named(model)
@@ -63,14 +63,28 @@ def run_inspection(
         warnings.append(f"{names} names {len(words)} features, the model has {found['features']['highest']}")
     if report is not None:
         found["certificate"] = _certificate(report, model, found)
-        found["loss"] = found["certificate"]["loss"]
+        found["loss"], task = (found["certificate"][key] for key in ("loss", "task"))
+        found["tasks"] = [task]
+        if task == "rank":
+            del found["labels"]
     if trace is not None:
         found["trace"] = _convergence(trace)
     if data is not None:
-        found["data"], cautions = _measured(scorer, data, found["tasks"])
+        found["data"], cautions = _measured(scorer, data)
         warnings += cautions
     found["warnings"] = warnings
-    print(report_text(found) + "\n" if json else text_of(found), end="", flush=True)
+    with log_beside(outputs):
+        if json:
+            print(report_text(found), flush=True)
+        else:
+            from svmcut.cli.inspection_text import text_of
+
+            print(text_of(found), end="", flush=True)
+        if html is not None:
+            from svmcut.cli.pages import page
+
+            with write_atomically(html) as output:
+                output.write(page(found).encode())
     return warnings
 
 
@@ -152,9 +166,10 @@ def _convergence(path: str) -> dict[str, Any]:
     return {"file": path, "lines": len(lines), "points": [lines[k] for k in places]}
 
 
-def _measured(scorer: Any, path: str, tasks: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
+def _measured(scorer: Any, path: str) -> tuple[dict[str, Any], list[str]]:
     """Measures of a model on a file and, where a row has a score, how the scores are spread; and warnings."""
-    reader, threads = named(tasks[-1]), usable_cpus()
+    tasks, threads = tasks_of(scorer), usable_cpus()
+    reader = named(tasks[-1])
     tally: Any = tallied(reader, scorer, reader.stream(path, threads), threads)
     name = tasks[-1 if tally.queries else 0]
     judge = named(name)

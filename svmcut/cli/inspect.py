@@ -14,7 +14,7 @@ Examples:
   svmcut inspect model --top 20 --names words.txt
   svmcut inspect model --report learn.json               with its certificate
   svmcut inspect model --data test.dat --json | jq .data.measures
-  svmcut inspect model --data test.dat --trace trace
+  svmcut inspect model --data test.dat --trace trace --html model.html
 """
 
 ROWS = (
@@ -29,6 +29,8 @@ ROWS = (
     Option("top", ("--top",), OUTPUT, "How many of the highest and of the lowest weights are named.", default="10",
            kind=integer(0)),
     Option("json", ("--json",), OUTPUT, "Print one JSON document in place of the text.", default="off"),
+    Option("html", ("--html",), OUTPUT, "Write one page with pictures, which needs no other file.", default="none",
+           kind=PATH),
 )  # fmt: skip
 
 

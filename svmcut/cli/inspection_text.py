@@ -48,7 +48,8 @@ def summary(found: dict[str, Any]) -> list[tuple[str, str]]:
     rows = [("Model", found["model"]), ("Kind", f"{found['kind']} ({found['format']})")]
     usual = " (error-rate, if svmcut learn wrote it)" if "classification" in found["tasks"] else ""
     rows.append(("Loss", found["loss"] or f"not in the file{usual}"))
-    rows.append(("Labels", _shortened(found["labels"])))
+    if "labels" in found:
+        rows.append(("Labels", _shortened(found["labels"])))
     if "kernel" in found:
         name, *values = found["kernel"].items()
         rows.append(("Kernel", ", ".join([name[1], *(f"{key} {value:g}" for key, value in values)])))
@@ -73,8 +74,10 @@ def _shortened(names: Sequence[str], most: int = 20) -> str:
 
 def weights_title(row: dict[str, Any], found: dict[str, Any]) -> str:
     """What a list of weights is of."""
-    kind, labels = found["kind"], found["labels"]
+    kind, labels = found["kind"], found.get("labels")
     size = f"{row['weighted']} features, norm {number(row['norm'])}"
+    if labels is None:
+        return f"Weights: {size}"
     if kind == "linear":
         return f"Weights for {labels[1]} (above 0) and for {labels[0]} (below): {size}"
     what = "tag" if kind == "chain" else "label"
