@@ -10,13 +10,21 @@ from svmcut._version import __version__
 
 if TYPE_CHECKING:
     from svmcut.api import train
+    from svmcut.loading import load, load_svmlight_file
 
-__all__ = ["__version__", "train"]
+_WHERE = {"train": "svmcut.api", "load": "svmcut.loading", "load_svmlight_file": "svmcut.loading"}
+
+__all__ = ["__version__", "load", "load_svmlight_file", "train"]
 
 
 def __getattr__(name: str) -> Any:
-    if name != "train":
+    if name not in _WHERE:
         raise AttributeError(f"module 'svmcut' has no attribute {name!r}")
-    from svmcut.api import train
+    from importlib import import_module
 
-    return train
+    globals()[name] = found = getattr(import_module(_WHERE[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

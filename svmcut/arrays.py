@@ -58,7 +58,8 @@ def as_rows(X: Any, name: str = "X") -> Csr:
         if not -1 < matrix.shape[1] < 2**31:
             raise DataError(name, f"has {matrix.shape[1]} columns; expected fewer than 2147483648")
         values = _float32(matrix.data, name)
-        return Csr(values, matrix.indices.astype(np.int32), matrix.indptr.astype(np.int64), matrix.shape[1])
+        indices, indptr = matrix.indices.astype(np.int32, copy=False), matrix.indptr.astype(np.int64, copy=False)
+        return Csr(values, indices, indptr, matrix.shape[1])
     return Csr.from_dense(_float32(matrix, name))
 
 

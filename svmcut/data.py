@@ -13,6 +13,7 @@ from svmcut.errors import DataError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from scipy.sparse import csr_matrix
 
 #: Tags of sequences are numbers up to this.
 MOST_TAGS = 1_000_000
@@ -146,18 +147,26 @@ class Csr:
     def to_dense(self) -> NDArray[np.float32]:
         """(n, d) float32; for tests and small data."""
         dense = np.zeros((self.n_rows, self.n_features), np.float32)
-        entries = slice(self.indptr[0], self.indptr[-1])
-        dense[np.repeat(np.arange(self.n_rows), np.diff(self.indptr)), self.indices[entries]] = self.data[entries]
+        rows = np.repeat(np.arange(self.n_rows), np.diff(self.indptr))
+        dense[rows, self.indices[self.stored]] = self.data[self.stored]
         return dense
+
+    def to_scipy(self, n_features: int | None = None) -> csr_matrix:
+        """These rows on the same data and indices; indptr is int32 where it can, as scikit-learn wants them both."""
+        from scipy.sparse import csr_matrix
+
+        indptr = (self.indptr - self.indptr[0]).astype(np.int32 if self.nnz < 2**31 else np.int64)
+        shape = self.n_rows, n_features or self.n_features
+        return csr_matrix((self.data[self.stored], self.indices[self.stored], indptr), shape, copy=False)
 
     @classmethod
     def from_dense(cls, dense) -> Csr:
-        """Nonzeros of a 2-D array; for tests and small data."""
-        dense = np.asarray(dense, np.float32)
-        rows, columns = np.nonzero(dense)
-        indptr = np.zeros(len(dense) + 1, np.int64)
-        np.cumsum(np.bincount(rows, minlength=len(dense)), out=indptr[1:])
-        return cls(dense[rows, columns], columns.astype(np.int32), indptr, dense.shape[1])
+        """Nonzeros of a 2-D array; where there are no zeros, on the same values."""
+        dense, columns = np.asarray(dense, np.float32), np.arange(np.shape(dense)[1], dtype=np.int32)
+        mask, indptr = dense != 0, np.zeros(len(dense) + 1, np.int64)
+        np.cumsum(np.count_nonzero(mask, axis=1), out=indptr[1:])
+        data = dense.ravel() if indptr[-1] == dense.size else dense[mask]
+        return cls(data, np.broadcast_to(columns, dense.shape)[mask], indptr, len(columns))
 
 
 @dataclass(frozen=True, slots=True)

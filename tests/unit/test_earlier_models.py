@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Model files of tests/earlier load and predict as in the first svmcut that wrote such files, and are written as there."""
+"""Model files of tests/earlier load and predict as where they were first written; they are written so again."""
 
 import json
 from pathlib import Path

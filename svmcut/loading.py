@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Files for those who work with arrays: example files as matrices, model files as functions of a matrix."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from svmcut.arrays import as_rows, vector_examples
+from svmcut.classes import SIGNS
+from svmcut.data import Csr
+from svmcut.errors import DataError, UsageError
+from svmcut.files.examples import read_examples
+from svmcut.files.models import read_model
+from svmcut.files.multilabel import read_multilabel
+from svmcut.files.sequences import as_sequences
+from svmcut.models import ChainModel, KernelChainModel, LabelDecoder, MultilabelModel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut import models
+
+
+class Model:
+    """A model file, applied to matrices.
+
+    Parameters
+    ----------
+    model : svmcut.models.Model
+        What the file holds; stands in the attribute of that name.
+    """
+
+    def __init__(self, model: models.Model):
+        self.model = model
+
+    def decision_function(self, X: Any, threads: int = 1) -> NDArray[np.float64]:
+        """Scores of the rows of X, (n,), or of every label, (n, K); what ``svmcut classify`` writes.
+
+        Raises
+        ------
+        DataError
+            Where X is no matrix of finite numbers.
+        UsageError
+            For tags, which have no scores of their own.
+        """
+        model = self.model
+        if isinstance(model, ChainModel | KernelChainModel):
+            raise UsageError("a model of sequences has no scores of rows; use predict(X, qid)")
+        if isinstance(model, MultilabelModel):
+            return LabelDecoder(model).label_scores(as_rows(X), threads)
+        return model.scores(as_rows(X), threads)
+
+    def predict(self, X: Any, qid: Any = None, threads: int = 1) -> NDArray:
+        """What is predicted of the rows of X.
+
+        Parameters
+        ----------
+        qid : (n,) int
+            The sequence of each row, for a model of sequences; rows of a sequence stand together.
+
+        Returns
+        -------
+        (n,) array
+            Labels of two classes, nan for a class of many labels; tags from 1 of sequences.
+        (n, L) bool
+            Of label sets: column k says whether a row has the label k.
+        """
+        model, rows = self.model, as_rows(X)
+        if isinstance(model, ChainModel | KernelChainModel):
+            if qid is None:
+                raise UsageError("a model of sequences needs the sequence of every row; give predict(X, qid)")
+            chains = as_sequences(vector_examples(rows, np.ones(rows.n_rows), qid))
+            return model.tags(chains.X, chains.indptr, threads) + 1
+        if isinstance(model, MultilabelModel):
+            sets = np.zeros((rows.n_rows, int(model.names.max(initial=-1)) + 1), bool)
+            sets[:, model.names] = LabelDecoder(model).decode(rows, threads)[0]
+            return sets
+        negative, positive = model.labels or SIGNS
+        return np.where(model.scores(rows, threads) > 0, positive, np.nan if negative is None else negative)
+
+
+def load(path: str | os.PathLike) -> Model:
+    """A model file of ``svmcut learn`` or of the originals.
+
+    Raises
+    ------
+    ModelError
+        With line and column, where the file is not what the format demands.
+    """
+    return Model(read_model(os.fspath(path)))
+
+
+def load_svmlight_file(
+    path: str | os.PathLike, *, n_features: int | None = None, query_id: bool = False, multilabel: bool = False,
+    zero_based: bool = False, threads: int | None = None,
+) -> tuple[Any, ...]:  # fmt: skip
+    """An example file as arrays, plain or compressed; many times as fast as scikit-learn's function of this name.
+
+    Parameters
+    ----------
+    path : str or path
+    n_features : int or None
+        Columns of X; None for as many as the file has. A test file needs those of its training set.
+    query_id : bool
+        Whether the queries of the lines, or their sequences, are returned too.
+    multilabel : bool
+        Whether a line has a list of labels, or none.
+    zero_based : bool
+        Whether the first column is 0 in the file. Nothing is guessed: by default it is 1, and a 0 is refused.
+    threads : int or None
+        None for all CPUs. The result does not depend on it.
+
+    Returns
+    -------
+    X : scipy.sparse.csr_matrix
+        float32, with int32 indices; also its indptr is int32 while there are fewer than 2^31 entries.
+    y : (n,) float64
+        Or, with multilabel, a csr_matrix of 0 and 1 whose column k is the label k of the file.
+    qid : (n,) int64
+        With query_id only.
+
+    Raises
+    ------
+    DataError
+        With line and column, where the file is not what the format demands; where it has more features than
+        n_features, no queries, or weights (``cost:``), which these arrays cannot hold.
+    """
+    from svmcut.machine import usable_cpus
+
+    path, threads = os.fspath(path), usable_cpus() if threads is None else threads
+    if multilabel and query_id:
+        raise UsageError("label sets have no queries; leave out query_id or multilabel")
+    read: Any = read_multilabel if multilabel else read_examples
+    examples = read(path, threads=threads, zero_based=zero_based)
+    if examples.weights is not None and (examples.weights != 1).any():
+        raise DataError(path, "the lines have weights, cost:, which X and y do not hold; train on the file itself")
+    if n_features is not None and n_features < examples.X.n_features:
+        raise DataError(path, f"has {examples.X.n_features} features; expected at most n_features={n_features}")
+    X = examples.X.to_scipy(n_features)
+    if multilabel:
+        labels = np.asarray(examples.names[examples.labels], np.int32)
+        sets = Csr(np.ones(len(labels), np.float32), labels, examples.indptr, int(examples.names.max(initial=-1)) + 1)
+        return X, sets.to_scipy()
+    if query_id and examples.qid is None:
+        raise DataError(path, "no line has a qid; leave out query_id")
+    return (X, examples.y, examples.qid) if query_id else (X, examples.y)
