@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut import states
 from svmcut.errors import DataError
 
 if TYPE_CHECKING:
@@ -313,26 +312,6 @@ class Sequences:
         """Sequences first to last as views, without the lines they came from."""
         start, stop = self.indptr[first], self.indptr[last]
         return Sequences(self.X.rows(start, stop), self.indptr[first : last + 1] - start, self.tags[start:stop])
-
-
-class Labelling(NamedTuple):
-    """Tags of all sequences and a weight for each: in place of coefficients of scores, all but a few of which are 0.
-
-    Attributes
-    ----------
-    labels : (tokens,) int32
-    weights : (n,) float64
-        Sequence n stands for weights[n] (score of its labels - score of its right tags).
-    """
-
-    labels: NDArray[np.int32]
-    weights: NDArray[np.float64]
-
-    @staticmethod
-    def kind(tokens: int, n_tags: int, sequences: int) -> states.Check:
-        """What a state may hold as one."""
-        labels = states.array(np.int32, tokens, low=0, high=n_tags - 1)
-        return states.instance(Labelling, labels=labels, weights=states.reals(sequences))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from svmcut.catalog import KERNELS, TASKS, losses
 from svmcut.classes import SIGNS, label_text
-from svmcut.models import ChainModel, KernelChainModel, KernelModel, LinearModel, MultilabelModel
+from svmcut.models import ChainModel, KernelChainModel, KernelModel, LinearModel, MulticlassModel, MultilabelModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -180,9 +180,19 @@ def _label_sets(model: MultilabelModel, ends: _Ends) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _several(model: MulticlassModel, ends: _Ends) -> dict[str, Any]:
+    labels = [label_text(label) for label in model.names.tolist()]
+    weights = [
+        {"of": label, "constant": float(model.bias * constant)} | ends.of_features(w, model.columns)
+        for label, constant, w in zip(labels, model.constant, model.W.T, strict=True)
+    ]
+    head = {"kind": "classes", "loss": TASKS["multiclass"].loss, "labels": labels}
+    return head | {"features": _features(model.columns, np.count_nonzero(model.W, 1)), "weights": weights}
+
+
 _FACTS: dict[type, Callable[[Any, _Ends], dict[str, Any]]] = {
     LinearModel: _linear, KernelModel: _kernel, ChainModel: _chain, KernelChainModel: _kernel_chain,
-    MultilabelModel: _label_sets,
+    MultilabelModel: _label_sets, MulticlassModel: _several,
 }  # fmt: skip
 
 

@@ -10,15 +10,36 @@ They are linear in s, so that the difference of two labellings is a sparse vecto
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from svmcut import states
 from svmcut._native import chain, sparse
-from svmcut.data import Csr, Labelling, Sequences
+from svmcut.data import Csr, Sequences
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+class Labelling(NamedTuple):
+    """Tags of all sequences and a weight for each: in place of coefficients of scores, all but a few of which are 0.
+
+    Attributes
+    ----------
+    labels : (tokens,) int32
+    weights : (n,) float64
+        Sequence n stands for weights[n] (score of its labels - score of its right tags).
+    """
+
+    labels: NDArray[np.int32]
+    weights: NDArray[np.float64]
+
+    @staticmethod
+    def kind(tokens: int, n_tags: int, sequences: int) -> states.Check:
+        """What a state may hold as one."""
+        labels = states.array(np.int32, tokens, low=0, high=n_tags - 1)
+        return states.instance(Labelling, labels=labels, weights=states.reals(sequences))
 
 
 def featureless_chains(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svmcut.arrays import as_rows, vector_examples
+from svmcut.catalog import losses
 from svmcut.classes import SIGNS
 from svmcut.data import Csr
 from svmcut.errors import DataError, UsageError
@@ -16,7 +17,7 @@ from svmcut.files.examples import read_examples
 from svmcut.files.models import read_model
 from svmcut.files.multilabel import read_multilabel
 from svmcut.files.sequences import as_sequences
-from svmcut.models import ChainModel, KernelChainModel, LabelDecoder, MultilabelModel
+from svmcut.models import ChainModel, KernelChainModel, LabelDecoder, MulticlassModel, MultilabelModel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,7 +65,7 @@ class Model:
         Returns
         -------
         (n,) array
-            Labels of two classes, nan for a class of many labels; tags from 1 of sequences.
+            Labels of classes, nan for a class of many labels; numbers of a regression; tags from 1 of sequences.
         (n, L) bool
             Of label sets: column k says whether a row has the label k.
         """
@@ -78,6 +79,10 @@ class Model:
             sets = np.zeros((rows.n_rows, int(model.names.max(initial=-1)) + 1), bool)
             sets[:, model.names] = LabelDecoder(model).decode(rows, threads)[0]
             return sets
+        if isinstance(model, MulticlassModel):
+            return model.predict(rows, threads)
+        if model.loss in losses("regression"):
+            return model.scores(rows, threads)
         negative, positive = model.labels or SIGNS
         return np.where(model.scores(rows, threads) > 0, positive, np.nan if negative is None else negative)
 

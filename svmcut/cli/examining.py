@@ -65,8 +65,8 @@ def run_inspection(
         found["certificate"] = _certificate(report, model, found)
         found["loss"], task = (found["certificate"][key] for key in ("loss", "task"))
         found["tasks"] = [task]
-        if task == "rank":
-            del found["labels"]
+    if found["tasks"][0] in ("rank", "regression"):
+        del found["labels"]
     if trace is not None:
         found["trace"] = _convergence(trace)
     if data is not None:
@@ -170,13 +170,13 @@ def _measured(scorer: Any, path: str) -> tuple[dict[str, Any], list[str]]:
     """Measures of a model on a file and, where a row has a score, how the scores are spread; and warnings."""
     tasks, threads = tasks_of(scorer), usable_cpus()
     reader = named(tasks[-1])
-    tally: Any = tallied(reader, scorer, reader.stream(path, threads), threads)
+    tally: Any = tallied(reader, scorer, reader.stream(path, threads=threads), threads)
     name = tasks[-1 if tally.queries else 0]
     judge = named(name)
     found = {"file": path, "task": name, **judge.counts_of(tally), "measures": judge.measured(tally).values}
     if isinstance(tally, Scores):
         scores = tally.scores
-        if name == tasks[0]:
+        if name == "classification":
             positive, _, unknown = tally.of_classes()
             low, high = (label_text(label) for label in tally.labels or SIGNS)
             groups = {low: ~positive & ~unknown, high: positive} | ({"other": unknown} if unknown.any() else {})

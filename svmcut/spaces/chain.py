@@ -13,7 +13,7 @@ import numpy as np
 
 from svmcut import states
 from svmcut._native import chain
-from svmcut.data import Labelling
+from svmcut.labellings import Labelling
 from svmcut.spaces.linear import LinearSpace
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svmcut import states
-from svmcut.data import Labelling
+from svmcut.labellings import Labelling
 from svmcut.spaces.kernel import Expansion, KernelSpace
 
 if TYPE_CHECKING:

@@ -266,3 +266,26 @@ def test_what_is_refused(capsys):
     assert "--names and --data cannot both be" in refused(capsys, "--names", "-", "--data", "-", "model", status=2)
     assert "option --top" in refused(capsys, "--top", -1, "model", status=2)
     assert "No such file" in refused(capsys, "--names", "none", "model")
+
+
+EARLIER = sorted((Path(__file__).resolve().parents[1] / "earlier").iterdir())
+
+
+@pytest.mark.parametrize("folder", EARLIER, ids=lambda folder: folder.name)
+def test_a_model_of_any_format_is_looked_at_with_data_and_drawn(folder, capsys):
+    found = inspected(capsys, "--data", folder / "examples", "--html", "page.html", folder / "model")
+    assert found["data"]["measures"] and "<svg" in Path("page.html").read_text(encoding="utf-8")
+    assert found["features"]["weighted"] > 0
+
+
+def test_models_of_classes_have_weights_of_each_and_those_of_numbers_no_labels(capsys):
+    classes, numbers = (next(f for f in EARLIER if f.name == name) for name in ("multiclass", "regression"))
+    found = inspected(capsys, classes / "model")
+    assert found["labels"] == [row["of"] for row in found["weights"]] == ["1", "3", "7"]
+    line = (classes / "model").read_text().splitlines()[14]
+    weights = dict(pairs_of(line))  # eight of a class, the last that of the constant feature
+    assert found["weights"][1]["constant"] == pytest.approx(weights[16])
+    assert {row["feature"]: row["weight"] for row in found["weights"][1]["highest"]} == pytest.approx(
+        {index - 8: value for index, value in weights.items() if 8 < index < 16 and value > 0}
+    )
+    assert "labels" not in inspected(capsys, numbers / "model")

@@ -6,9 +6,9 @@ import pytest
 from reference import kernel_chain as truth
 from reference.kernel_rows import SlowKernelRows, gram
 
-from svmcut.data import Csr, Labelling, Sequences, Source
+from svmcut.data import Csr, Sequences, Source
 from svmcut.kernels import Kernel
-from svmcut.labellings import Labellings
+from svmcut.labellings import Labelling, Labellings
 from svmcut.models import ChainShape
 from svmcut.risks.chain import ChainRisk
 from svmcut.risks.chain_sampling import ChainSampler

@@ -135,3 +135,13 @@ def test_label_sets_of_rows(tmp_path):
     sets = model.predict(X)
     assert np.mean(sets[:, : Y.shape[1]] == (Y.toarray()[:, : sets.shape[1]] == 1)) > 0.8
     assert model.decision_function(X).shape == (X.shape[0], len(model.model.names))
+
+
+def test_models_of_classes_predict_labels_and_those_of_numbers_predict_numbers():
+    earlier = Path(__file__).resolve().parents[1] / "earlier"
+    for name, column in (("multiclass", slice(1, None)), ("regression", 0)):
+        folder = earlier / name
+        X, _ = svmcut.load_svmlight_file(folder / "examples", n_features=7)
+        model, written = svmcut.load(folder / "model"), np.loadtxt(folder / "predictions", ndmin=2)
+        np.testing.assert_allclose(model.decision_function(X), written[:, column], atol=1e-7)
+        np.testing.assert_allclose(model.predict(X), written[:, 0], atol=1e-7)
