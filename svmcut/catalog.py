@@ -80,6 +80,8 @@ LOSSES = (
     Loss("zero-one", "sequence", 0, "svmcut.risks.chain_scaled:zero_one", *_TAGS, is_sum=True,
          added=True, help="1 for a sequence with any"),
     Loss("error-rate", "multiclass", None, "svmcut.risks.multiclass:CrammerSingerRisk", is_sum=True),
+    Loss("squared-hinge", "multiclass", None, "svmcut.risks.squared_hinge:SquaredHingeRisk", is_sum=True, added=True),
+    Loss("logistic", "multiclass", None, "svmcut.risks.logistic:LogisticRisk", is_sum=True, added=True),
     Loss("hamming", "multilabel", 1, "svmcut.risks.multilabel:LabelRisk", is_sum=True,
          help="the number of wrong labels"),
 )  # fmt: skip

@@ -269,6 +269,9 @@ def _check_stepping(settings: Settings, name: str) -> None:
 
 def _check_classes(settings: Settings) -> None:
     name, (usual, rest) = settings.solver, MULTICLASS
+    if settings.multiclass == usual and settings.loss != TASKS[settings.task].loss:
+        remedy = f"give multiclass='{rest}' or leave out parameter 'loss'"
+        raise UsageError(f"loss '{settings.loss}' trains each class against the rest; {remedy}")
     if settings.multiclass == usual and name != AUTO and SOLVERS[name].binary:
         remedy = f"give multiclass='{rest}' or leave out parameter 'solver'"
         raise UsageError(f"solver '{name}' trains two classes; {remedy}")

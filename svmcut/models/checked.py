@@ -38,7 +38,10 @@ def check_model(model: Model, n_features: int = 2**31 - 1) -> None:
     elif isinstance(model, MulticlassModel):
         states.checked(model, states.fields(names=states.array(np.float64, None, rising=True)), "model")
         d, K = len(model.W), len(model.names)
-        kind = states.fields(W=reals(d, K), constant=reals(K), bias=states.REAL, highest_index=states.COUNT)
+        kind = states.fields(
+            W=reals(d, K), constant=reals(K), bias=states.REAL, highest_index=states.COUNT,
+            loss=states.maybe(states.text()),
+        )  # fmt: skip
     else:
         names = states.array(np.int64, None, rising=True)
         states.checked(model, states.instance(MultilabelModel, names=names), "model")

@@ -36,6 +36,8 @@ class MulticlassModel:
         The highest feature index (1-based) a model file states.
     n_documents : int
         Training examples.
+    loss : str or None
+        Which it was trained for; None for the task's first.
     """
 
     W: NDArray[np.float64]
@@ -45,6 +47,7 @@ class MulticlassModel:
     columns: NDArray[np.int32] | None = None
     highest_index: int = 0
     n_documents: int = 0
+    loss: str | None = None
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n, K) float64 scores of every class."""

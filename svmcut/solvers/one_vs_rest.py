@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One class against the rest, class after class: K problems of two classes, whose certificates add up.
 
-    problem      min_W  sum_k [1/2 |W_k|^2 + sum_i C_i max(0, 1 - y_ik W_k.x_i)],   y_ik = 1 where k is right, else -1
+    problem      min_W  sum_k [1/2 |W_k|^2 + sum_i C_i l(y_ik W_k.x_i)],   y_ik = 1 where k is right, else -1
 
 Every machine ends at a K-th of an absolute target, or at the relative one: so their sums meet it.
 """
@@ -16,8 +16,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from svmcut import states
-from svmcut.risks.hinge import BoundHinge
-from svmcut.risks.weights import total
 from svmcut.solvers.protocol import Interrupted, Problem, Progress, Run, Solver, Start, State, StoppingRule, Watch
 from svmcut.spaces.linear import LinearSpace
 
@@ -28,13 +26,14 @@ class OneVsRestRun(Run):
     Parameters
     ----------
     problem : Problem
-        CrammerSingerRisk, for its classes, and LabelSpace without pairs.
+        OneVsRestRisk and LabelSpace without pairs.
     """
 
     def __init__(self, solver: OneVsRest, problem: Problem, start: Start | None, state: State | None):
         super().__init__(solver, problem, start, state)
         risk, space = problem.risk, problem.space
-        self._K, self._zero = risk.n_classes, problem.C * total(risk.weights, len(risk.y))
+        self._K = risk.n_classes
+        self._zero = problem.C * risk.machine(0).linearize(np.zeros(len(risk.y))).value
         self._space = LinearSpace(space.X, space.bias, space.threads)
         stop = StoppingRule(problem.stop.absolute / self._K, problem.stop.relative)
         self._binary = Problem(None, self._space, problem.C, stop, problem.qp)
@@ -59,8 +58,7 @@ class OneVsRestRun(Run):
     def __iter__(self) -> Iterator[Progress]:
         began, risk, solver = time.perf_counter(), self._problem.risk, self._solver.machine
         for k in range(len(self._done), self._K):
-            signs = np.where(risk.y == k, 1.0, -1.0)
-            problem = replace(self._binary, risk=BoundHinge(signs, self._space.threads, risk.weights))
+            problem = replace(self._binary, risk=risk.machine(k))
             state, self._resumed = self._resumed, None
             self._watch = Watch.of(solver, state and state["watch"])
             self._run = solver.start(problem, None, state and state["machine"])

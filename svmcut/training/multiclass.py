@@ -4,19 +4,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from svmcut.catalog import AUTO, CHOICES, MULTICLASS
+from svmcut.catalog import AUTO, CHOICES, MULTICLASS, TASKS
 from svmcut.data import Examples
 from svmcut.errors import UsageError
 from svmcut.files.rounding import read_back
 from svmcut.models import MulticlassModel
 from svmcut.parameters import Settings
+from svmcut.risks import make_risk
 from svmcut.risks.multiclass import CrammerSingerRisk
-from svmcut.risks.multilabel import LabelRisk
+from svmcut.risks.one_vs_rest import OneVsRestRisk
 from svmcut.risks.weights import total
 from svmcut.solvers.one_vs_rest import OneVsRest
 from svmcut.solvers.protocol import Problem
@@ -53,11 +53,18 @@ class MulticlassPlan(Plan):
         check_class_memory(path, K, n, X.n_features, s.max_memory)
         weights = checked_weights(examples)
         self._rest = s.multiclass != MULTICLASS[0]
-        self.risk = CrammerSingerRisk(y, K, s.threads, weights)
+        self.risk: Any = CrammerSingerRisk(y, K, s.threads, weights)
+        if self._rest:
+            self.risk = OneVsRestRisk(make_risk(s.loss or ""), y, K, s.threads, weights)
         self.space = LabelSpace(X, K, 0, self.bias, s.threads)
-        # -c is svm_multiclass's, whose weights the file has; the weight of one loss is that of a unit loss
-        self._written = 1.0 if s.cost is None else WRITTEN
-        units = Units(s.loss or "", s.epsilon or 0.0, total(weights, n), PERCENT, True, n, original=WRITTEN**2)
+        # -c is svm_multiclass's, whose weights the file has; the weight of one loss is that of a unit loss, and so is C
+        # of the losses that svm_multiclass has not
+        usual = s.loss == TASKS[s.task].loss
+        self._written = WRITTEN if usual and s.cost is not None else 1.0
+        self._loss = None if usual else s.loss
+        units = Units(s.loss or "", s.epsilon or 0.0, total(weights, n), PERCENT, True, n)
+        if usual:
+            units = units._replace(original=WRITTEN**2)
         warnings = []
         if K == 1:
             warnings = [f"all {n} labels of {path} are {self.names[0]:g}; there is no other class to learn"]
@@ -76,16 +83,13 @@ class MulticlassPlan(Plan):
             name = CHOICES[s.task, False, True][0]
         problem = Problem(self.risk, space, objective.C, self.stop(objective), s.qp)
         if self._rest:
-            return Stage(name, OneVsRest(make_solver(name, s.seed)), problem, objective)
+            return Stage(name, OneVsRest(make_solver(name, s.seed, loss=s.loss)), problem, objective)
         return Stage(name, make_solver(name, s.seed, s.task), problem, objective, warm=True)
 
     def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
         """The weights, with their primal as a reader of the model file gets it."""
         w, problem = ended.progress.solution(), ended.stage.problem
         outcome = ended.outcome(ended.stage.name, self._model(w), self.space.dot(w, w))
-        if self._rest:
-            right = self.risk.y[:, None] == np.arange(len(self.names))
-            problem = replace(problem, risk=LabelRisk(right, False, self.settings.threads, self.risk.weights))
 
         def restore(kept) -> None:
             kept[:] = read_back(self._written * w) / self._written
@@ -98,7 +102,8 @@ class MulticlassPlan(Plan):
         """No change d of W changes the risk by more than |d| times this."""
         X, v, n = self.space.X, self.risk.weights, self.space.X.n_rows
         squares = n if v is None else float(np.dot(v, v))
-        differences = self.risk.n_classes if self._rest else 2  # of the scores of a row, whose change counts
+        # of the scores of a row, whose change counts
+        differences = self.risk.n_classes * self.risk.steepest**2 if self._rest else 2
         with np.errstate(over="ignore"):
             norms = float(np.dot(X.data, X.data)) + n * self.bias**2
             return math.sqrt(differences * squares * norms)
@@ -107,4 +112,5 @@ class MulticlassPlan(Plan):
         W = self._written * w.reshape(-1, len(self.names))
         constant = W[-1] if self.bias else np.zeros(len(self.names))
         features, highest = W[: self.space.X.n_features], self._examples.X.n_features
-        return MulticlassModel(features, constant, self.bias, self.names, self._columns, highest, len(self._examples))
+        known = features, constant, self.bias, self.names, self._columns, highest, len(self._examples), self._loss
+        return MulticlassModel(*known)

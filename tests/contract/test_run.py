@@ -3,13 +3,14 @@
 
 import copy
 import dataclasses
+import functools
 import itertools
 
 import numpy as np
 import pytest
 from svmcut._native.kernels import KernelRows
 
-from svmcut.catalog import SOLVERS, solver_class
+from svmcut.catalog import SOLVERS, losses, solver_class
 from svmcut.data import Csr, MultilabelExamples, Sequences, Source
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
 from svmcut.kernels import Kernel
@@ -20,6 +21,7 @@ from svmcut.risks.hinge import HingeRisk
 from svmcut.risks.logistic import LogisticRisk
 from svmcut.risks.multiclass import CrammerSingerRisk
 from svmcut.risks.multilabel import LabelRisk
+from svmcut.risks.one_vs_rest import OneVsRestRisk
 from svmcut.risks.squared_hinge import SquaredHingeRisk
 from svmcut.saved import state_classes
 from svmcut.solvers import expansion
@@ -87,10 +89,14 @@ def label_cuts():
     return Problem(LabelRisk(examples.gold(), True), LabelSpace(examples.X, 5, 10, 1.0), 0.3, RULE)
 
 
-def classes():
+def classes(risk=CrammerSingerRisk):
     X, y = vectors()
     y = np.digitize(np.asarray(X.to_dense())[:, 0] + 0.5 * y, [-0.5, 0.5])
-    return Problem(CrammerSingerRisk(y, 3), LabelSpace(X, 3, 0, 1.0), 0.3, RULE)
+    return Problem(risk(y, 3), LabelSpace(X, 3, 0, 1.0), 0.3, RULE)
+
+
+def rest(risk):
+    return lambda: classes(functools.partial(OneVsRestRisk, risk))
 
 
 def sbp_problem():
@@ -117,6 +123,7 @@ PROBLEMS = {
     "logistic": lambda: summed(LogisticRisk()), "epsilon-insensitive": regression, "regression": regression,
     "sequence": lambda: StructuredProblem(chains(), 0.3, RULE), "multiclass": classes,
     "multilabel": lambda: StructuredProblem(LabelSets(label_sets(), 1.0), 0.3, RULE),
+    "multiclass squared-hinge": rest(SquaredHingeRisk()), "multiclass logistic": rest(LogisticRisk()),
 }  # fmt: skip
 CUTS = {"classification": hinge, "rank": hinge, "regression": regression, "sequence": chain_cuts,
         "multilabel": label_cuts, "multiclass": classes}  # fmt: skip
@@ -134,6 +141,8 @@ def cases():
     for name, row in SOLVERS.items():
         for loss in row.others:
             yield name, loss, False
+            if loss in losses("multiclass"):
+                yield name, f"multiclass {loss}", False
         for task in row.where if not isinstance(row.where, str) else row.linear or row.kernel[:1]:
             yield name, task, False
             if row.plan == "cuts" and task in ("sequence", "multilabel") and name != "cutting-plane":
@@ -142,7 +151,8 @@ def cases():
 
 def made(name, task, relayed=False):
     """A solver and its problem."""
-    row, more, problem = SOLVERS[name], {} if task == "multiclass" else PARAMETERS.get(name, {}), None
+    row, more, problem = SOLVERS[name], {} if "multiclass" in task else PARAMETERS.get(name, {}), None
+    task, _, loss = task.partition(" ")
     if name == "sampled-cuts":
         problem = kernel_hinge()
         more = {"sampler": problem.risk.sampler(), "r": 12, "seed": 3, "trace": True}
@@ -155,10 +165,12 @@ def made(name, task, relayed=False):
         problem = PLANS[row.plan]()
     elif name == "cutting-plane":
         problem = CUTS[task]()
+    elif task == "multiclass" and row.binary and not loss:
+        problem = rest(HingeRisk())()
     else:
-        problem = PROBLEMS[task]()
-    solver = solver_class(name, task, task if task in row.others else None)(**more)
-    if task == "multiclass" and row.binary:
+        problem = PROBLEMS[f"{task} {loss}".strip()]()
+    solver = solver_class(name, task, loss or (task if task in row.others else None))(**more)
+    if loss or (task == "multiclass" and row.binary):
         return OneVsRest(solver), problem
     return (Relay(solver, CUTS[task]) if relayed else solver), problem
 

@@ -7,12 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from reference import hinge
+from reference import losses as losses_truth
 from reference import multiclass as truth
 
 import svmcut
 from svmcut.catalog import MULTICLASS
 from svmcut.data import Csr
-from svmcut.errors import DataError, ModelError
+from svmcut.errors import DataError, ModelError, UsageError
 from svmcut.files.models import read_model, write_model
 from svmcut.models import MulticlassModel
 from svmcut.tasks.prediction import measure, predict
@@ -57,6 +58,35 @@ def test_one_against_the_rest_is_a_machine_for_every_class(rng, solver):
     assert sum(found) == pytest.approx(outcome.primal, rel=1e-9)
     assert outcome.dual <= sum(best) <= outcome.primal
     assert all(value <= least * (1 + 1e-4) for value, least in zip(found, best, strict=True))
+
+
+@pytest.mark.parametrize("solver", ["dual-cd", "newton", "cutting-plane"])
+@pytest.mark.parametrize("loss", ["squared-hinge", "logistic"])
+@pytest.mark.parametrize("weighed", [False, True])
+def test_other_losses_have_a_machine_for_every_class(rng, solver, loss, weighed):
+    X, y = examples(rng)
+    v = rng.uniform(0.2, 3.0, N) if weighed else None
+    outcome = trained(X, y, example_cost=0.3, solver=solver, multiclass=MULTICLASS[1], loss=loss, weights=v)
+    full, best, found = truth.with_constant(X, 1.0), 0.0, 0.0
+    for k in range(K):
+        signs = np.where(y == k, 1.0, -1.0)
+        best += losses_truth.optimum(loss, full, signs, 0.3, v)
+        found += losses_truth.primal(loss, full, signs, weights(outcome.model)[:, k], 0.3, v)
+    assert outcome.converged and found == pytest.approx(outcome.primal, rel=1e-9)
+    assert outcome.dual <= best * (1 + 1e-9) and best * (1 - 1e-9) <= outcome.primal <= best * (1 + 1e-4)
+
+
+@pytest.mark.parametrize("loss", ["squared-hinge", "logistic"])
+def test_other_losses_have_the_weights_of_a_unit_loss_in_either_unit_of_c(rng, loss, tmp_path):
+    X, y = examples(rng)
+    known = {"multiclass": MULTICLASS[1], "loss": loss}
+    ours, plain = trained(X, y, cost=2.0, **known), trained(X, y, example_cost=2.0 * 100 / N, **known)
+    assert np.array_equal(weights(ours.model), weights(plain.model)) and ours.primal == plain.primal
+    write_model(str(tmp_path / "model"), ours.model)
+    assert f"#@ loss {loss}\n" in (tmp_path / "model").read_text()
+    assert read_model(str(tmp_path / "model")).loss == loss
+    with pytest.raises(UsageError, match=f"loss '{loss}' trains each class against the rest; give multiclass='one-vs"):
+        trained(X, y, loss=loss)
 
 
 def test_the_unit_of_c_is_svm_multiclass_s(rng):
@@ -152,6 +182,7 @@ def test_features_far_apart_take_no_memory(tmp_path):
     ("#@ bias 1", "#@ bias zero", "is refused; expected '#@ labels L1 L2"),
     ("#@ labels 0 1 2 3", "#@ labels 0 1 2", "names 3 classes; expected 4"),
     ("#@ labels 0 1 2 3", "#@ labels 0 1 1 3", "is refused; expected '#@ labels L1 L2"),
+    ("#@ bias 1", "#@ loss f1", "is refused; expected '#@ labels L1 L2"),
     ("4 # number of classes", "0 # number of classes", "expected the number of classes"),
     ("6 # number of base", "0 # number of base", "'#@ bias' needs a base feature"),
     ("6 # number of base", "2147483647 # number of base", "have weights above number"),

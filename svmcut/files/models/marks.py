@@ -76,11 +76,9 @@ def _labels(words: list[str]) -> tuple[float | None, float] | None:
     return found if finite and found[0] != found[1] else None
 
 
-_LOSSES = {name for row in TASKS.values() if "LinearModel" in row.models for name in losses(row.name)}
-
-
-def _loss(words: list[str]) -> str | None:
-    return words[0] if len(words) == 1 and words[0] in _LOSSES else None
+def _loss_of(kind: str) -> Callable[[list[str]], str | None]:
+    known = {name for row in TASKS.values() if kind in row.models for name in losses(row.name)}
+    return lambda words: words[0] if len(words) == 1 and words[0] in known else None
 
 
 def _classes(words: list[str]) -> list[float] | None:
@@ -97,5 +95,10 @@ def _bias(words: list[str]) -> float | None:
     return found[0] if found is not None and len(found) == 1 and found[0] else None
 
 
-OF_SCORES = Marks({"labels": _labels, "loss": _loss}, "'#@ labels NEGATIVE POSITIVE' or '#@ loss NAME'")
-OF_CLASSES = Marks({"labels": _classes, "bias": _bias}, "'#@ labels L1 L2 ..', which rise, or '#@ bias NUMBER'")
+OF_SCORES = Marks(
+    {"labels": _labels, "loss": _loss_of("LinearModel")}, "'#@ labels NEGATIVE POSITIVE' or '#@ loss NAME'"
+)
+OF_CLASSES = Marks(
+    {"labels": _classes, "bias": _bias, "loss": _loss_of("MulticlassModel")},
+    "'#@ labels L1 L2 ..', which rise, '#@ bias NUMBER' or '#@ loss NAME'",
+)  # fmt: skip

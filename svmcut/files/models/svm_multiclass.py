@@ -13,7 +13,8 @@
     1 qid:0 index:value ... #          weight of feature f and class k at (k - 1) F + f
 
 Marks follow: ``#@ bias V`` says that the last base feature is the constant V, ``#@ labels L1 L2 ..`` names the classes
-where they are not 1 to K.
+where they are not 1 to K,
+``#@ loss NAME`` a loss that svm_multiclass has not.
 """
 
 from __future__ import annotations
@@ -56,6 +57,8 @@ def write(path: str, first: bytes, output: Output, model: MulticlassModel) -> No
     lines = {"bias": [repr(model.bias).removesuffix(".0")]} if model.bias else {}
     if not np.array_equal(model.names, np.arange(1, K + 1)):
         lines["labels"] = [*map(label_text, model.names.tolist())]
+    if model.loss is not None:
+        lines["loss"] = [model.loss]
     output.write(marks.lines_of(lines))
 
 
@@ -90,4 +93,5 @@ def read(path: str, first: bytes, file: BinaryIO) -> MulticlassModel:
     W = np.bincount(feature * K + k, weights, d * K).astype(np.float64).reshape(d, K)
     if not (np.isfinite(W).all() and np.isfinite(constant).all()):
         raise ModelError(path, "the support vectors add up to weights that are not finite")
-    return MulticlassModel(W, constant, bias, np.asarray(names, np.float64), columns, base - (bias != 0), documents)
+    names, loss = np.asarray(names, np.float64), found.get("loss")
+    return MulticlassModel(W, constant, bias, names, columns, base - (bias != 0), documents, loss)
