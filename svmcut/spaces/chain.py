@@ -4,7 +4,7 @@
     scores(w) = (W[k].x_t for every token t and tag k, V)
 
 Viterbi's recursion needs no more than these, so a chain machine is a convex risk of scores like any other. Coefficients
-of scores, nearly all 0, are given as the labels they come from: see svmcut.data.Labelling.
+of scores, nearly all 0, are given as the labels they come from: see svmcut.labellings.Labelling.
 """
 
 from __future__ import annotations
