@@ -271,9 +271,9 @@ def test_what_is_refused(capsys):
 EARLIER = sorted((Path(__file__).resolve().parents[1] / "earlier").iterdir())
 
 
-@pytest.mark.parametrize("folder", EARLIER, ids=lambda folder: folder.name)
-def test_a_model_of_any_format_is_looked_at_with_data_and_drawn(folder, capsys):
-    found = inspected(capsys, "--data", folder / "examples", "--html", "page.html", folder / "model")
+@pytest.mark.parametrize("kept", EARLIER, ids=lambda kept: kept.name)
+def test_a_model_of_any_format_is_looked_at_with_data_and_drawn(kept, capsys):
+    found = inspected(capsys, "--data", kept / "examples", "--html", "page.html", kept / "model")
     assert found["data"]["measures"] and "<svg" in Path("page.html").read_text(encoding="utf-8")
     assert found["features"]["weighted"] > 0
 
