@@ -33,7 +33,7 @@ def scaled_bound(offset: float, squared: float, most: float = 1.0) -> float:
 
 
 def primal_of_file(
-    w, problem: Problem, outcome: Outcome, reach: float = math.inf, restore: Callable[[Any], None] | None = None
+    w, problem: Problem, outcome: Outcome, rise: float = math.inf, restore: Callable[[Any], None] | None = None
 ) -> float | None:
     """1/2 |w|^2 + C R(A w) of weights as a reader of the model file gets them; None where no digit can matter.
 
@@ -43,14 +43,15 @@ def primal_of_file(
     problem : Problem
     outcome : Outcome
         Its norm and primal count.
-    reach : float
-        No change d of w changes R by more than |d| times this; inf where that is not known.
+    rise : float
+        R changes by at most e times this where no weight changes by more than the part e of it; inf where that is not
+        known.
     restore : callable or None
         Called with the weights read back, to set those again that the file holds in another way.
     """
     from svmcut.files.rounding import KEPT, read_back
 
-    most = KEPT * outcome.norm * (problem.C * reach + outcome.norm)
+    most = KEPT * (problem.C * rise + outcome.norm**2)
     if most <= 0.01 * problem.stop.target(outcome.primal):
         return None
     kept = read_back(w).astype(np.float64)

@@ -51,19 +51,19 @@ class Linear(Plan):
         """The weights, with their primal as a reader of the model file gets it."""
         w, problem = ended.progress.solution(), ended.stage.problem
         outcome = ended.outcome(ended.stage.name, self._model(w, ended.progress.cuts), self.space.dot(w, w))
-        reach, bias, n, data = math.inf, self.bias, len(self.vectors.examples), self.vectors.X.data
+        rise, bias, n, data = math.inf, self.bias, len(self.vectors.examples), self.vectors.X.data
         if self.vectors.steepness < math.inf:
             v = self.vectors.risk.weights
             with np.errstate(over="ignore"):
                 squares = n if v is None else float(np.dot(v, v))
-                reach = math.sqrt(squares * (float(np.dot(data, data)) + n * bias**2))
+                rise = outcome.norm * math.sqrt(squares * (float(np.dot(data, data)) + n * bias**2))
 
         def restore(kept) -> None:  # the file has the weight of the constant feature as a threshold
             kept[-1] = float(f"{bias * float(w[-1]):.8g}") / bias
 
         if isinstance(self.space, RowSpace):
             w, problem = self.space.weights(w), replace(problem, space=self.space.features)
-        outcome.primal_of_file = primal_of_file(w, problem, outcome, reach, restore if bias else None)
+        outcome.primal_of_file = primal_of_file(w, problem, outcome, rise, restore if bias else None)
         return outcome.judge(problem.stop, ended.stopped_by)
 
     def _model(self, w, cuts: int) -> LinearModel:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -95,18 +94,19 @@ class MulticlassPlan(Plan):
             kept[:] = read_back(self._written * w) / self._written
 
         scaled = restore if self._written != 1 else None
-        outcome.primal_of_file = primal_of_file(w, problem, outcome, self._reach(), scaled)
+        outcome.primal_of_file = primal_of_file(w, problem, outcome, self._rise(w), scaled)
         return outcome.judge(problem.stop, ended.stopped_by)
 
-    def _reach(self) -> float:
-        """No change d of W changes the risk by more than |d| times this."""
-        X, v, n = self.space.X, self.risk.weights, self.space.X.n_rows
-        squares = n if v is None else float(np.dot(v, v))
-        # of the scores of a row, whose change counts
-        differences = self.risk.n_classes * self.risk.steepest**2 if self._rest else 2
+    def _rise(self, w) -> float:
+        """The risk changes by at most e times this where no weight changes by more than the part e of it: the scores of
+        a row by e |x|.|W_k|, of which all against the rest count, else two."""
+        X, v, W = self.space.X, self.risk.weights, np.abs(w).reshape(-1, len(self.names))
+        data, constant = np.abs(X.data[X.stored]), abs(self.bias) * total(v, X.n_rows)
+        if v is not None:
+            data = np.repeat(v, np.diff(X.indptr)) * data
+        sizes = np.append(np.bincount(X.indices[X.stored], data, X.n_features), [constant] * (self.bias != 0))
         with np.errstate(over="ignore"):
-            norms = float(np.dot(X.data, X.data)) + n * self.bias**2
-            return math.sqrt(differences * squares * norms)
+            return float(self.risk.steepest * (sizes @ W).sum() if self._rest else 2 * (sizes @ W.max(axis=1)))
 
     def _model(self, w) -> MulticlassModel:
         W = self._written * w.reshape(-1, len(self.names))

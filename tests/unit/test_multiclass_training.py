@@ -16,6 +16,7 @@ from svmcut.data import Csr
 from svmcut.errors import DataError, ModelError, UsageError
 from svmcut.files.models import read_model, write_model
 from svmcut.models import MulticlassModel
+from svmcut.parameters import Settings
 from svmcut.tasks.prediction import measure, predict
 from svmcut.tasks.protocol import named
 
@@ -121,10 +122,27 @@ def test_balanced_classes_weigh_the_same(rng):
     assert outcome.dual <= best * (1 + 1e-6) and best * (1 - 1e-6) <= outcome.primal <= best * (1 + 1e-4)
 
 
+@pytest.mark.parametrize(("way", "loss"), [(MULTICLASS[0], None), (MULTICLASS[1], None), (MULTICLASS[1], "logistic")])
+@pytest.mark.parametrize("weighed", [False, True])
+def test_the_digits_of_a_file_change_the_risk_no_more_than_is_told(rng, way, loss, weighed):
+    """Whatever the signs of the changes; the worst of them come near it where the losses are straight."""
+    X, y = examples(rng)
+    task, v = named("multiclass"), rng.uniform(0.1, 5.0, N) if weighed else None
+    settings = Settings(task="multiclass", multiclass=way, loss=loss, example_cost=1.0, bias=-2.0)
+    plan = task.plan(replace(task.from_arrays(X, y), weights=v), settings).plan
+    for scale in (0.1, 1.0, 30.0):
+        w, e, changes = scale * rng.normal(size=plan.space.dim), 1e-3, []
+        here = plan.risk.linearize(plan.space.scores(w))
+        worst = np.sign(plan.space.adjoint(here.coef)) * np.sign(w)
+        for signs in (worst, -worst, *rng.choice([-1.0, 1.0], (20, len(w)))):
+            changes.append(abs(plan.risk.linearize(plan.space.scores(w * (1 + e * signs))).value - here.value))
+        assert 0.005 * e * plan._rise(w) < max(changes) <= e * plan._rise(w)
+
+
 def test_a_path_goes_on_from_the_multipliers_before(rng):
     X, y = examples(rng, 400)
     task = named("multiclass")
-    settings = svmcut.parameters.Settings(task="multiclass", example_cost=1.0, gap=1e-3, threads=1)
+    settings = Settings(task="multiclass", example_cost=1.0, gap=1e-3, threads=1)
     driver = task.plan(task.from_arrays(X, y), settings)
     driver.fit(None, 1.0)
     warm = driver.fit(None, 1.3)
