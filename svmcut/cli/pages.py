@@ -31,7 +31,8 @@ th { font-weight: 500; color: var(--pale); white-space: nowrap; } .numbers td, .
 .numbers { white-space: nowrap; }
 .pictures { display: grid; gap: 1rem; margin-top: .8rem;
   grid-template-columns: repeat(auto-fill, minmax(min(100%, 21rem), 1fr)); }
-figure { margin: 0; padding: .7rem; background: var(--card); border: 1px solid var(--rule); border-radius: 6px; }
+figure { margin: 0; max-width: 34rem; padding: .7rem; background: var(--card); border-radius: 6px;
+  border: 1px solid var(--rule); }
 figcaption { font-weight: 500; margin-bottom: .3rem; } svg { display: block; width: 100%; height: auto; }
 svg text { font: 12px system-ui, sans-serif; fill: var(--ink); } svg text.small { font-size: 11px; fill: var(--pale); }
 line.grid, line.axis { stroke: var(--rule); } line.guide, polyline.guide { stroke: var(--pale); stroke-dasharray: 4 3; }
@@ -86,13 +87,13 @@ def _of_data(data: dict[str, Any]) -> list[str]:
     if "scores" in data:
         drawn.append(pictures.histogram("Scores", data["scores"], "curves" in data))
     if "curves" in data:
-        points, values = data["curves"], dict(texts.measured(data))
+        points = data["curves"]
         if points["roc"]:
-            title = f"ROC curve, area {values['roc_area']} %"
-            drawn.append(pictures.curve(title, points["roc"], ("false positives, %", "true positives, %"), True))
+            names = ("false positives, %", "true positives, %")
+            drawn.append(pictures.curve("ROC curve", points["roc"], names, diagonal=True))
         if points["precision_recall"]:
-            title = f"Precision and recall, average precision {values['average_precision']} %"
-            drawn.append(pictures.curve(title, points["precision_recall"], ("recall, %", "precision, %")))
+            names = ("recall, %", "precision, %")
+            drawn.append(pictures.curve("Precision and recall", points["precision_recall"], names))
     tables = _pairs(texts.measured(data))
     if "scores" in data:
         head, *rows = texts.scores_table(data["scores"])
