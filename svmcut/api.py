@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from svmcut.arrays import given_weights
+from svmcut.classes import by_labels
 from svmcut.errors import UsageError
 from svmcut.files.weights import read_weights
 from svmcut.parameters import Settings
@@ -32,7 +33,8 @@ def train(
         A file as the command line reads it, or (X, y) or (X, y, qid): X an array or scipy.sparse matrix of one row an
         example, y its labels; in multilabel an indicator matrix of one column a label; qid the queries or sequences.
     task : str or None
-        A name of svmcut.catalog.TASKS; None for rank where there are queries in a tuple, else classification.
+        A name of svmcut.catalog.TASKS; None for rank where there are queries in a tuple, multiclass of three or more
+        whole labels where `positive` is not given, else classification.
     weights : str, array or None
         What every example, query, sequence or label set weighs, 0 for none: an array, or a file of one number a line.
         They multiply with ``cost:`` in a file, and with class_weight.
@@ -57,8 +59,9 @@ def train(
     arrays = () if isinstance(data, str | os.PathLike) else data
     if not isinstance(arrays, tuple) or (arrays and len(arrays) not in (2, 3)) or data == ():
         raise UsageError("data is neither a path nor (X, y) or (X, y, qid)")
+    asked = frozenset(parameters if task is None else {*parameters, "task"})
     task = ("rank" if len(arrays) == 3 else "classification") if task is None else task
-    settings = plain(Settings(task=task, **parameters, given=frozenset(parameters)))
+    settings = plain(Settings(task=task, **parameters, given=asked))
     idle = check(settings)
     given, where = None, "weights"
     if weights is not None:
@@ -76,6 +79,9 @@ def train(
         how: dict[str, Any] = {"threads": settings.threads, "max_memory": settings.max_memory}
         examples = own.read(os.fspath(data), **how, zero_based=settings.zero_based, costs=True)
     examples, _ = weighed(own, examples, settings, given, where, tight=not arrays)
+    if settings.is_open:
+        settings = by_labels(settings, examples.y, examples.source.path)
+        own = named(settings.task)
     driver = own.plan(examples, settings)
     observe = None if callback is None else lambda progress, objective: callback(progress)
     outcome = driver.fit(settings.cost, settings.example_cost, observe)

@@ -1,23 +1,80 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two classes of any labels: which label is positive, and which rows are."""
+"""Labels of classes: how many classes they are, which of two is positive, and which rows are."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from svmcut.errors import DataError, UsageError
 from svmcut.kinds import ABOVE_ZERO
+from svmcut.refusals import check
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from svmcut.parameters import Settings
 
 #: Labels of the negative and the positive class; None for the first stands for every label but the second. Where there
 #: is None in place of a pair, labels above 0 are positive, and the classes go by -1 and 1.
 Labels: TypeAlias = "tuple[float | None, float]"
 SIGNS = (-1.0, 1.0)
 REST = "rest"
+#: More classes, or fewer rows a class on average, may be numbers as well.
+MOST_CLASSES, FEWEST_ROWS = 100, 5
+
+
+def by_labels(settings: Settings, y: NDArray[np.float64], path: str) -> Settings:
+    """Settings that name no task with the one the labels name: multiclass of three or more; O(n log n).
+
+    Parameters
+    ----------
+    settings : Settings
+        Checked, and open to it (`is_open`).
+    y : (n,)
+        Labels as in the file, at least one.
+
+    Raises
+    ------
+    DataError
+        Where three labels or more are not whole, or may well be numbers.
+    UsageError
+        For parameters that the task the labels name cannot honour.
+    """
+    low, high = float(y.min()), float(y.max())
+    if not np.isfinite(high - low):
+        return settings  # what is refused elsewhere
+    if ((y == low) | (y == high)).all():
+        if "multiclass" in settings.wishes():
+            raise UsageError(
+                f"parameter 'multiclass' is for three labels or more, but the labels of {path} are {_listed(y)}; leave "
+                "it out or give task='multiclass'"
+            )
+        return settings
+    names, positive = np.unique(y), f"name the positive class of two as in positive={label_text(high)}"
+    if (names != np.round(names)).any():
+        raise DataError(
+            path, f"the labels are {_listed(y)}, which are no names of classes, for not all are whole; give "
+            f"task='regression' to learn numbers, or {positive}"
+        )  # fmt: skip
+    if len(names) > MOST_CLASSES or len(y) < FEWEST_ROWS * len(names):
+        raise DataError(
+            path, f"the labels of {len(y)} rows are {len(names)} whole numbers, {_listed(y)}; give task='multiclass' "
+            f"if they are classes, task='regression' if they are numbers, or {positive}"
+        )  # fmt: skip
+    found = replace(settings, task="multiclass")
+    try:
+        check(found)
+    except UsageError as error:
+        raise beside_classes(path, len(names), str(error), label_text(high)) from None
+    return found
+
+
+def beside_classes(path: str, count: int, reason: str, label: str) -> UsageError:
+    """The refusal of what several classes cannot honour."""
+    return UsageError(f"{path} has {count} classes: {reason}; or train one against the others as in positive={label}")
 
 
 def labels_of(y: NDArray[np.float64], positive: float | str | None, path: str) -> Labels | None:
@@ -44,7 +101,8 @@ def labels_of(y: NDArray[np.float64], positive: float | str | None, path: str) -
         if not ((y == low) | (y == high)).all():
             raise DataError(
                 path, f"the labels are {_listed(y)}, but two classes are trained; name the positive one as in "
-                f"positive={label_text(high)}, or give parameter 'positive' with '>0' for all labels above 0"
+                f"positive={label_text(high)}, give parameter 'positive' with '>0' for all labels above 0, or "
+                f"task={'multiclass' if (y == np.round(y)).all() else 'regression'!r}"
             )  # fmt: skip
         if low == high in SIGNS:
             return None

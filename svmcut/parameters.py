@@ -217,6 +217,12 @@ class Settings:
         name = self.loss or TASKS[self.task].loss
         return self.is_plain and self.task in first.linear and name in (first.losses or ())
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the labels decide between two classes and more."""
+        named = self.given is not None and "task" in self.given
+        return self.task == DEFAULTS["task"] and not named and self.positive is None
+
     def wishes(self) -> set[str]:
         """The parameters that were asked for."""
         if self.given is not None:

@@ -56,7 +56,8 @@ def check(settings: Settings) -> list[str]:
         raise UsageError("parameter 'cost' and parameter 'example_cost' exclude each other; leave one of them out")
     loss = _loss(settings)
     _check_solver(settings, loss)
-    for name in sorted(settings.wishes() & OF_TASKS - {*TASKS[settings.task].takes}):
+    own = {*TASKS[settings.task].takes} | ({"multiclass"} if settings.is_open else set())
+    for name in sorted(settings.wishes() & OF_TASKS - own):
         having = _or([task.name for task in TASKS.values() if name in task.takes])
         raise UsageError(f"parameter '{name}' is for task={having}; leave it out")
     if settings.class_weight is not None:

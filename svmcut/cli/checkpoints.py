@@ -116,8 +116,9 @@ class Checkpoints:
         """The context of what reads a resumed state: it names the checkpoint where that fails."""
         return unfit(self.path)
 
-    def identify(self, examples: Examples | Sequences | MultilabelExamples) -> None:
-        """Says what this run trains on."""
+    def identify(self, examples: Examples | Sequences | MultilabelExamples, options: LearnOptions) -> None:
+        """Says what this run trains on, and the options with the task that the labels named."""
+        self._options = options
         self._identity = {"version": __version__, "examples": fingerprint(examples), "options": settings(self._options)}
 
     def resume(self) -> Any:

@@ -17,8 +17,8 @@ def hints(task: str, data: Any) -> list[str]:
     """One line each, which names the remedy; of svmcut.tasks' data, in time that does not grow with it."""
     if task == "multilabel":  # svmcut scale reads one label a line
         return []
-    queries = task == "classification" and data.qid is not None
-    told = ["qid has no effect in classification; svmcut rank learns the order within queries"] if queries else []
+    queries = task in ("classification", "multiclass") and data.qid is not None
+    told = [f"qid has no effect in {task}; svmcut rank learns the order within queries"] if queries else []
     return told + _scales(data.X)
 
 

@@ -129,8 +129,9 @@ def learn(**values):
 
     EXAMPLE_FILE holds one example a line, LABEL INDEX:VALUE INDEX:VALUE ... (LIBSVM and svm_light format); it may be
     compressed (gzip, bzip2, xz, zstd), a pipe, or - for standard input. MODEL_FILE may be - for standard output; what
-    is printed goes to standard error then. Two different labels are two classes, the larger is positive (--positive
-    names another); the model keeps them. Every option of svm_perf_learn is taken with the same meaning.
+    is printed goes to standard error then. Two labels are two classes, the larger is positive (--positive names
+    another), three or more whole ones as many classes; the model keeps them. Every option of svm_perf_learn is taken
+    with the same meaning.
 
     With --task sequence a line is a token, TAG qid:SEQUENCE INDEX:VALUE ..., tags are integers from 1, and the lines of
     a sequence stand together. Every option of svm_hmm_learn is taken with the same meaning.

@@ -4,14 +4,22 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from svmcut import refusals
-from svmcut.catalog import AUTO, CUTTING_PLANE, TASKS
+from svmcut.catalog import AUTO, CUTTING_PLANE, TASKS, measures
+from svmcut.classes import beside_classes, label_text
 from svmcut.cli import options as table
 from svmcut.cli.options import LearnOptions, Option
 from svmcut.cli.words import in_options
 from svmcut.errors import UsageError
-from svmcut.parameters import DEFAULTS
+from svmcut.parameters import DEFAULTS, task_defaults
+
+if TYPE_CHECKING:
+    from svmcut.data import Examples
 
 
 def check(options: LearnOptions) -> list[str]:
@@ -47,6 +55,27 @@ def check(options: LearnOptions) -> list[str]:
     if "preimage" in given and not options.has_kernel:
         idle.append("--i has no effect with the linear kernel")
     return [*map(in_options, idle), *inert(table.options(options.task), given)]
+
+
+def named_by_labels(options: LearnOptions, examples: Examples) -> LearnOptions:
+    """The options of two classes with the task multiclass in its place, and its defaults.
+
+    Raises
+    ------
+    UsageError
+        For options that are no parameters and mean nothing there.
+    """
+    own = {name: value for name, value in task_defaults("multiclass").items() if getattr(options, name) is None}
+    found, reason = replace(options, **(own | {"task": "multiclass"})), ""
+    if options.algorithm is not None:
+        reason = f"-w {options.algorithm} is an algorithm for two; leave it out"
+    elif options.select and options.select not in measures(found.task):
+        known = ", ".join(name.replace("_", "-") for name in measures(found.task))
+        reason = f"--select {options.select.replace('_', '-')} is a measure of two; expected one of {known}"
+    if reason:
+        y = examples.y
+        raise beside_classes(examples.source.path, len(np.unique(y)), reason, label_text(float(y.max())))
+    return found
 
 
 def inert(rows: Iterable[Option], given: Container[str]) -> list[str]:

@@ -154,7 +154,7 @@ _KINDS = kinds_of(LearnOptions)
 ROWS = (
     Option("task", ("--task",), DATA,
            "What to learn: {tasks}. Each task has options of its own: --task sequence --help.",
-           default="{first}"),
+           default="{first}; of three or more whole labels multiclass"),
     Option("positive", ("--positive",), DATA,
            "Label of the positive class, or '>0' for all labels above 0; all other labels are negative.",
            default="the larger of two labels"),
@@ -188,8 +188,8 @@ ROWS = (
     Option("emissions", ("--e", "--emissions"), OBJECTIVE,
            "1 for weights of features at two neighbouring tags too; needs --t of at least 1."),
     Option("multiclass", ("--multiclass",), OBJECTIVE,
-           "crammer-singer trains all classes at once; one-vs-rest each against the rest, the one way of "
-           "losses other than the default."),
+           "Of three classes or more: crammer-singer trains all at once; one-vs-rest each against the rest, the one way "
+           "of losses other than the default."),
     Option("pairs", ("--pairs",), OBJECTIVE,
            "all: a weight for every pair of labels that an example may have together; none: every label is learnt on "
            "its own."),
@@ -291,6 +291,8 @@ def offered(task: str) -> set[str]:
     row, rows = TASKS[task], losses(task).values()
     found = {option.field for option in ROWS} - (STEERING | OF_TASKS | {"bias"})
     found |= {*row.takes} | {name for name in STEERING if takers(task, name)}
+    if task == DEFAULTS["task"]:  # the labels may name the other
+        found.add("multiclass")
     needs = {
         "task": task in LEARNT,
         "p": any(loss.at for loss in rows),

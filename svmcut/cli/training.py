@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svmcut.catalog import SOLVERS, measures
+from svmcut.classes import by_labels
 from svmcut.cli import training_report as report
 from svmcut.cli.endings import ending, remedy, told
 from svmcut.cli.files import check_training_files, log_beside, model_files
 from svmcut.cli.guard import warn
 from svmcut.cli.hints import hints
-from svmcut.cli.option_checks import check
+from svmcut.cli.option_checks import check, named_by_labels
 from svmcut.cli.options import LearnOptions
 from svmcut.cli.presentations import PRESENTATIONS
 from svmcut.cli.progress_bar import ProgressBar
@@ -114,6 +115,12 @@ class Training:
         self.examples, left_out = weighed(self._task, examples, settings, weights, options.weights or "")
         if left_out:
             self._say(f"Left out: {left_out} of weight 0")
+        if settings.is_open and not original:
+            settings = by_labels(settings, self.examples.y, self.examples.source.path)
+        if settings.task != options.task:
+            self.options = options = named_by_labels(options, self.examples)
+            self._task, self._shown = named(options.task), PRESENTATIONS[options.task]
+            self._say(f"{len(np.unique(self.examples.y))} classes: {options.task}")
         self._seconds = {"read": time.perf_counter() - self._began, "train": 0.0, "write": 0.0}
         self._driver = self._task.plan(self.examples, settings, bool(original), time_limit(options))
         look()
@@ -127,7 +134,7 @@ class Training:
         self._state = None
         self.going_on: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
         if checkpoints is not None:
-            checkpoints.identify(self.examples)
+            checkpoints.identify(self.examples, options)
             saved = checkpoints.resume() if options.resume else None
             if saved is not None:
                 self.outcomes, self.rows, self._state = list(saved["outcomes"]), list(saved["rows"]), saved["driver"]

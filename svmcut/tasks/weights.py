@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svmcut.catalog import TASKS
-from svmcut.classes import classes_of, labels_of
+from svmcut.classes import by_labels, classes_of, labels_of
 from svmcut.data import Examples
 from svmcut.errors import DataError
 from svmcut.files.weights import shared_weights
@@ -99,10 +99,10 @@ def class_weights(y: NDArray, weights: NDArray, settings: Settings, path: str) -
     Raises
     ------
     DataError
-        For a label that no row has, and as svmcut.classes.labels_of.
+        For a label that no row has, and as svmcut.classes.by_labels and labels_of.
     """
     if settings.class_weight == BALANCED:
-        classes = y
+        classes, settings = y, by_labels(settings, y, path) if settings.is_open else settings
         if settings.task == "classification":
             classes, _ = classes_of(y, labels_of(y, settings.positive, path))
         _, places = np.unique(classes, return_inverse=True)

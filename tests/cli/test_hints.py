@@ -44,6 +44,8 @@ def test_queries_in_classification_name_rank(folder, capsys):
     (folder / "queries").write_text(re.sub("^(-?1) ", r"\1 qid:7 ", ONE, flags=re.M))
     assert main(["learn", "-v", "0", "queries", "model"]) == 0
     assert "warning: qid has no effect in classification; svmcut rank learns" in capsys.readouterr().err
+    assert main(["learn", "-v", "0", "--task", "multiclass", "queries", "several"]) == 0
+    assert "warning: qid has no effect in multiclass; svmcut rank learns" in capsys.readouterr().err
     assert main(["learn", "-v", "0", "one", "other"]) == main(["rank", "-v", "0", "queries", "order"]) == 0
     assert "qid" not in capsys.readouterr().err
     assert (folder / "model").read_bytes() == (folder / "other").read_bytes()

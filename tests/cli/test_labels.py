@@ -137,10 +137,10 @@ def test_one_of_many_labels_against_the_rest_and_all_above_zero(capsys):
     Path("grades").write_text("".join(f"{label} {row}\n" for label, row in zip(y, rows)))
     Path("signs").write_text("".join(f"{-1 if label == 0 else 1} {row}\n" for label, row in zip(y, rows)))
     Path("three").write_text("".join(f"{1 if label == 3 else -1} {row}\n" for label, row in zip(y, rows)))
-    learn("-c", 1, "grades", "model", status=1)
+    learn("-c", 1, "--task", "classification", "grades", "model", status=1)
     assert capsys.readouterr().err == (
-        "grades: the labels are 0, 1, 2, 3, but two classes are trained; name the positive one as in --positive 3, or "
-        "give --positive with '>0' for all labels above 0\n"
+        "grades: the labels are 0, 1, 2, 3, but two classes are trained; name the positive one as in --positive 3, "
+        "give --positive with '>0' for all labels above 0, or --task multiclass\n"
     )
     assert not Path("model").exists()
     learn("-c", 1, "--positive", ">0", "grades", "above")

@@ -157,7 +157,9 @@ def test_classes_of_any_labels_weigh():
     found = weights(y, class_weight={3: 2, 5: 4}, positive=7)  # labels weigh, whichever class they are of
     np.testing.assert_array_equal(found.weights, np.select([y == 3, y == 5], [2.0, 4.0], 1.0))
     with pytest.raises(DataError, match="the labels are 3, 5, 7, but two classes are trained"):
-        weights(y, class_weight="balanced")
+        weights(y, class_weight="balanced", given=frozenset({"task"}))
+    found = weights(y, class_weight="balanced")  # three classes, where no task is named
+    np.testing.assert_allclose(found.weights, np.select([y == 3, y == 5], [30 / 18, 30 / 30], 30 / 42))
     assert set(weights(y, class_weight="5=0").y) == {3, 7}
     outcome = svmcut.train((X, y), cost=1.0, gap=0.01, threads=1, class_weight={5: 0})  # two labels are left
     assert outcome.model.labels == (3, 7)

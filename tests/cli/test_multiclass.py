@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Several classes, named by --task multiclass or by the labels, from files to predictions and reports."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from programs import forked
+from sklearn import metrics
+
+import svmcut
+from svmcut.errors import DataError, UsageError
+
+NAMES = (-3, 0, 5, 12)
+TWO = "; or train one against the others as in --positive 12\n"
+
+
+def put(name, labels, X):
+    """A file of these rows, and their labels."""
+    Path(name).write_text("".join(
+        f"{label:g} " + " ".join(f"{j + 1}:{x:g}" for j, x in enumerate(row) if x) + "\n"
+        for label, row in zip(labels, X, strict=True)
+    ))  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def rows(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(3)
+    X = np.round(rng.normal(size=(160, 6)), 3)
+    y = np.array(NAMES)[np.argmax(X[:, :4] + 0.7 * rng.normal(size=(160, 4)), axis=1)]
+    put("train", y[:120], X[:120])
+    put("test", y[120:], X[120:])
+    put("two", np.where(y == 5, 1, 2), X)
+    put("halves", y / 2, X)
+    put("few", np.arange(160) // 4, X)
+    put("hundred", np.arange(100).repeat(8), np.tile(X, (5, 1)))
+    put("more", np.arange(101).repeat(8), np.tile(X, (6, 1))[:808])
+    return X.astype(np.float32), y
+
+
+def learn(*words, status=0):
+    done = forked("svmcut", "learn", *words)
+    assert done.returncode == status, done.stderr
+    return done
+
+
+def learnt(*words):
+    learn("-v", 0, "--report", "learn.json", *words)
+    return json.loads(Path("learn.json").read_text())
+
+
+def test_three_labels_or_more_name_the_task_and_the_log_says_so():
+    log = learn("train", "model").stdout
+    assert log.count("\n4 classes: multiclass\nTraining set properties: 7 features, 120 examples, 4 classes\n") == 1
+    assert "in svm_multiclass's unit (-c), 1 per example (--example-cost)\n" in log
+    learn("--task", "multiclass", "train", "named")
+    assert Path("model").read_bytes() == Path("named").read_bytes()
+    assert "classes:" not in learn("--task", "multiclass", "train", "named").stdout
+    assert "classes:" not in learn("two", "model").stdout and b"SVM-light" in Path("model").read_bytes()
+    assert "classes:" not in learn("--positive", 5, "train", "model").stdout
+    assert "100 classes: multiclass" in learn("-e", 50, "hundred", "model").stdout
+
+
+def test_the_report_and_the_predictions_of_a_model_that_named_itself(rows):
+    y = rows[1]
+    report = learnt("--example-cost", 0.5, "--gap", 1e-4, "train", "model")
+    assert (report["task"], report["loss"], report["labels"]) == ("multiclass", "error-rate", [*NAMES])
+    assert report["class_counts"] == [int((y[:120] == name).sum()) for name in NAMES]
+    assert report["converged"] and 0 <= report["relative_gap"] <= 1e-4
+    assert report["options"]["task"] == "multiclass" and report["warnings"] == []
+    done = forked("svmcut", "classify", "test", "model", "scores", "--report", "classify.json")
+    lines = Path("scores").read_text().splitlines()
+    assert all(re.fullmatch(r"-?\d+( -?\d+\.\d{8}){4}", line) for line in lines) and len(lines) == 40
+    table = np.loadtxt("scores")
+    np.testing.assert_array_equal(table[:, 0], np.array(NAMES)[np.argmax(table[:, 1:], axis=1)])
+    found = json.loads(Path("classify.json").read_text())
+    assert found["labels"] == [*NAMES]
+    assert found["confusion"] == metrics.confusion_matrix(y[120:], table[:, 0]).tolist()
+    assert found["accuracy"] / 100 == pytest.approx(metrics.accuracy_score(y[120:], table[:, 0]))
+    assert found["f1"] / 100 == pytest.approx(metrics.f1_score(y[120:], table[:, 0], average="macro"))
+    assert f"Accuracy          {found['accuracy']:7.2f} %\n" in done.stdout and not {"tp", "fp"} & found.keys()
+    assert forked("svmcut", "classify", "--labels", "test", "model", "labels").returncode == 0
+    assert Path("labels").read_text().split() == [line.split()[0] for line in lines]
+
+
+def test_a_path_with_validation_and_weights_goes_by_the_classes():
+    report = learnt("-c", "1,100", "--validate", "test", "--select", "f1", "train", "model")
+    values = [row["validation"]["f1"] for row in report["path"]]
+    assert Path("model").read_bytes() == Path(f"model.{(1, 100)[int(np.argmax(values))]}").read_bytes()
+    learnt("--class-weight", "balanced", "train", "model")
+    learnt("--class-weight", "balanced", "--task", "multiclass", "train", "named")
+    assert Path("model").read_bytes() == Path("named").read_bytes()
+    done = learn("--class-weight", "-3=0,0=0", "train", "model")  # what is left are two classes
+    assert "Left out: " in done.stdout and "classes: " not in done.stdout
+    rest = learnt("--multiclass", "one-vs-rest", "--solver", "newton", "train", "rest")
+    assert rest["task"] == "multiclass" and rest["solver"] == "newton"
+    assert Path("rest").read_bytes() != Path("named").read_bytes()
+
+
+@pytest.mark.parametrize(("words", "says"), [
+    (("-l", "f1", "-c", 1), "loss 'f1' is not for classes; expected one of error-rate"),
+    (("-t", 2, "-g", 1), "classes are trained on features, not with the rbf kernel; use -t linear"),
+    (("--solver", "smo"), "solver 'smo' does not train classes; expected one of auto, cutting-plane, dual-cd, newton"),
+    (("-w", 3), "-w 3 is an algorithm for two; leave it out"),
+    (("-c", 1, "-o", "slack"), "slack rescaling is not implemented for loss 'error-rate'; use -o margin"),
+    (("-c", 1, "-p", 2, "-w", 0), "slack norm 2 is not implemented for loss 'error-rate'; use -p 1"),
+    (("-t", 1, "--free-bias"), "classes are trained on features, not with the polynomial kernel; use -t linear"),
+    (("--select", "roc-area", "--validate", "test"),
+     "--select roc-area is a measure of two; expected one of error-rate, accuracy, precision, recall, f1"),
+    (("--solver", "newton"), "solver 'newton' trains two classes; give --multiclass one-vs-rest or leave out --solver"),
+], ids=str)  # fmt: skip
+def test_what_two_classes_alone_can_use_is_refused_after_reading(words, says):
+    done = learn(*words, "train", "model", status=2)
+    assert done.stderr == f"svmcut learn: train has 4 classes: {says}{TWO}"
+    assert not Path("model").exists()
+    learn("-v", 0, *("two" if word == "test" else word for word in words), "two", "model")  # which can honour it
+
+
+def test_labels_that_may_be_something_else_are_refused_with_the_remedies():
+    one = "name the positive class of two as in --positive"
+    said = learn("halves", "model", status=1).stderr
+    assert said == (
+        "halves: the labels are -1.5, 0, 2.5, 6, which are no names of classes, for not all are whole; give --task "
+        f"regression to learn numbers, or {one} 6\n"
+    )
+    learn("-v", 0, "--task", "regression", "halves", "model")
+    learn("-v", 0, "--positive", 6, "halves", "model")
+    for name, n, count in (("few", 160, 40), ("more", 808, 101)):
+        said = learn(name, "model", status=1).stderr
+        assert said == (
+            f"{name}: the labels of {n} rows are {count} whole numbers, 0, 1, 2, 3, 4, ...; give --task multiclass if "
+            f"they are classes, --task regression if they are numbers, or {one} {count - 1}\n"
+        )
+    learn("-v", 0, "--task", "multiclass", "-e", 50, "few", "model")
+    said = learn("--task", "multiclass", "halves", "model", status=1).stderr
+    assert said.startswith("halves:1: label ") and "is not whole" in said
+
+
+def test_a_named_task_and_two_labels_stay_what_they_are():
+    said = learn("--task", "classification", "train", "model", status=1).stderr
+    assert said == (
+        "train: the labels are -3, 0, 5, 12, but two classes are trained; name the positive one as in --positive 12, "
+        "give --positive with '>0' for all labels above 0, or --task multiclass\n"
+    )
+    said = learn("--task", "classification", "halves", "model", status=1).stderr
+    assert said.endswith("above 0, or --task regression\n")
+    said = learn("--multiclass", "one-vs-rest", "two", "model", status=2).stderr
+    assert said == (
+        "svmcut learn: --multiclass is for three labels or more, but the labels of two are 1, 2; leave it out or give "
+        "--task multiclass\n"
+    )
+    for words in (("--task", "classification"), ("--positive", 5)):
+        said = learn(*words, "--multiclass", "one-vs-rest", "no file", "model", status=2).stderr
+        assert said == "svmcut learn: --multiclass is for --task multiclass; leave it out\n"
+    assert learnt("--task", "multiclass", "two", "model")["labels"] == [1, 2]
+    assert forked("svm_perf_learn", "-c", 1, "train", "model").returncode == 0  # labels above 0 are positive there
+    assert b"SVM-light" in Path("model").read_bytes()
+
+
+def test_one_class_alone_is_predicted_with_a_warning():
+    put("one", np.full(6, 4), np.eye(6))
+    report = learnt("--task", "multiclass", "one", "model")
+    assert report["labels"] == [4]
+    assert report["warnings"] == ["all 6 labels of one are 4; there is no other class to learn"]
+    assert forked("svmcut", "classify", "two", "model", "scores", "--report", "classify.json").returncode == 0
+    assert {line.split()[0] for line in Path("scores").read_text().splitlines()} == {"4"}
+    found = json.loads(Path("classify.json").read_text())
+    assert found["accuracy"] == 0 and found["warnings"] == [
+        "160 labels of two are of no class the model knows, and count as errors"
+    ]
+
+
+@pytest.mark.parametrize("way", ["crammer-singer", "one-vs-rest"])
+@pytest.mark.parametrize("solver", ["dual-cd", "cutting-plane"])
+def test_threads_and_a_run_that_goes_on_change_no_byte(way, solver):
+    words = ("-v", 0, "--multiclass", way, "--solver", solver, "--gap", 1e-5)
+    learn(*words, "--threads", 1, "train", "whole")
+    learn(*words, "--threads", 3, "train", "threads")
+    assert Path("threads").read_bytes() == Path("whole").read_bytes()
+    kept = ("--checkpoint", "state", "--checkpoint-every", 0)
+    learn(*words, *kept, "--max-iterations", 3, "train", "model", status=3)
+    assert Path("state").exists() and Path("model").read_bytes() != Path("whole").read_bytes()
+    refused = learn(*words, *kept, "--resume", "--b", 0, "train", "model", status=1).stderr
+    assert "is of another run: --bias was 1.0 and is 0.0" in refused
+    # the same run, whichever of labels and option names it
+    learn(*words, *kept, "--resume", "--task", "multiclass", "--max-iterations", 4, "train", "model", status=3)
+    learn(*words, *kept, "--resume", "train", "model")
+    assert Path("model").read_bytes() == Path("whole").read_bytes() and not Path("state").exists()
+
+
+def test_python_names_the_task_by_the_same_rule(rows):
+    X, y = rows
+    outcome = svmcut.train((X, y), gap=1e-3, threads=1)
+    assert outcome.model.names.tolist() == [*NAMES]
+    named = svmcut.train((X, y), task="multiclass", gap=1e-3, threads=1)
+    np.testing.assert_array_equal(outcome.model.W, named.model.W)
+    assert svmcut.train((X, y), positive=5).model.labels == (None, 5)
+    assert svmcut.train("train").model.names.tolist() == [*NAMES]
+    for parameters, error, says in (
+        ({"task": "classification"}, DataError, "two classes are trained.* or task='multiclass'"),
+        ({"kernel": "rbf"}, UsageError, "has 4 classes: classes are trained on features.* as in positive=12"),
+        ({"task": "classification", "multiclass": "one-vs-rest"}, UsageError, "for task='multiclass'; leave it out"),
+    ):
+        with pytest.raises(error, match=says):
+            svmcut.train((X, y), **parameters)
+    with pytest.raises(UsageError, match="is for three labels or more"):
+        svmcut.train((X, y == 5), multiclass="one-vs-rest")
+    with pytest.raises(DataError, match="give task='regression'"):
+        svmcut.train((X, y + 0.5))
+
+
+@pytest.mark.parametrize(("case", "data", "C"), [("mc_c1", "mc3", 1), ("mc_c001", "mc3", 0.01), ("mc_k5", "mc5", 100),
+                                                 ("mc_k5_w3", "mc5", 20)])  # fmt: skip
+def test_models_and_objectives_of_svm_multiclass(shared, case, data, C):
+    cases = shared / "golden" / "light" / "cases"
+    test, train = (cases / "inputs" / f"{data}{part}.dat" for part in ("_test", ""))
+    assert forked("svmcut", "classify", test, cases / case / "model", "scores").returncode == 0
+    expected = np.loadtxt(cases / f"{case}.classify" / "pred")
+    found = np.loadtxt("scores")
+    np.testing.assert_array_equal(found[:, 0], expected[:, 0])
+    np.testing.assert_allclose(found, expected, atol=2e-6)
+    told = (cases / case / "stdout.txt").read_text()
+    primal, dual = (float(re.search(rf"{name}=(\S+)", told)[1]) / 1e4 for name in ("pval", "dval"))
+    report = learnt("-c", C, "--b", 0, "--gap", 1e-5, train, "model")
+    assert report["task"] == "multiclass" and report["converged"]
+    assert report["dual"] <= primal * (1 + 1e-6) and dual * (1 - 1e-6) <= report["primal"] <= primal * (1 + 2e-5)
