@@ -10,11 +10,17 @@ from svmcut._version import __version__
 
 if TYPE_CHECKING:
     from svmcut.api import train
+    from svmcut.estimators.kernel import KernelSVM
+    from svmcut.estimators.linear import LinearSVM, PerfClassifier
     from svmcut.loading import load, load_svmlight_file
 
-_WHERE = {"train": "svmcut.api", "load": "svmcut.loading", "load_svmlight_file": "svmcut.loading"}
+_WHERE = {
+    "train": "svmcut.api", "load": "svmcut.loading", "load_svmlight_file": "svmcut.loading",
+    "KernelSVM": "svmcut.estimators.kernel", "LinearSVM": "svmcut.estimators.linear",
+    "PerfClassifier": "svmcut.estimators.linear",
+}  # fmt: skip
 
-__all__ = ["__version__", "load", "load_svmlight_file", "train"]
+__all__ = ["KernelSVM", "LinearSVM", "PerfClassifier", "__version__", "load", "load_svmlight_file", "train"]
 
 
 def __getattr__(name: str) -> Any:

@@ -41,7 +41,7 @@ def test_a_file_imports_only_from_floors_below():
 #: What stands beside the rooms; trainers, options and models have rooms of their own.
 ROOT_MODULES = {
     "__init__", "_version", "api", "arrays", "catalog", "classes", "data", "errors", "inspection", "kernels", "kinds",
-    "labellings", "loading", "machine", "measures", "parameters", "refusals", "rows", "saved", "states",
+    "labellings", "loading", "machine", "measures", "parameters", "progress_bar", "refusals", "rows", "saved", "states",
 }  # fmt: skip
 
 

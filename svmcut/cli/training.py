@@ -21,7 +21,6 @@ from svmcut.cli.hints import hints
 from svmcut.cli.option_checks import check, named_by_labels
 from svmcut.cli.options import LearnOptions
 from svmcut.cli.presentations import PRESENTATIONS
-from svmcut.cli.progress_bar import ProgressBar
 from svmcut.cli.report import write_report
 from svmcut.cli.termination import INTERRUPTED, look
 from svmcut.cli.words import in_options
@@ -30,6 +29,7 @@ from svmcut.files.models import write_model
 from svmcut.files.output import write_atomically
 from svmcut.files.weights import read_weights
 from svmcut.kinds import Cost
+from svmcut.progress_bar import ProgressBar
 from svmcut.tasks.prediction import measure
 from svmcut.tasks.protocol import named
 from svmcut.tasks.weights import weighed

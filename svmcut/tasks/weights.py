@@ -93,6 +93,13 @@ def weighed(
     return replace(data, weights=np.repeat(weights, lengths[keep]) if of_rows else weights), n - len(weights)
 
 
+def balanced(classes: NDArray, weights: NDArray) -> NDArray[np.float64]:
+    """V / (K V_k) of every row (n,), k its class, for rows that weigh above 0."""
+    _, places = np.unique(classes, return_inverse=True)
+    sums = np.bincount(places, weights)
+    return (sums.sum() / (len(sums) * sums))[places]
+
+
 def class_weights(y: NDArray, weights: NDArray, settings: Settings, path: str) -> NDArray[np.float64]:
     """Weights of rows (n,) by their classes; balanced is V / (K V_k), V the sum of weights and V_k that of class k.
 
@@ -105,9 +112,7 @@ def class_weights(y: NDArray, weights: NDArray, settings: Settings, path: str) -
         classes, settings = y, by_labels(settings, y, path) if settings.is_open else settings
         if settings.task == "classification":
             classes, _ = classes_of(y, labels_of(y, settings.positive, path))
-        _, places = np.unique(classes, return_inverse=True)
-        sums = np.bincount(places, weights)
-        return (sums.sum() / (len(sums) * sums))[places]
+        return balanced(classes, weights)
     labels, places = np.unique(y, return_inverse=True)
     factors = np.ones(len(labels))
     for label, weight in weights_by_label(settings.class_weight).items():

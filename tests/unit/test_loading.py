@@ -29,6 +29,12 @@ def test_importing_svmcut_imports_nothing_heavy():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n[]\n"
 
 
+def test_without_scikit_learn_an_estimator_says_what_to_install():
+    code = "import sys\nsys.modules['sklearn'] = None\nfrom svmcut import LinearSVM"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "ImportError: the estimators need scikit-learn; install it with: pip install 'svmcut[sklearn]'" in done.stderr
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_files_are_what_scikit_learn_reads(path):
     multilabel = path.stem == "labels"

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What estimators share: settings of their parameters, runs of the driver, and the certificate."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from svmcut.arrays import as_rows, given_weights
+from svmcut.data import Csr
+from svmcut.errors import DataError, SvmcutError
+from svmcut.machine import usable_cpus
+from svmcut.parameters import Settings
+from svmcut.progress_bar import ProgressBar
+from svmcut.refusals import check, in_words, plain
+from svmcut.tasks.protocol import Task, named
+from svmcut.tasks.weights import weighed
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+    from svmcut.training.outcome import Outcome
+
+#: What estimators call the parameters of svmcut.parameters.Settings that have another name there.
+WORDS = {
+    "cost": "C", "example_cost": "C", "gap": "tol", "max_iterations": "max_iter", "threads": "n_jobs",
+    "bias": "intercept_scaling", "free_bias": "fit_intercept", "seed": "random_state", "p": "k",
+}  # fmt: skip
+
+
+def word(name: str, value: str | None) -> str | None:
+    """A parameter as an estimator has it, as svmcut.refusals.in_words asks for it."""
+    if name not in WORDS:
+        return None
+    return f"parameter '{WORDS[name]}'" if value is None else f"{WORDS[name]}={value}"
+
+
+@contextlib.contextmanager
+def own_words() -> Iterator[None]:
+    """Within it failures speak of the parameters of estimators."""
+    try:
+        yield
+    except SvmcutError as error:
+        error.args = (in_words(str(error), word),)
+        raise
+
+
+def threads_of(n_jobs: int | None) -> int:
+    """Threads as joblib counts: None is 1, -1 all CPUs, -2 all but one."""
+    if n_jobs is None:
+        return 1
+    return max(1, usable_cpus() + 1 + n_jobs) if n_jobs < 0 else n_jobs
+
+
+class Trained(BaseEstimator):
+    """An estimator that a driver of svmcut trains.
+
+    Attributes
+    ----------
+    primal_, dual_, gap_ : (machines,) float64
+        Primal value of each machine, a lower bound of the least one, and their difference.
+    converged_ : bool
+        Whether every gap is at most tol times the primal value.
+    solver_ : str
+    n_iter_ : int
+        Most iterations of a machine.
+    """
+
+    task: ClassVar[str] = "classification"
+    tol: float
+    max_iter: int | None
+    n_jobs: int | None
+    random_state: Any
+    solver: str
+    verbose: int
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _settings(self, **parameters: Any) -> Settings:
+        """Checked settings; those every estimator has and those given."""
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        usual: dict[str, Any] = {
+            "gap": self.tol, "solver": self.solver, "max_iterations": self.max_iter, "seed": seed,
+            "threads": threads_of(self.n_jobs),
+        }  # fmt: skip
+        settings = plain(Settings(task=self.task, **{**usual, **parameters}))
+        for message in check(settings):
+            warnings.warn(in_words(message, word), UserWarning, stacklevel=4)
+        return settings
+
+    def _validated(self, X: Any, **options: Any) -> Any:
+        """X, or X and y, as scikit-learn checks them."""
+        return validate_data(self, X, accept_sparse="csr", dtype=[np.float32, np.float64], order="C", **options)
+
+    def _rows(self, X: Any) -> Csr:
+        """Rows to predict, checked once."""
+        check_is_fitted(self)
+        with own_words():
+            return as_rows(self._validated(X, reset=False)).checked()
+
+    def _weighed(self, data: Any, settings: Settings, weights: Any) -> tuple[Task, Any]:
+        """The task, and data without what weighs 0."""
+        given = None if weights is None else given_weights(weights)
+        if given is not None and not given.any():
+            raise DataError("sample_weight", "all weights are zero; give one above 0 to every row that counts")
+        own = named(self.task)
+        return own, weighed(own, data, settings, given, "sample_weight", tight=False)[0]
+
+    def _run(self, own: Task, data: Any, settings: Settings) -> Outcome:
+        """Trains one machine; Ctrl-C is not swallowed.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            Also where there would be a model: a search would go on with the next fit.
+        """
+        driver = own.plan(data, settings)
+        with ProgressBar(self.verbose > 0, settings, driver.target) as bar:
+            outcome = driver.fit(settings.cost, settings.example_cost, bar.show)
+        if outcome.stopped_by == "interrupt":
+            raise KeyboardInterrupt
+        for message in (*driver.warnings, *outcome.warnings, *driver.underfitted(outcome)):
+            warnings.warn(in_words(message, word), UserWarning, stacklevel=4)
+        return outcome
+
+    def _certify(self, outcomes: list[Outcome]) -> Self:
+        """Sets what is known of the runs, and warns where they ended before their aim."""
+        self.primal_ = np.array([outcome.primal for outcome in outcomes])
+        self.dual_ = np.array([outcome.dual for outcome in outcomes])
+        self.gap_ = self.primal_ - self.dual_
+        # a machine in memory has all its digits, so those of a file do not count
+        self.converged_ = all(outcome.converged or outcome.stopped_by == "file" for outcome in outcomes)
+        self.solver_ = outcomes[0].solver
+        self.n_iter_ = max(1, *(outcome.progress.iteration for outcome in outcomes))
+        short = [k for k, outcome in enumerate(outcomes) if not outcome.done and outcome.stopped_by != "file"]
+        if short:
+            worst = max(short, key=lambda k: self.gap_[k])
+            of = f"{len(short)} of {len(outcomes)} machines" if len(outcomes) > 1 else "training"
+            warnings.warn(
+                f"{of} ended ({outcomes[worst].stopped_by}) at gap {self.gap_[worst]:.4g} of primal "
+                f"{self.primal_[worst]:.6g}, above tol={self.tol:g}; raise max_iter or tol, or scale the features",
+                ConvergenceWarning, stacklevel=3,
+            )  # fmt: skip
+        return self
+
+
+def numeric(classes: NDArray) -> NDArray[np.float64] | None:
+    """Classes as the numbers a model file has for labels; None where they are none."""
+    return classes.astype(np.float64) if classes.dtype.kind in "iufb" else None

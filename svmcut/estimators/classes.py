@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Classifiers: two classes by one machine, more by one machine a class against the rest, all on the same rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted
+
+from svmcut.arrays import as_rows, given_weights
+from svmcut.catalog import TASKS
+from svmcut.classes import SIGNS
+from svmcut.data import Csr, Examples, Source
+from svmcut.errors import DataError
+from svmcut.estimators.base import Trained, numeric, own_words, threads_of
+from svmcut.files.models import write_model
+from svmcut.tasks.weights import balanced
+
+if TYPE_CHECKING:
+    import os
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+    from svmcut.models import ScoringModel
+    from svmcut.parameters import Settings
+    from svmcut.training.outcome import Outcome
+
+
+class Machines(ClassifierMixin, Trained):
+    """A classifier of one machine, or of one a class.
+
+    Attributes
+    ----------
+    classes_ : (K,) array
+        Of the rows that weigh anything.
+    """
+
+    classes_: NDArray
+
+    def _fit(self, X: Any, y: Any, weights: Any = None, class_weight: Any = None) -> Self:
+        """Trains the machines and keeps them."""
+        with own_words():
+            X, y = self._validated(X, y=y)
+            check_classification_targets(y)
+            if not self.__sklearn_tags__().classifier_tags.multi_class and type_of_target(y) == "multiclass":
+                raise DataError("y", "Only binary classification is supported. The type of the target is multiclass.")
+            rows = as_rows(X)
+            settings = self._settings(**self._parameters(rows))
+            classes, codes = np.unique(y, return_inverse=True)
+            weights = class_weights(codes, classes, class_weight, weights)
+            data = Examples(rows, codes.astype(np.float64), None, None, Source("X")).checked()
+            own, data = self._weighed(data, settings, weights)
+            left, codes = np.unique(data.y, return_inverse=True)
+            self.classes_ = classes[left.astype(np.intp)]
+            if len(left) == 1:
+                raise DataError("y", f"all rows that weigh anything are of one class, {self.classes_.tolist()[0]!r}; "
+                                f"{type(self).__name__} needs two")  # fmt: skip
+            outcomes = []
+            for k in range(1, 2) if len(left) == 2 else range(len(left)):
+                signed = replace(data, y=np.where(codes == k, *reversed(SIGNS)))
+                outcomes.append(self._run(own, signed, settings))
+            self._keep(outcomes, settings)
+        return self._certify(outcomes)
+
+    def _parameters(self, rows: Csr) -> dict[str, Any]:
+        """Of Settings, for these rows."""
+        raise NotImplementedError
+
+    def _keep(self, outcomes: list[Outcome], settings: Settings) -> None:
+        """Sets the attributes of the machines."""
+        raise NotImplementedError
+
+    def _machines(self) -> list[ScoringModel]:
+        """One, of the second class, or one a class."""
+        raise NotImplementedError
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Scores (n,) of the second class, or (n, K) of every class; above 0 for its side."""
+        rows = self._rows(X)
+        scores = [machine.scores(rows, threads_of(self.n_jobs)) for machine in self._machines()]
+        return scores[0] if len(scores) == 1 else np.column_stack(scores)
+
+    def predict(self, X: Any) -> NDArray:
+        """The class (n,) of every row."""
+        scores = self.decision_function(X)
+        return self.classes_[(scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)]
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Writes the model file of the command line, whose numbers have eight digits; pickle keeps them all.
+
+        Classes that are no numbers are -1 and 1 there.
+
+        Raises
+        ------
+        ValueError
+            For more than two classes.
+        """
+        check_is_fitted(self)
+        if len(self.classes_) > 2:
+            raise ValueError(f"a model file has two classes, not {len(self.classes_)}; keep the estimator with pickle")
+        (machine,), numbers = self._machines(), numeric(self.classes_)
+        labels = None if numbers is None or tuple(numbers) == SIGNS else (float(numbers[0]), float(numbers[1]))
+        write_model(str(path), replace(machine, labels=labels, loss=self._mark()))
+
+    def _mark(self) -> str | None:
+        """The loss that a model file names; None for the task's own."""
+        loss = self._parameters(Csr.from_dense(np.zeros((1, 1)))).get("loss")
+        return None if loss == TASKS[self.task].loss else loss
+
+
+def class_weights(codes: NDArray, classes: NDArray, class_weight: Any, weights: Any) -> Any:
+    """Weights of rows by their classes and their own; None where all are 1.
+
+    Parameters
+    ----------
+    class_weight : "balanced", dict or None
+        As svmcut.tasks.weights.class_weights, whose keys are classes of any type here.
+
+    Raises
+    ------
+    DataError
+        For a class no row has; for what is none of these.
+    """
+    if class_weight is None:
+        return weights
+    own = np.ones(len(codes)) if weights is None else given_weights(weights).copy()
+    if len(own) != len(codes):
+        return own
+    rows = own > 0
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        own[rows] *= balanced(codes[rows], own[rows])
+        return own
+    if not hasattr(class_weight, "items"):
+        raise DataError("class_weight", f"is {class_weight!r}; expected 'balanced', weights by class, or None")
+    factors, places = np.ones(len(classes)), {label: k for k, label in enumerate(classes.tolist())}
+    for label, weight in class_weight.items():
+        if label not in places:
+            raise DataError("class_weight", f"no row is of class {label!r}; expected {', '.join(map(repr, places))}")
+        factors[places[label]] = weight
+    return own * given_weights(factors)[codes]

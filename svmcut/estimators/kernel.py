@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Kernel machines of classes: exact, in a subspace, on a budget."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from svmcut.catalog import AUTO, SOLVERS
+from svmcut.data import Csr
+from svmcut.errors import UsageError
+from svmcut.estimators.classes import Machines
+from svmcut.training.settings import choose_kernel_solver
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_matrix
+
+    from svmcut.models import ScoringModel
+    from svmcut.parameters import Settings
+    from svmcut.training.outcome import Outcome
+
+#: Kernels and their names in svmcut.catalog.KERNELS.
+KERNELS = {"linear": "linear", "poly": "polynomial", "rbf": "rbf", "sigmoid": "sigmoid"}
+
+
+class KernelSVM(Machines):
+    """Support vector machines with a kernel and a certificate: 1/2 |f|^2 + C sum_i v_i max(0, 1 - y_i f(x_i)).
+
+    Parameters
+    ----------
+    C : float
+        Weighs the loss of one example, as in SVC.
+    kernel : {"rbf", "poly", "sigmoid", "linear"}
+    degree : int
+    gamma : float, "scale" or "auto"
+        As in SVC: 1 / (d variance of X), 1 / d.
+    coef0 : float
+    solver : str
+        One of ``svmcut learn --solver`` for kernels: smo and cutting-plane are exact, subspace, sampled-cuts, bsca,
+        bsgd and others choose some rows; "auto" is smo, and subspace from 50,000 rows on.
+    budget, basis : int
+        Most support vectors of bsca and bsgd; most basis vectors of a subspace.
+    epochs : float or None
+        Passes of solvers that go step by step, which end after them and not by tol.
+    cache_size : float
+        Megabytes of kernel values kept.
+    tol : float
+        Training ends where the gap is at most this part of the primal value.
+    fit_intercept : bool or None
+        A bias that is not regularised, as in SVC; None where the solver has one: smo and sbp.
+    class_weight, max_iter, n_jobs, random_state, verbose
+        As of LinearSVM.
+
+    Attributes
+    ----------
+    support_vectors_ : csr_matrix
+    dual_coef_ : (machines, support vectors) float64
+    intercept_ : (machines,) float64
+    classes_, primal_, dual_, gap_, converged_, solver_, n_iter_
+        As of LinearSVM. What no bound is known of has a dual_ of nan.
+
+    Examples
+    --------
+    >>> from svmcut import KernelSVM
+    >>> machine = KernelSVM(C=10.0).fit([[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1])
+    >>> machine.predict([[0, 0], [0, 1]]).tolist(), machine.solver_
+    ([0, 1], 'smo')
+    """
+
+    _kernel_machines: list[Any]
+
+    def __init__(
+        self, C: float = 1.0, *, kernel: str = "rbf", degree: int = 3, gamma: Any = "scale", coef0: float = 0.0,
+        solver: str = AUTO, budget: int = 500, basis: int = 500, epochs: float | None = None, cache_size: float = 200.0,
+        tol: float = 1e-3, fit_intercept: bool | None = None, class_weight: Any = None, max_iter: int | None = None,
+        n_jobs: int | None = None, random_state: Any = None, verbose: int = 0,
+    ):  # fmt: skip
+        self.C, self.kernel, self.degree, self.gamma, self.coef0 = C, kernel, degree, gamma, coef0
+        self.solver, self.budget, self.basis, self.epochs, self.cache_size = solver, budget, basis, epochs, cache_size
+        self.tol, self.fit_intercept, self.class_weight, self.max_iter = tol, fit_intercept, class_weight, max_iter
+        self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """As LinearSVM.fit."""
+        return self._fit(X, y, sample_weight, self.class_weight)
+
+    def _parameters(self, rows: Csr) -> dict[str, Any]:
+        if self.kernel not in KERNELS:
+            raise UsageError(f"kernel {self.kernel!r} is unknown; expected one of {', '.join(KERNELS)}")
+        kernel = KERNELS[self.kernel]
+        found: dict[str, Any] = {
+            "example_cost": self.C, "kernel": kernel, "cache_size": self.cache_size, "budget": self.budget,
+            "basis": self.basis, "epochs": self.epochs,
+        }  # fmt: skip
+        if kernel == "rbf":
+            found["gamma"] = _gamma(self.gamma, rows)
+        elif kernel != "linear":
+            found |= {"scale_kernel": _gamma(self.gamma, rows), "coef0": self.coef0}
+        if kernel == "polynomial":
+            found["degree"] = self.degree
+        solver = self.solver
+        if kernel == "linear" or self.solver == AUTO:
+            found["solver"] = solver = choose_kernel_solver(self.solver, rows.n_rows, True)
+        row, free = SOLVERS.get(solver), self.fit_intercept
+        if row is not None and row.steps and "gap" not in row.takes and self.tol == 1e-3:
+            found["gap"] = None
+        if free is not None or (row is not None and row.free_bias):
+            found["free_bias"] = bool(row and row.free_bias) if free is None else free
+        return found
+
+    def _keep(self, outcomes: list[Outcome], settings: Settings) -> None:
+        self._kernel_machines = [outcome.model for outcome in outcomes]
+        self.intercept_ = np.array([0.0 - machine.b for machine in self._kernel_machines])
+
+    def _machines(self) -> list[ScoringModel]:
+        return self._kernel_machines
+
+    @property
+    def support_vectors_(self) -> csr_matrix:
+        """The support vectors of all machines, each once."""
+        return self._expansion()[0]
+
+    @property
+    def dual_coef_(self) -> NDArray[np.float64]:
+        """What each machine weighs them, labels included."""
+        return self._expansion()[1]
+
+    def _expansion(self) -> tuple[csr_matrix, NDArray[np.float64]]:
+        from scipy.sparse import csr_matrix, vstack
+
+        parts, machine_of, alphas = [], [], []
+        for k, machine in enumerate(self._kernel_machines):
+            part = machine.support.to_scipy()
+            columns = part.indices if machine.columns is None else machine.columns[part.indices]
+            parts.append(csr_matrix((part.data, columns, part.indptr), (part.shape[0], self.n_features_in_)))
+            machine_of.append(np.full(part.shape[0], k))
+            alphas.append(machine.alpha)
+        rows = vstack(parts, "csr")
+        firsts: dict[tuple[bytes, bytes], int] = {}
+        places = np.empty(rows.shape[0], np.int64)
+        for i, (start, stop) in enumerate(zip(rows.indptr[:-1].tolist(), rows.indptr[1:].tolist(), strict=True)):
+            key = rows.indices[start:stop].tobytes(), rows.data[start:stop].tobytes()
+            places[i] = firsts.setdefault(key, len(firsts))
+        coef = np.zeros((len(parts), len(firsts)))
+        np.add.at(coef, (np.concatenate(machine_of), places), np.concatenate(alphas))
+        return rows[np.unique(places, return_index=True)[1]], coef
+
+
+def _gamma(gamma: Any, rows: Csr) -> float:
+    """SVC's gamma for these rows."""
+    d = max(rows.n_features, 1)
+    if gamma == "auto":
+        return 1.0 / d
+    if gamma != "scale":
+        return gamma
+    values, size = rows.data[rows.stored].astype(np.float64), max(rows.n_rows * d, 1)
+    variance = float(np.square(values).sum() / size - (values.sum() / size) ** 2)
+    return 1.0 / (d * variance) if variance > 0 else 1.0

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Linear machines of classes: a sum of losses, and the measures that are none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from svmcut.catalog import AUTO, TASKS, losses, solvers
+from svmcut.data import Csr
+from svmcut.errors import UsageError
+from svmcut.estimators.classes import Machines
+from svmcut.measures import classification_measures
+from svmcut.models import LinearModel
+from svmcut.risks.contingency import ContingencyRisk
+from svmcut.training.outcome import PERCENT
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from svmcut.models import ScoringModel
+    from svmcut.parameters import Settings
+    from svmcut.training.outcome import Outcome
+
+HINGE = "hinge"
+#: Losses of LinearSVM, sums over examples, and their names on the command line.
+SUMS = {
+    HINGE if name == TASKS["classification"].loss else name: name
+    for name, row in losses("classification").items() if row.is_sum
+}  # fmt: skip
+
+
+class LinearMachines(Machines):
+    """A classifier of weights.
+
+    Attributes
+    ----------
+    coef_ : (1, d) or (K, d) float64
+    intercept_ : (1,) or (K,) float64
+    """
+
+    fit_intercept: bool
+    intercept_scaling: float
+
+    def _keep(self, outcomes: list[Outcome], settings: Settings) -> None:
+        models: list[Any] = [outcome.model for outcome in outcomes]
+        self.coef_ = np.zeros((len(models), self.n_features_in_))
+        self.intercept_ = np.array([0.0 - model.b for model in models])
+        for row, model in zip(self.coef_, models, strict=True):
+            row[slice(len(model.w)) if model.columns is None else model.columns] = model.w
+
+    def _machines(self) -> list[ScoringModel]:
+        return [LinearModel(w, -b) for w, b in zip(self.coef_, self.intercept_.tolist(), strict=True)]
+
+    def _bias(self) -> float:
+        if self.solver not in (AUTO, *solvers(self.task, False)):
+            known = ", ".join((AUTO, *solvers(self.task, False)))
+            raise UsageError(f"solver {self.solver!r} trains no weights of features; expected one of {known}")
+        return self.intercept_scaling if self.fit_intercept else 0.0
+
+
+class LinearSVM(LinearMachines):
+    """Linear support vector machines with a certificate: 1/2 w'w + C sum_i v_i loss(y_i f(x_i)).
+
+    Parameters
+    ----------
+    C : float
+        Weighs the loss of one example, as in LinearSVC and SVC.
+    tol : float
+        Training ends where the gap is at most this part of the primal value.
+    fit_intercept : bool
+    intercept_scaling : float
+        The bias is the weight of a constant feature of this value, and regularised, as in LinearSVC.
+    class_weight : dict, "balanced" or None
+        Weights by class; those of sample_weight count too.
+    loss : {"hinge", "squared-hinge", "logistic"}
+    solver : str
+        One of ``svmcut learn --solver`` for features; "auto" for the fastest.
+    max_iter : int or None
+        None for no limit.
+    n_jobs : int or None
+        Threads; None is 1, -1 all CPUs. The result has the same bytes for any number.
+    random_state : int, RandomState or None
+    verbose : int
+        Above 0 for a bar.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_
+        More than two classes are one machine each, against the rest.
+    primal_, dual_, gap_, converged_, solver_, n_iter_
+        The certificate: no machine has a primal value below dual_.
+
+    Examples
+    --------
+    >>> from svmcut import LinearSVM
+    >>> machine = LinearSVM(C=1.0, random_state=0).fit([[0.0, 1.0], [1.0, 0.0], [2.0, 0.0]], ["no", "yes", "yes"])
+    >>> machine.predict([[3.0, 0.0]]).tolist(), machine.converged_
+    (['yes'], True)
+    """
+
+    def __init__(
+        self, C: float = 1.0, *, tol: float = 1e-3, fit_intercept: bool = True, intercept_scaling: float = 1.0,
+        class_weight: Any = None, loss: str = HINGE, solver: str = "auto", max_iter: int | None = None,
+        n_jobs: int | None = None, random_state: Any = None, verbose: int = 0,
+    ):  # fmt: skip
+        self.C, self.tol, self.fit_intercept, self.intercept_scaling = C, tol, fit_intercept, intercept_scaling
+        self.class_weight, self.loss, self.solver, self.max_iter = class_weight, loss, solver, max_iter
+        self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Trains on rows X (n, d), their classes y (n,), and what they weigh.
+
+        Raises
+        ------
+        ValueError, MemoryError
+            That say what to do.
+        """
+        return self._fit(X, y, sample_weight, self.class_weight)
+
+    def _parameters(self, rows: Csr) -> dict[str, Any]:
+        if self.loss not in SUMS:
+            raise UsageError(f"loss {self.loss!r} is unknown; expected one of {', '.join(SUMS)}")
+        return {"example_cost": self.C, "bias": self._bias(), "loss": SUMS[self.loss]}
+
+
+class PerfClassifier(LinearMachines):
+    """Two classes, trained for a measure of all of them: F1, ROC area, precision among the first k, ...
+
+    Parameters
+    ----------
+    loss : str
+        One of ``svmcut learn --loss`` that is no sum over examples.
+    C : float
+        Weighs the loss in percent, as svm_perf's -c. The loss is none of single examples, so they have no weights.
+    k : float or None
+        Of the losses at k, as a fraction of the positives; None for the loss's own.
+    rescaling : {"margin", "slack"}
+    tol, fit_intercept, intercept_scaling, solver, max_iter, n_jobs, random_state, verbose
+        As of LinearSVM.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, primal_, dual_, gap_, converged_, solver_, n_iter_
+        As of LinearSVM. The second class is the positive one.
+
+    Examples
+    --------
+    >>> from svmcut import PerfClassifier
+    >>> machine = PerfClassifier("f1", C=1.0).fit([[0.0, 1.0], [1.0, 0.0], [2.0, 0.0]], [0, 1, 1])
+    >>> machine.score([[0.0, 1.0], [3.0, 0.0]], [0, 1])
+    1.0
+    """
+
+    def __init__(
+        self, loss: str = "f1", C: float = 1.0, *, k: float | None = None, rescaling: str = "margin", tol: float = 1e-3,
+        fit_intercept: bool = True, intercept_scaling: float = 1.0, solver: str = "auto", max_iter: int | None = None,
+        n_jobs: int | None = None, random_state: Any = None, verbose: int = 0,
+    ):  # fmt: skip
+        self.loss, self.C, self.k, self.rescaling, self.tol = loss, C, k, rescaling, tol
+        self.fit_intercept, self.intercept_scaling, self.solver = fit_intercept, intercept_scaling, solver
+        self.max_iter, self.n_jobs, self.random_state, self.verbose = max_iter, n_jobs, random_state, verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Trains on rows X (n, d) of two classes y (n,).
+
+        Raises
+        ------
+        ValueError, MemoryError
+            That say what to do.
+        """
+        return self._fit(X, y)
+
+    def score(self, X: Any, y: Any, sample_weight: None = None) -> float:
+        """1 - the loss that was trained for, of rows X and their classes y; ties count as errors.
+
+        Raises
+        ------
+        ValueError
+            For sample_weight: the measure is none of single examples.
+        """
+        if sample_weight is not None:
+            raise UsageError(f"sample_weight weighs examples, but {self.loss} is no measure of single examples")
+        scores, positive = self.decision_function(X), np.asarray(y) == self.classes_[1]
+        if (row := losses("classification")[self.loss]).at is None:
+            measured = classification_measures(positive, scores)
+            if self.loss == "zero-one":
+                return float(measured.correct)
+            return measured.values[row.name.replace("-", "_")] / PERCENT
+        k = ContingencyRisk(self.loss, self.k or 0.0, one_class=True).bind(np.where(positive, 1.0, -1.0)).k
+        hits = int(positive[np.lexsort((positive, -scores))][:k].sum())
+        return hits / (k if self.loss == "prec-at-k" else max(1, int(positive.sum())))
+
+    def _parameters(self, rows: Csr) -> dict[str, Any]:
+        known = [name for name, row in losses("classification").items() if not row.is_sum]
+        if self.loss not in known:
+            raise UsageError(f"loss {self.loss!r} is no measure of this class; expected one of {', '.join(known)}")
+        return {
+            "cost": self.C, "bias": self._bias(), "loss": self.loss, "p": self.k or 0.0, "rescaling": self.rescaling,
+        }  # fmt: skip

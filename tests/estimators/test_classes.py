@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Classifiers: their certificate, their bytes, what they take and what they refuse."""
+
+import doctest
+import pickle
+import signal
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
+
+import svmcut
+from svmcut import KernelSVM, LinearSVM, PerfClassifier
+from svmcut.cli.start import main
+from svmcut.estimators import kernel, linear
+
+DATA = Path(__file__).resolve().parents[2] / "data"
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    return svmcut.load_svmlight_file(DATA / "breast_cancer.train")
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return svmcut.load_svmlight_file(DATA / "digits.train")
+
+
+@pytest.fixture
+def classes(rng):
+    """300 rows of float32 in three classes, half of their entries 0."""
+    X = rng.normal(size=(300, 12)).astype(np.float32) * (rng.random((300, 12)) < 0.5)
+    return X.astype(np.float32), np.array(["a", "b", "c"])[np.argmax(X[:, :3] + rng.normal(size=(300, 3)), axis=1)]
+
+
+def hinge(machine, X, y, weights=1.0, C=1.0):
+    """1/2 w'w + C sum_i v_i hinge of every machine, from the definition."""
+    labels = machine.classes_ if len(machine.classes_) > 2 else machine.classes_[1:]
+    scores = X @ machine.coef_.T.astype(np.float64) + machine.intercept_
+    signs = np.where(np.asarray(y)[:, None] == labels, 1.0, -1.0)
+    losses = C * (np.asarray(weights) * np.maximum(0, 1 - signs * scores).T).sum(axis=1)
+    return 0.5 * (np.square(machine.coef_).sum(axis=1) + machine.intercept_**2) + losses
+
+
+@pytest.mark.parametrize("module", [linear, kernel], ids=lambda module: module.__name__)
+def test_examples_of_the_docstrings(module):
+    found = doctest.testmod(module)
+    assert found.attempted and not found.failed
+
+
+def test_the_certificate_is_that_of_the_weights(classes):
+    X, y = classes
+    machine = LinearSVM(tol=1e-4, random_state=0).fit(X, y)
+    assert machine.coef_.shape == (3, 12) and machine.primal_.shape == (3,) and machine.converged_
+    np.testing.assert_allclose(machine.primal_, hinge(machine, X.astype(np.float64), y), rtol=1e-9)
+    np.testing.assert_allclose(machine.gap_, machine.primal_ - machine.dual_)
+    assert np.all(machine.gap_ <= 1e-4 * machine.primal_) and np.all(machine.gap_ >= 0)
+    theirs = LinearSVC(loss="hinge", tol=1e-8, max_iter=1_000_000, random_state=0).fit(X, y)
+    theirs = hinge(theirs, X.astype(np.float64), y)
+    assert np.all(machine.primal_ <= (1 + 1e-4) * theirs) and np.all(machine.dual_ <= theirs)
+
+
+def test_a_kernel_machine_is_that_of_svc(classes):
+    X, y = classes
+    machine, theirs = KernelSVM(tol=1e-7).fit(X, y == "a"), SVC(tol=1e-7).fit(X, y == "a")
+    np.testing.assert_allclose(machine.decision_function(X), theirs.decision_function(X), atol=2e-3)
+    scores = KernelSVM(kernel="linear").fit(X, y)
+    expected = scores.support_vectors_ @ X.T
+    np.testing.assert_allclose(
+        scores.decision_function(X), expected.T @ scores.dual_coef_.T + scores.intercept_, rtol=1e-5, atol=1e-5
+    )
+    with pytest.warns(ConvergenceWarning, match=r"training ended \(basis\) at gap"):
+        budgeted = KernelSVM(solver="bsca", budget=20, random_state=0).fit(X, y == "a")
+    assert budgeted.support_vectors_.shape[0] <= 20 and budgeted.solver_ == "bsca"
+
+
+def bytes_of(machine):
+    return machine.coef_.tobytes() + machine.intercept_.tobytes() + machine.primal_.tobytes()
+
+
+@pytest.mark.parametrize("Estimator", [LinearSVM, PerfClassifier])
+def test_same_bytes_for_threads_types_and_copies(classes, Estimator):
+    X, y = classes
+    y = y if Estimator is LinearSVM else y == "a"
+    machine = Estimator(random_state=3)
+    expected = bytes_of(machine.fit(X, y))
+    assert bytes_of(pickle.loads(pickle.dumps(machine))) == expected
+    assert len(pickle.dumps(machine)) < 4000
+    inputs = [X.astype(np.float64), np.asfortranarray(X), sp.csr_matrix(X), sp.csc_matrix(X), sp.csr_array(X)]
+    for other in inputs:
+        assert bytes_of(clone(machine).fit(other, y)) == expected
+    for n_jobs in (2, 4, -1):
+        assert bytes_of(clone(machine).set_params(n_jobs=n_jobs).fit(X, y)) == expected
+    for backend in ("threading", "loky"):
+        for found in Parallel(2, backend)(delayed(clone(machine).fit)(X, y) for _ in range(2)):
+            assert bytes_of(found) == expected
+
+
+def test_the_callers_matrix_is_left_alone(classes):
+    X, y = sp.csr_matrix(classes[0]), classes[1]
+    expected = bytes_of(LinearSVM(random_state=0).fit(X, y))
+    shuffled = X.copy()
+    for start, stop in zip(X.indptr[:-1], X.indptr[1:], strict=True):
+        for part in (shuffled.indices, shuffled.data):
+            part[start:stop] = part[start:stop][::-1].copy()
+    wide = sp.csr_matrix((X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)), X.shape)
+    twice = sp.csr_matrix((np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), 2 * X.indptr), X.shape)
+    for matrix in (shuffled, wide, twice, X):
+        before = [part.copy() for part in (matrix.data, matrix.indices, matrix.indptr)]
+        for part in (matrix.data, matrix.indices, matrix.indptr):
+            part.setflags(write=False)
+        assert bytes_of(LinearSVM(random_state=0).fit(matrix, y)) == expected
+        for part, kept in zip((matrix.data, matrix.indices, matrix.indptr), before, strict=True):
+            np.testing.assert_array_equal(part, kept)
+            assert part.dtype == kept.dtype
+
+
+def test_a_weight_of_two_is_a_row_twice_and_of_zero_none(classes, rng):
+    X, y = classes
+    weights = rng.integers(0, 4, len(y))
+    weighed = LinearSVM(tol=1e-6, random_state=0).fit(X, y, weights)
+    repeated = LinearSVM(tol=1e-6, random_state=0).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    np.testing.assert_allclose(weighed.primal_, repeated.primal_, rtol=1e-6)
+    np.testing.assert_allclose(weighed.primal_, hinge(weighed, X.astype(np.float64), y, weights), rtol=1e-9)
+
+
+def test_classes_weigh(classes):
+    X, y = classes
+    share = {label: len(y) / (3 * np.sum(y == label)) for label in "abc"}
+    by_name, balanced = (LinearSVM(class_weight=each, random_state=0).fit(X, y) for each in (share, "balanced"))
+    np.testing.assert_allclose(balanced.primal_, by_name.primal_, rtol=2e-3)
+    weights = np.array([share[label] for label in y])
+    np.testing.assert_allclose(balanced.primal_, hinge(balanced, X.astype(np.float64), y, weights), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "weights", "message"),
+    [
+        (LinearSVM(C=-1), None, "parameter 'C' is -1; expected"),
+        (LinearSVM(tol=2), None, "parameter 'tol' is 2; expected"),
+        (LinearSVM(loss="absolute"), None, "expected one of hinge, squared-hinge, logistic"),
+        (LinearSVM(solver="smo"), None, "expected one of auto, cutting-plane, dual-cd, newton"),
+        (LinearSVM(class_weight={"z": 2}), None, "no row is of class 'z'; expected 'a', 'b', 'c'"),
+        (LinearSVM(), -np.ones(300), "expected a finite number of at least 0"),
+        (LinearSVM(), np.zeros(300), "all weights are zero"),
+        (LinearSVM(), np.ones(3), "3 weights for X; expected 300"),
+        (KernelSVM(kernel="cosine"), None, "expected one of linear, poly, rbf, sigmoid"),
+        (KernelSVM(solver="dual-cd"), None, "knows no kernel"),
+        (KernelSVM(budget=7), None, "parameter 'budget' is for solver='bsca' or 'bsgd'"),
+    ],
+    ids=lambda value: None,
+)
+def test_refusals_are_value_errors_in_words_of_estimators(classes, estimator, weights, message):
+    with pytest.raises(ValueError, match=message):
+        estimator.fit(*classes, weights)
+
+
+def test_values_beyond_float32_and_single_classes_are_refused():
+    with pytest.raises(ValueError, match="beyond a float of 32 bits"):
+        LinearSVM().fit(np.array([[1e39], [1.0]]), [0, 1])
+    with pytest.raises(ValueError, match="one class, 'yes'; LinearSVM needs two"):
+        LinearSVM().fit([[1.0], [2.0]], ["yes", "yes"])
+    with pytest.raises(ValueError, match="expected one of zero-one, f1"):
+        PerfClassifier("hinge").fit([[1.0], [2.0]], [0, 1])
+    with pytest.raises(ValueError, match="no measure of single examples"):
+        PerfClassifier().fit([[1.0], [2.0]], [0, 1]).score([[1.0]], [1], [1.0])
+
+
+def test_the_gap_is_told_where_training_ends_early(digits):
+    X, y = digits
+    with pytest.warns(ConvergenceWarning, match=r"machines? .*gap .* of primal .*, above tol=1e-09; raise max_iter"):
+        machine = LinearSVM(tol=1e-9, max_iter=2, random_state=0, C=100).fit(X, np.arange(len(y)) % 3)
+    assert not machine.converged_ and machine.n_iter_ == 2
+
+
+def test_ctrl_c_ends_the_fit_and_leaves_no_model(rng):
+    X, y = rng.normal(size=(4000, 300)).astype(np.float32), rng.integers(0, 2, 4000)
+    machine = LinearSVM(C=1e4, tol=1e-12, solver="dual-cd", random_state=0)
+    threading.Thread(target=lambda: (time.sleep(0.3), signal.raise_signal(signal.SIGINT))).start()
+    with pytest.raises(KeyboardInterrupt):
+        machine.fit(X, y)
+    assert not hasattr(machine, "coef_")
+
+
+@pytest.mark.parametrize("loss", ["f1", "prbep", "roc-area", "average-precision", "prec-at-k", "rec-at-k", "zero-one"])
+def test_the_score_is_the_measure_trained(cancer, loss):
+    X, y = cancer
+    machine = PerfClassifier(loss, C=1e5 if loss == "zero-one" else 10, tol=0.01).fit(X, y)
+    positive, scores = y == 1, machine.decision_function(X)
+    ranked = positive[np.lexsort((positive, -scores))]
+    P, hits, predicted = positive.sum(), (positive & (scores > 0)).sum(), (scores > 0).sum()
+    expected = {
+        "f1": 2 * hits / (P + predicted), "prbep": ranked[:P].mean(), "prec-at-k": ranked[: P // 2].mean(),
+        "rec-at-k": ranked[: 2 * P].sum() / P, "zero-one": float(np.all((scores > 0) == positive)),
+        "roc-area": np.mean(scores[positive][:, None] > scores[~positive]),
+        "average-precision": np.mean(np.arange(1, P + 1) / (1 + np.flatnonzero(ranked))),
+    }  # fmt: skip
+    assert machine.score(X, y) == pytest.approx(expected[loss]) and machine.converged_
+
+
+def test_searches_pipelines_and_calibration(cancer):
+    X, y = cancer[0].toarray(), cancer[1]
+    search = GridSearchCV(make_pipeline(StandardScaler(), LinearSVM(random_state=0)), {"linearsvm__C": [0.01, 1]}, cv=3)
+    assert search.fit(X, y).best_score_ > 0.9
+    assert CalibratedClassifierCV(LinearSVM(random_state=0), cv=2).fit(X, y).predict_proba(X).shape == (len(y), 2)
+
+
+@pytest.mark.parametrize("estimator", [LinearSVM(random_state=0), KernelSVM(), PerfClassifier("roc-area", C=10)])
+def test_a_model_saved_classifies_the_same_file(tmp_path, cancer, estimator):
+    X, y = cancer
+    estimator.fit(X, np.where(y > 0, 7, 3)).save(tmp_path / "model")
+    test = svmcut.load_svmlight_file(DATA / "breast_cancer.test", n_features=X.shape[1])[0]
+    assert main(["classify", str(DATA / "breast_cancer.test"), str(tmp_path / "model"), str(tmp_path / "out")]) == 0
+    np.testing.assert_allclose(estimator.decision_function(test), np.loadtxt(tmp_path / "out"), rtol=1e-5, atol=1e-5)
+    np.testing.assert_array_equal(svmcut.load(tmp_path / "model").predict(test), estimator.predict(test))
+
+
+def test_more_classes_than_a_model_file_has(tmp_path, classes):
+    with pytest.raises(ValueError, match="keep the estimator with pickle"):
+        LinearSVM().fit(*classes).save(tmp_path / "model")
+
+
+def test_a_bar_is_drawn_where_it_is_asked_for(classes, capsys):
+    LinearSVM(random_state=0).fit(*classes)
+    assert capsys.readouterr().err == ""
+    LinearSVM(random_state=0, verbose=1).fit(*classes)
+    assert "training" in capsys.readouterr().err
