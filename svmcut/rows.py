@@ -235,14 +235,17 @@ class Format(NamedTuple):
     Attributes
     ----------
     first : bytes
-        Line 1.
+        Line 1; of a foreign format its first word.
     where : str
         Module with `read`, of (path, line 1, open file), and `write`, of (path, line 1, output, model), which raise as
         `svmcut.files.models.read_model` and `write_model`.
     models : tuple of str
         Classes of svmcut.models.
+    foreign : bool
+        Whether it is read alone, and by svmcut alone: there is no `write`.
     """
 
     first: bytes
     where: str
     models: tuple[str, ...]
+    foreign: bool = False

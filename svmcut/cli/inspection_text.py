@@ -7,7 +7,7 @@ import math
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from svmcut.catalog import listed, measures
+from svmcut.catalog import FORMATS, listed, measures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -46,7 +46,7 @@ def summary(found: dict[str, Any]) -> list[tuple[str, str]]:
     """What a model is, name and value."""
     features = found["features"]
     rows = [("Model", found["model"]), ("Kind", f"{found['kind']} ({found['format']})")]
-    usual = " (error-rate, if svmcut learn wrote it)" if "classification" in found["tasks"] else ""
+    usual = " (error-rate, if svmcut learn wrote it)" if found["format"] == FORMATS[0].first.decode() else ""
     rows.append(("Loss", found["loss"] or f"not in the file{usual}"))
     if "labels" in found:
         rows.append(("Labels", _shortened(found["labels"])))

@@ -70,7 +70,7 @@ def run_scoring(
     with log_beside(outputs):
         with step(say, "Reading model") as close:
             try:
-                scorer: Any = read_model(model)
+                scorer: Any = read_model(model, foreign=task is None)
             except ModelError:
                 if not is_model(examples):
                     raise

@@ -41,4 +41,4 @@ def test_there_is_one_of_every_format_and_class():
     kept = {type(read_model(str(folder / "model"))).__name__ for folder in MODELS}
     assert kept == {name for row in catalog.FORMATS for name in row.models}
     lines = {(folder / "model").read_bytes().splitlines()[0] for folder in MODELS}
-    assert lines == {row.first for row in catalog.FORMATS}
+    assert lines == {row.first for row in catalog.FORMATS if not row.foreign}

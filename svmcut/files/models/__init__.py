@@ -13,15 +13,21 @@ from svmcut.files.output import write_atomically
 
 if TYPE_CHECKING:
     from svmcut.models import Model
+    from svmcut.rows import Format
 
 
-def read_model(path: str) -> Model:
+def read_model(path: str, foreign: bool = True) -> Model:
     """The model of `read_named`."""
-    return read_named(path)[1]
+    return read_named(path, foreign)[1]
 
 
-def read_named(path: str) -> tuple[str, Model]:
+def read_named(path: str, foreign: bool = True) -> tuple[str, Model]:
     """Read a model of svm_perf, svm_rank, svm_hmm, svm_light V6.20 or of this program, and the name of its format.
+
+    Parameters
+    ----------
+    foreign : bool
+        Whether models of LIBLINEAR and LIBSVM are read too.
 
     Returns
     -------
@@ -45,10 +51,10 @@ def read_named(path: str) -> tuple[str, Model]:
     try:
         with open(path, "rb") as file:
             first = file.readline(LINE_LIMIT)
-            row = next((row for row in FORMATS if row.first == first.rstrip()), None)
+            row = _row(first, foreign)
             if row is None:
                 raise _unknown(path, first)
-            return row.first.decode(), load(f"{row.where}:read")(path, first, file)
+            return first.rstrip().decode("ascii", "backslashreplace"), load(f"{row.where}:read")(path, first, file)
     except OSError as error:
         raise ModelError(path, error.strerror or str(error)) from error
 
@@ -59,7 +65,7 @@ def is_model(path: str) -> bool:
         if not os.path.isfile(path):
             return False
         with open(path, "rb") as file:
-            return file.readline(LINE_LIMIT).rstrip() in {row.first for row in FORMATS}
+            return _row(file.readline(LINE_LIMIT)) is not None
     except (OSError, ValueError):
         return False
 
@@ -74,9 +80,15 @@ def write_model(path: str, model: Model) -> None:
     ModelError
         When a number of the model is not finite in the precision of the file; nothing is written.
     """
-    row = next(row for row in FORMATS if type(model).__name__ in row.models)
+    row = next(row for row in FORMATS if type(model).__name__ in row.models and not row.foreign)
     with write_atomically(path) as output:
         load(f"{row.where}:write")(path, row.first, output, model)
+
+
+def _row(first: bytes, foreign: bool = True) -> Format | None:
+    """The row of the format whose files begin with such a line."""
+    line, word = first.rstrip(), (first.split(maxsplit=1) or [b""])[0]
+    return next((row for row in FORMATS if row.first == (word if foreign and row.foreign else line)), None)
 
 
 def _unknown(path: str, line: bytes) -> ModelError:

@@ -14,6 +14,8 @@ from svmcut.kernels import KERNELS, Kernel
 from svmcut.machine import shortage
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from svmcut.files.output import Output
@@ -24,7 +26,7 @@ _FLOAT = re.compile(rb"[ \t]*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?:#.
 _INTEGER = re.compile(rb"[ \t]*([+-]?\d{1,20})\s*(?:#.*)?", re.DOTALL)
 _COUNT = re.compile(rb"[ \t]*(\d{1,20})\s*(?:#.*)?", re.DOTALL)
 
-_FAULTS = {
+FAULTS = {
     "short": "the file ends before its last support vector; it was cut short",
     "unended": "the last line does not end in a newline; the file was cut short",
     "alpha": "no finite number; expected the weight alpha*y of a support vector",
@@ -120,12 +122,8 @@ class HeaderLines:
         ------
         ModelError
         """
-        try:
-            return parse_expansion(text, count, highest)
-        except ExpansionFault as fault:
-            before, line = text[: fault.where], len(self._lines) + 1 if line is None else line
-            place = line + before.count(b"\n"), fault.where - before.rfind(b"\n")
-            raise ModelError(self.path, _FAULTS[fault.kind], *place) from None
+        line = len(self._lines) + 1 if line is None else line
+        return vectors(self.path, text, count, highest, line)
 
     def check_fits(self, numbers: int) -> None:
         """Refuses weights that do not fit: so many float64 of a model's own, whatever its file holds of them.
@@ -137,6 +135,16 @@ class HeaderLines:
         need = 8e-6 * numbers
         if there := shortage(need, least=100):
             raise MemoryLimitError(f"{self.path}: its weights take {need:,.0f} MB, and {there}")
+
+
+def vectors(path: str, text: bytes, count: int, highest: int, line: int, faults: Mapping[str, str] = FAULTS):
+    """As HeaderLines.vectors; what each fault is told as."""
+    try:
+        return parse_expansion(text, count, highest)
+    except ExpansionFault as fault:
+        before = text[: fault.where]
+        place = line + before.count(b"\n"), fault.where - before.rfind(b"\n")
+        raise ModelError(path, faults[fault.kind], *place) from None
 
 
 def products(alpha: NDArray, indptr: NDArray, values: NDArray) -> NDArray[np.float64]:

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from svmcut._native.text import format_pairs
-from svmcut.data import Csr
 from svmcut.errors import ModelError
 from svmcut.files.models import marks
-from svmcut.files.models.grammar import INDEX_LIMIT, HeaderLines, finite32, products, write_header, write_weights
-from svmcut.models import KernelModel, LinearModel
+from svmcut.files.models.expansions import scoring_model
+from svmcut.files.models.grammar import INDEX_LIMIT, HeaderLines, finite32, write_header, write_weights
+from svmcut.models import LinearModel
 
 if TYPE_CHECKING:
     from svmcut.files.output import Output
-    from svmcut.models import ScoringModel
+    from svmcut.models import KernelModel, ScoringModel
 
 
 def read(path: str, first: bytes, file: BinaryIO) -> ScoringModel:
@@ -32,19 +32,8 @@ def read(path: str, first: bytes, file: BinaryIO) -> ScoringModel:
     count = lines.integer(10, "the number of support vectors plus 1", 1) - 1
     b = lines.real(11, "the threshold b")
     text, found = marks.split(path, file.read(), 12)
-    alpha, indptr, indices, values = lines.vectors(text, count, highest)
-    columns, d = None, int(indices.max()) + 1 if len(indices) else 0
-    if d > 2 * (lines.size + len(text)):
-        columns, indices = np.unique(indices, return_inverse=True)
-        indices, d = indices.astype(np.int32), len(columns)
-    if not kernel.is_linear:
-        support = Csr(values, indices, indptr, d, True)
-        return KernelModel(kernel, support, alpha, b, columns, highest, documents, **found)
-    weights = products(alpha, indptr, values)
-    w = np.bincount(indices, weights=weights, minlength=d).astype(np.float64)  # of nothing it counts in int64
-    if not np.isfinite(w).all():
-        raise ModelError(path, "the support vectors add up to weights that are not finite")
-    return LinearModel(w, b, columns, kernel, highest, documents, **found)
+    vectors, size = lines.vectors(text, count, highest), lines.size + len(text)
+    return scoring_model(path, size, kernel, vectors, b, highest_index=highest, n_documents=documents, **found)
 
 
 def write(path: str, first: bytes, output: Output, model: ScoringModel) -> None:

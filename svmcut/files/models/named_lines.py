@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Headers of LIBLINEAR's and LIBSVM's model files: lines of a name and its values, in any order, up to a word."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, BinaryIO
+
+from svmcut.catalog import listed
+from svmcut.classes import SIGNS
+from svmcut.errors import ModelError
+from svmcut.files.models.grammar import LINE_LIMIT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from svmcut.classes import Labels
+
+
+class NamedLines:
+    """The lines of a header.
+
+    Parameters
+    ----------
+    path : str
+    first : bytes
+        Line 1, read already.
+    file : file
+        Behind line 1; it is left behind the line of `end`.
+    end : str
+        The word of the line that ends the header.
+    known : sequence of str
+        Names that a line may have.
+
+    Attributes
+    ----------
+    next : int
+        Number of the line behind the header.
+    size : int
+        Bytes of the header.
+
+    Raises
+    ------
+    ModelError
+        For a line of another name or of one that was there before, and where the file ends. Its methods raise it for
+        values that are not those of such a name, or are missing.
+    """
+
+    def __init__(self, path: str, first: bytes, file: BinaryIO, end: str, known: Sequence[str]):
+        self.path, self.next, self.size = path, 1, 0
+        self._values: dict[str, tuple[int, list[str]]] = {}
+        line = first
+        while True:
+            self.size += len(line)
+            name, *values = line.decode("ascii", "backslashreplace").split() or [""]
+            if not line.endswith(b"\n"):
+                raise ModelError(path, f"the file ends before the line '{end}'; it was cut short", self.next)
+            if name == end:
+                self.next += 1
+                return
+            if name not in known or name in self._values:
+                message = f"line '{name[:40]}' is refused; expected {listed(known, 'or')}, each once, and then {end}"
+                raise ModelError(path, message, self.next, 1)
+            self._values[name] = self.next, values
+            line = file.readline(LINE_LIMIT)
+            self.next += 1
+
+    def _refuse(self, name: str, expected: str) -> ModelError:
+        number, values = self._values.get(name, (None, []))
+        found = f"{name} '{' '.join(values)[:40]}' is refused" if number else f"there is no line '{name}'"
+        return ModelError(self.path, f"{found}; expected {expected}", number, 1 if number else None)
+
+    def word(self, name: str, words: Sequence[str]) -> str:
+        """One of these words."""
+        values = self._values.get(name, (0, []))[1]
+        if len(values) != 1 or values[0] not in words:
+            raise self._refuse(name, listed(words, "or"))
+        return values[0]
+
+    def integer(self, name: str, most: int) -> int:
+        """A whole number from 0 to most."""
+        values = self._values.get(name, (0, []))[1]
+        if len(values) != 1 or not values[0].isdigit() or len(values[0]) > 20 or int(values[0]) > most:
+            raise self._refuse(name, f"an integer from 0 to {most}")
+        return int(values[0])
+
+    def reals(self, name: str, count: int) -> list[float]:
+        """So many finite numbers."""
+        try:
+            values = [float(value) for value in self._values[name][1]]
+        except (KeyError, ValueError):
+            values = []
+        if len(values) != count or not all(map(math.isfinite, values)):
+            raise self._refuse(name, "a finite number" if count == 1 else f"{count} finite numbers")
+        return values
+
+    def labels(self) -> Labels | None:
+        """The labels of a model of two classes, of which the file has the positive one first.
+
+        Raises
+        ------
+        ModelError
+            For another number of classes too.
+        """
+        classes = self.integer("nr_class", 2**31 - 1)
+        if classes != 2:
+            what = f"a model of {classes} classes is not read; expected one of two, nr_class 2"
+            raise ModelError(self.path, what, self._values["nr_class"][0], 1)
+        positive, negative = self.reals("label", 2)
+        if positive == negative:
+            raise self._refuse("label", "two different labels")
+        return None if (negative, positive) == SIGNS else (negative, positive)

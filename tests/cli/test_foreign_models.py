@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Models of LIBLINEAR and LIBSVM: by their formulas in NumPy, beside their own programs, and what is refused."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from programs import call
+from reference.kernel import matrix
+
+from svmcut.data import Csr
+from svmcut.errors import ModelError
+from svmcut.files.models import read_model
+from svmcut.kernels import Kernel
+
+DATA = Path(__file__).resolve().parents[2] / "data"
+SETS = ("breast_cancer", "wine", "text", "unbalanced")
+LIBLINEAR = """\
+solver_type L2R_LR
+nr_class 2
+label 3 7
+nr_feature 3
+bias 2
+w
+0.5 
+-1.25e-1 
+0 
+0.75 
+"""  # noqa: W291
+LIBSVM = """\
+svm_type c_svc
+kernel_type {kernel}
+nr_class 2
+total_sv 3
+rho -0.5
+label -1 1
+nr_sv 2 1
+SV
+0.5 1:0.5 3:-1 
+0.25 
+-0.75 2:2 3:0.25 
+"""  # noqa: W291
+SUPPORT, ALPHA = np.array([[0.5, 0, -1], [0, 0, 0], [0, 2, 0.25]]), np.array([0.5, 0.25, -0.75])
+ROWS = "3 1:1 2:4\n7 3:2\n7 2:-1 3:0.5 4:100\n"
+X = np.array([[1.0, 4, 0, 0], [0, 0, 2, 0], [0, -1, 0.5, 100]])
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("rows").write_text(ROWS)
+    return tmp_path
+
+
+def test_a_model_of_liblinear(capsys):
+    Path("model").write_text(LIBLINEAR)
+    assert call("svmcut", "classify", "-v", 0, "--report", "report.json", "rows", "model", "scores") == 0
+    expected = X[:, :3] @ [0.5, -0.125, 0] + 2 * 0.75
+    np.testing.assert_allclose(np.loadtxt("scores"), expected, atol=1e-8)
+    report = json.loads(Path("report.json").read_text())
+    assert (report["labels"], report["tp"], report["fp"], report["tn"]) == ([7, 3], 1, 2, 0)
+    assert call("svmcut", "classify", "-v", 0, "--labels", "rows", "model", "labels") == 0
+    assert Path("labels").read_text() == "3\n3\n3\n"
+    capsys.readouterr()
+    assert call("svmcut", "inspect", "--json", "model") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["format"], found["loss"], found["labels"]) == ("solver_type L2R_LR", None, ["7", "3"])
+    assert (found["threshold"], found["weights"][0]["lowest"]) == (-1.5, [{"feature": 2, "weight": -0.125}])
+    assert call("svmcut", "inspect", "model") == 0
+    assert "Loss              not in the file\n" in capsys.readouterr().out
+
+
+def test_weights_of_both_classes_and_no_bias():
+    text = LIBLINEAR.replace("L2R_LR", "MCSVM_CS").replace("bias 2", "bias -1").split("w\n")[0]
+    Path("model").write_text(text + "w\n1 0.5 \n2 4 \n0 -1 \n")
+    model = read_model("model")
+    assert (model.w.tolist(), model.b, model.labels) == ([0.5, -2, 1], 0, (7, 3))
+
+
+@pytest.mark.parametrize("kernel, lines", [
+    (Kernel(), ""),
+    (Kernel("polynomial", 2, scale=0.25, offset=-1.0), "degree 2\ngamma 0.25\ncoef0 -1\n"),
+    (Kernel("rbf", gamma=0.25), "gamma 0.25\n"),
+    (Kernel("sigmoid", scale=0.25, offset=0.5), "gamma 0.25\ncoef0 0.5\n"),
+], ids=lambda part: getattr(part, "name", ""))  # fmt: skip
+def test_a_model_of_libsvm(kernel, lines):
+    text = LIBSVM.format(kernel=f"{kernel.name}\n{lines}".rstrip())
+    Path("model").write_text(text.replace("label -1 1", "label 2 5"))
+    model = read_model("model")
+    x = X[:, :3]
+    products = x @ SUPPORT.T
+    values = {
+        "linear": products, "polynomial": (0.25 * products - 1) ** 2, "sigmoid": np.tanh(0.25 * products + 0.5),
+        "rbf": np.exp(-0.25 * ((x[:, None] - SUPPORT) ** 2).sum(axis=2)),
+    }[kernel.name]  # fmt: skip
+    np.testing.assert_allclose(model.scores(Csr.from_dense(x.astype(np.float32))), values @ ALPHA + 0.5, rtol=1e-6)
+    assert model.labels == (5, 2)
+    if not kernel.is_linear:
+        assert model.kernel == kernel
+        np.testing.assert_allclose(matrix(model.kernel, x, SUPPORT), values, rtol=1e-6)
+
+
+def test_the_usual_labels_are_kept_as_the_usual_ones():
+    Path("model").write_text(LIBLINEAR.replace("label 3 7", "label 1 -1"))
+    assert read_model("model").labels is None
+    Path("model").write_text(LIBLINEAR.replace("label 3 7", "label -1 1"))
+    assert read_model("model").labels == (1, -1)
+
+
+def peers(program, options):
+    """The program's predictions of the test part of a set, trained on its other part; and svmcut's with its model."""
+    for name in SETS:
+        test = str(DATA / f"{name}.test")
+        for words in ([f"{program}-train", "-q", *options, str(DATA / f"{name}.train"), "model"],
+                      [f"{program}-predict", test, "model", "theirs"]):  # fmt: skip
+            subprocess.run(words, check=True, capture_output=True, timeout=60)
+        assert call("svmcut", "classify", "-v", 0, "--labels", test, "model", "ours") == 0
+        yield name, np.loadtxt("theirs"), np.loadtxt("ours")
+
+
+@pytest.mark.skipif(shutil.which("liblinear-train") is None, reason="needs liblinear-train")
+@pytest.mark.parametrize("solver, bias", [(0, 1), (1, -1), (3, 1), (4, 1), (5, 0.5), (7, -1)])
+def test_labels_are_those_of_liblinear_predict(solver, bias):
+    for name, theirs, ours in peers("liblinear", ["-s", str(solver), "-B", str(bias)]):
+        assert np.array_equal(theirs, ours), name
+
+
+@pytest.mark.skipif(shutil.which("svm-train") is None, reason="needs svm-train")
+@pytest.mark.parametrize("options", ["-t 0", "-t 1 -g 0.5 -r 1 -d 2", "-t 2 -g 0.1 -b 1", "-t 3 -g 0.01 -r 0.1"])
+def test_labels_are_those_of_svm_predict(options):
+    for name, theirs, ours in peers("svm", options.split()):
+        assert np.array_equal(theirs, ours), name
+
+
+@pytest.mark.parametrize("old, new, message", [
+    ("nr_class 2", "nr_class 3", "model:2:1: a model of 3 classes is not read; expected one of two, nr_class 2"),
+    ("label 3 7", "label 3 7 9", "model:3:1: label '3 7 9' is refused; expected 2 finite numbers"),
+    ("label 3 7", "label 3 3", "model:3:1: label '3 3' is refused; expected two different labels"),
+    ("label 3 7\n", "", "model: there is no line 'label'; expected 2 finite numbers"),
+    ("L2R_LR", "L2R_L2LOSS_SVR", "model:1:1: solver_type 'L2R_L2LOSS_SVR' is refused; expected L2R_LR, "),
+    ("nr_feature 3", "nr_feature -3", "model:4:1: nr_feature '-3' is refused; expected an integer from 0 to "),
+    ("nr_feature 3", "nr_feature 2147483646", "model:11: the file ends before the last of 2147483647 lines of weights"),
+    ("bias 2", "bias nan", "model:5:1: bias 'nan' is refused; expected a finite number"),
+    ("bias 2", "nr_feature 3", "model:5:1: line 'nr_feature' is refused; expected solver_type, nr_class, label, "),
+    ("w\n0.5", "x\n0.5", "model:6:1: line 'x' is refused"),
+    ("0.75 \n", "", "model:10: the file ends before the last of 4 lines of weights; it was cut short"),
+    ("0.75 \n", "0.75", "model:10: the file ends before the last of 4 lines of weights; it was cut short"),
+    ("0.75 \n", "0.75 \n1 \n", "model:11: more weights than the 4 of its header"),
+    ("-1.25e-1", "one", "model:8: no finite number; expected a weight"),
+    ("-1.25e-1", "inf", "model:8: no finite number; expected a weight"),
+])  # fmt: skip
+def test_what_is_refused_of_liblinear(old, new, message):
+    assert old in LIBLINEAR
+    Path("model").write_text(LIBLINEAR.replace(old, new))
+    with pytest.raises(ModelError) as refused:
+        read_model("model")
+    assert str(refused.value).startswith(message)
+
+
+@pytest.mark.parametrize("old, new, message", [
+    ("c_svc", "epsilon_svr", "model:1:1: svm_type 'epsilon_svr' is refused; expected c_svc or nu_svc"),
+    ("rbf\ngamma 1", "precomputed", "model:2:1: kernel_type 'precomputed' is refused; expected linear, polynomial, "),
+    ("gamma 1\n", "", "model: there is no line 'gamma'; expected a finite number"),
+    ("nr_class 2", "nr_class 4", "model:4:1: a model of 4 classes is not read"),
+    ("rho -0.5", "rho -0.5 1", "model:6:1: rho '-0.5 1' is refused; expected a finite number"),
+    ("total_sv 3", "total_sv 2", "model:12:1: more lines than total_sv announces"),
+    ("total_sv 3", "total_sv 4", "model:13:1: the file ends before its last support vector; it was cut short"),
+    ("3:-1", "0:-1", "model:10:11: feature index outside 1 to 2147483646"),
+    ("SV\n", "", "model:9:1: line '0.5' is refused"),
+])  # fmt: skip
+def test_what_is_refused_of_libsvm(old, new, message):
+    text = LIBSVM.format(kernel="rbf\ngamma 1")
+    assert old in text
+    Path("model").write_text(text.replace(old, new))
+    with pytest.raises(ModelError) as refused:
+        read_model("model")
+    assert str(refused.value).startswith(message)
+
+
+@pytest.mark.parametrize("text", [LIBLINEAR, LIBSVM.format(kernel="linear")], ids=["liblinear", "libsvm"])
+def test_no_file_cut_short_is_taken_and_the_executables_take_none(text, capsys):
+    Path("model").write_text(text)
+    read_model("model")
+    for length in range(len(text)):
+        Path("model").write_text(text[:length])
+        with pytest.raises(ModelError):
+            read_model("model")
+    Path("model").write_text(text)
+    for program in ("svm_perf_classify", "svm_rank_classify", "svm_hmm_classify"):
+        assert call(program, "rows", "model", "scores") == 1
+        assert "is not supported; expected 'SVM-light Version V6.20'" in capsys.readouterr().err
+    assert not Path("scores").exists()
