@@ -188,8 +188,8 @@ ROWS = (
     Option("emissions", ("--e", "--emissions"), OBJECTIVE,
            "1 for weights of features at two neighbouring tags too; needs --t of at least 1."),
     Option("multiclass", ("--multiclass",), OBJECTIVE,
-           "Of three classes or more: crammer-singer trains all at once; one-vs-rest each against the rest, the one way "
-           "of losses other than the default."),
+           "Of three classes or more: crammer-singer trains all at once; one-vs-rest each against the rest, the one "
+           "way of losses other than the default."),
     Option("pairs", ("--pairs",), OBJECTIVE,
            "all: a weight for every pair of labels that an example may have together; none: every label is learnt on "
            "its own."),

@@ -76,7 +76,7 @@ class Trained(BaseEstimator):
         Most iterations of a machine.
     """
 
-    task: ClassVar[str] = "classification"
+    task: ClassVar[str]
     tol: float
     max_iter: int | None
     n_jobs: int | None

@@ -40,6 +40,7 @@ class Machines(ClassifierMixin, Trained):
         Of the rows that weigh anything.
     """
 
+    task = "classification"
     classes_: NDArray
 
     def _fit(self, X: Any, y: Any, weights: Any = None, class_weight: Any = None) -> Self:

@@ -188,17 +188,16 @@ class PerfClassifier(LinearMachines):
         if sample_weight is not None:
             raise UsageError(f"sample_weight weighs examples, but {self.loss} is no measure of single examples")
         scores, positive = self.decision_function(X), np.asarray(y) == self.classes_[1]
-        if (row := losses("classification")[self.loss]).at is None:
+        if (row := losses(self.task)[self.loss]).at is None:
             measured = classification_measures(positive, scores)
-            if self.loss == "zero-one":
-                return float(measured.correct)
-            return measured.values[row.name.replace("-", "_")] / PERCENT
+            value = measured.values.get(row.name.replace("-", "_"))
+            return float(measured.correct) if value is None else value / PERCENT
         k = ContingencyRisk(self.loss, self.k or 0.0, one_class=True).bind(np.where(positive, 1.0, -1.0)).k
         hits = int(positive[np.lexsort((positive, -scores))][:k].sum())
-        return hits / (k if self.loss == "prec-at-k" else max(1, int(positive.sum())))
+        return hits / (k if row.at[1] <= 1 else max(1, int(positive.sum())))  # of the first k, or of the positives
 
     def _parameters(self, rows: Csr) -> dict[str, Any]:
-        known = [name for name, row in losses("classification").items() if not row.is_sum]
+        known = [name for name, row in losses(self.task).items() if not row.is_sum]
         if self.loss not in known:
             raise UsageError(f"loss {self.loss!r} is no measure of this class; expected one of {', '.join(known)}")
         return {

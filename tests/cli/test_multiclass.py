@@ -101,7 +101,7 @@ def test_a_path_with_validation_and_weights_goes_by_the_classes():
 
 
 @pytest.mark.parametrize(("words", "says"), [
-    (("-l", "f1", "-c", 1), "loss 'f1' is not for classes; expected one of error-rate"),
+    (("-l", "f1", "-c", 1), "loss 'f1' is not for classes; expected one of error-rate, squared-hinge, logistic"),
     (("-t", 2, "-g", 1), "classes are trained on features, not with the rbf kernel; use -t linear"),
     (("--solver", "smo"), "solver 'smo' does not train classes; expected one of auto, cutting-plane, dual-cd, newton"),
     (("-w", 3), "-w 3 is an algorithm for two; leave it out"),
