@@ -183,7 +183,7 @@ def _measured(scorer: Any, path: str) -> tuple[dict[str, Any], list[str]]:
             found["curves"] = curves(positive, scores)
         else:
             grades = np.unique(tally.y)
-            few = len(grades) <= _GROUPS
+            few = name == "rank" and len(grades) <= _GROUPS
             groups = {label_text(grade): tally.y == grade for grade in grades} if few else {"all": tally.y == tally.y}
         found["scores"] = distribution(scores, groups)
     return found, judge.warnings(tally, path)

@@ -80,7 +80,7 @@ def weights_title(row: dict[str, Any], found: dict[str, Any]) -> str:
         return f"Weights: {size}"
     if kind == "linear":
         return f"Weights for {labels[1]} (above 0) and for {labels[0]} (below): {size}"
-    what = "tag" if kind == "chain" else "label"
+    what = {"chain": "tag", "classes": "class"}.get(kind, "label")
     behind = f" behind tag {row['behind']}" if "behind" in row else ""
     constant = f", constant {number(row['constant'])}" if "constant" in row else ""
     return f"Weights of {what} {row['of']}{behind}: {size}{constant}"

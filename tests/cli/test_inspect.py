@@ -288,4 +288,8 @@ def test_models_of_classes_have_weights_of_each_and_those_of_numbers_no_labels(c
     assert {row["feature"]: row["weight"] for row in found["weights"][1]["highest"]} == pytest.approx(
         {index - 8: value for index, value in weights.items() if 8 < index < 16 and value > 0}
     )
-    assert "labels" not in inspected(capsys, numbers / "model")
+    assert call("svmcut inspect", classes / "model") == 0
+    assert "Weights of class 7: " in capsys.readouterr().out
+    found = inspected(capsys, "--data", numbers / "examples", numbers / "model")
+    assert "labels" not in found and "curves" not in found["data"]
+    assert [row["of"] for row in found["data"]["scores"]["groups"]] == ["all"]
