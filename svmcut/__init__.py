@@ -12,15 +12,21 @@ if TYPE_CHECKING:
     from svmcut.api import train
     from svmcut.estimators.kernel import KernelSVM
     from svmcut.estimators.linear import LinearSVM, PerfClassifier
+    from svmcut.estimators.ranking import RankSVM
+    from svmcut.estimators.structured import ChainSVM, MultilabelSVM
     from svmcut.loading import load, load_svmlight_file
 
 _WHERE = {
     "train": "svmcut.api", "load": "svmcut.loading", "load_svmlight_file": "svmcut.loading",
     "KernelSVM": "svmcut.estimators.kernel", "LinearSVM": "svmcut.estimators.linear",
-    "PerfClassifier": "svmcut.estimators.linear",
+    "PerfClassifier": "svmcut.estimators.linear", "RankSVM": "svmcut.estimators.ranking",
+    "ChainSVM": "svmcut.estimators.structured", "MultilabelSVM": "svmcut.estimators.structured",
 }  # fmt: skip
 
-__all__ = ["KernelSVM", "LinearSVM", "PerfClassifier", "__version__", "load", "load_svmlight_file", "train"]
+__all__ = [
+    "ChainSVM", "KernelSVM", "LinearSVM", "MultilabelSVM", "PerfClassifier", "RankSVM", "__version__", "load",
+    "load_svmlight_file", "train",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

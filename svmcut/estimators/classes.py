@@ -59,8 +59,8 @@ class Machines(ClassifierMixin, Trained):
             left, codes = np.unique(data.y, return_inverse=True)
             self.classes_ = classes[left.astype(np.intp)]
             if len(left) == 1:
-                raise DataError("y", f"all rows that weigh anything are of one class, {self.classes_.tolist()[0]!r}; "
-                                f"{type(self).__name__} needs two")  # fmt: skip
+                what = f"all rows that weigh anything are of one class, {self.classes_.tolist()[0]!r}"
+                raise DataError("y", f"{what}; {type(self).__name__} needs two")
             outcomes = []
             for k in range(1, 2) if len(left) == 2 else range(len(left)):
                 signed = replace(data, y=np.where(codes == k, *reversed(SIGNS)))

@@ -32,8 +32,7 @@ def test_importing_svmcut_imports_nothing_heavy():
 def test_without_scikit_learn_an_estimator_says_what_to_install():
     code = "import sys\nsys.modules['sklearn'] = None\nfrom svmcut import LinearSVM"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    said = "ImportError: the estimators need scikit-learn; install it with: pip install 'svmcut[sklearn]'"
-    assert said in done.stderr
+    assert "ImportError: the estimators need scikit-learn" in done.stderr and "'svmcut[sklearn]'" in done.stderr
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)

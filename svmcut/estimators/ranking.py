@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Linear machines that rank the rows of queries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from svmcut.arrays import as_rows, vector_examples
+from svmcut.errors import DataError
+from svmcut.estimators.base import Trained, own_words, threads_of
+from svmcut.files.models import write_model
+from svmcut.measures import ranking_measures
+from svmcut.models import LinearModel
+
+if TYPE_CHECKING:
+    import os
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+
+class RankSVM(Trained):
+    """Linear ranking with a certificate: 1/2 w'w + C times the loss averaged over the queries.
+
+    Parameters
+    ----------
+    C : float
+        As svm_rank's -c.
+    loss : str
+        One of ``svmcut rank --loss``.
+    tol, solver, max_iter, n_jobs, random_state, verbose
+        As of LinearSVM.
+
+    Attributes
+    ----------
+    coef_ : (d,) float64
+    primal_, dual_, gap_, converged_, solver_, n_iter_
+        As of LinearSVM.
+
+    Notes
+    -----
+    In cross-validation queries reach fit and score by scikit-learn's metadata routing, set_fit_request(qid=True) and
+    set_score_request(qid=True), with GroupKFold over the queries. Without, they raise.
+
+    Examples
+    --------
+    >>> from svmcut import RankSVM
+    >>> X, y, qid = [[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]], [1, 0, 1, 0], [1, 1, 2, 2]
+    >>> RankSVM(C=10.0).fit(X, y, qid).score(X, y, qid)
+    1.0
+    """
+
+    task = "rank"
+
+    def __init__(
+        self, C: float = 1.0, *, loss: str = "swapped-pairs", tol: float = 1e-3, solver: str = "auto",
+        max_iter: int | None = None, n_jobs: int | None = None, random_state: Any = None, verbose: int = 0,
+    ):  # fmt: skip
+        self.C, self.loss, self.tol, self.solver, self.max_iter = C, loss, tol, solver, max_iter
+        self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
+
+    def fit(self, X: Any, y: Any, qid: Any = None) -> Self:
+        """Trains on rows X (n, d), their grades y (n,) and their queries qid (n,), in any order.
+
+        Raises
+        ------
+        ValueError
+            Without qid, and wherever LinearSVM.fit does.
+        """
+        with own_words():
+            X, y = self._validated(X, y=y, y_numeric=True)
+            queries = _queries(qid, len(y))
+            order = np.argsort(queries, kind="stable")
+            rows = as_rows(X).checked()
+            if (np.diff(queries) < 0).any():
+                rows = rows.take(order)
+            settings = self._settings(cost=self.C, loss=self.loss)
+            own, data = self._weighed(vector_examples(rows, y[order], queries[order]), settings, None)
+            outcome = self._run(own, data, settings)
+        model: Any = outcome.model
+        self.coef_ = np.zeros(self.n_features_in_)
+        self.coef_[slice(len(model.w)) if model.columns is None else model.columns] = model.w
+        return self._certify([outcome])
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Scores (n,): within a query the larger ranks first."""
+        rows = self._rows(X)
+        return LinearModel(self.coef_, 0.0).scores(rows, threads_of(self.n_jobs))
+
+    decision_function = predict
+
+    def score(self, X: Any, y: Any, qid: Any = None) -> float:
+        """1 - the fraction of swapped pairs, averaged over the queries; ties are swapped.
+
+        Raises
+        ------
+        ValueError
+            Without qid.
+        """
+        scores = self.predict(X)
+        return 1.0 - ranking_measures(np.asarray(y), scores, _queries(qid, len(scores))).loss
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Writes the model file of the command line, whose numbers have eight digits."""
+        write_model(str(path), LinearModel(self.coef_, 0.0))
+
+
+def _queries(qid: Any, n: int) -> NDArray[np.int64]:
+    if qid is None:
+        raise DataError("qid", "is missing; give the query of every row (in cross-validation with metadata routing: "
+                        "set_fit_request(qid=True), set_score_request(qid=True))")  # fmt: skip
+    if np.shape(qid) != (n,):
+        raise DataError("qid", f"has shape {np.shape(qid)}; expected ({n},), one query a row")
+    return np.unique(qid, return_inverse=True)[1].astype(np.int64)

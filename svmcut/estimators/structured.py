@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sets of labels, and tags of sequences."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from svmcut.arrays import as_rows, multilabel_examples
+from svmcut.data import Csr, Sequences, Source
+from svmcut.errors import DataError
+from svmcut.estimators.base import Trained, own_words, threads_of
+from svmcut.files.models import write_model
+from svmcut.models import ChainModel, LabelDecoder, MultilabelModel
+
+if TYPE_CHECKING:
+    import os
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+
+class MultilabelSVM(Trained):
+    """Sets of labels with weights of their pairs, by the wrong labels of every row: 1/2 w'w + C sum_i v_i R_i(w).
+
+    Parameters
+    ----------
+    C : float
+        Weighs one example's loss: without pairs LinearSVC's C for every label.
+    pairs : {"all", "none"}
+    tol, fit_intercept, intercept_scaling, solver, max_iter, n_jobs, random_state, verbose
+        As of LinearSVM.
+
+    Attributes
+    ----------
+    coef_ : (K, d) float64
+    intercept_ : (K,) float64
+    pair_coef_ : (K, K) float64 or None
+        Symmetric; what two labels weigh together. None without pairs.
+    primal_, dual_, gap_, converged_, solver_, n_iter_
+        As of LinearSVM.
+
+    Examples
+    --------
+    >>> from svmcut import MultilabelSVM
+    >>> X, Y = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [[1, 0], [0, 1], [1, 1]]
+    >>> machine = MultilabelSVM(C=10.0, random_state=0).fit(X, Y)
+    >>> machine.predict([[2.0, 0.0]]).tolist()
+    [[1, 0]]
+    """
+
+    task = "multilabel"
+
+    def __init__(
+        self, C: float = 1.0, *, pairs: str = "all", tol: float = 1e-3, fit_intercept: bool = True,
+        intercept_scaling: float = 1.0, solver: str = "auto", max_iter: int | None = None, n_jobs: int | None = None,
+        random_state: Any = None, verbose: int = 0,
+    ):  # fmt: skip
+        self.C, self.pairs, self.tol, self.solver, self.max_iter = C, pairs, tol, solver, max_iter
+        self.fit_intercept, self.intercept_scaling = fit_intercept, intercept_scaling
+        self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
+
+    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
+        """Trains on rows X (n, d) and the indicator matrix Y (n, K), dense or sparse, of their labels."""
+        with own_words():
+            X = self._validated(X)
+            bias = self.intercept_scaling if self.fit_intercept else 0.0
+            settings = self._settings(example_cost=self.C, pairs=self.pairs, bias=bias)
+            data = multilabel_examples(as_rows(X), Y)
+            self._labels = len(data.names)
+            own, data = self._weighed(data, settings, sample_weight)
+            outcome = self._run(own, data, settings)
+        self._model = outcome.model
+        return self._certify([outcome])
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """(K, d) weights of features."""
+        W = np.zeros((self._labels, self.n_features_in_))
+        columns = np.arange(len(self._model.W)) if self._model.columns is None else self._model.columns
+        W[np.ix_(self._model.names, columns)] = self._model.W.T
+        return W
+
+    @property
+    def intercept_(self) -> NDArray[np.float64]:
+        """(K,) what every row adds to the score of a label."""
+        b = np.zeros(self._labels)
+        b[self._model.names] = self._model.constant
+        return b
+
+    @property
+    def pair_coef_(self) -> NDArray[np.float64] | None:
+        """(K, K) weights of pairs."""
+        v, names = self._model.pair_weights(), self._model.names
+        if v is None:
+            return None
+        found = np.zeros((self._labels, self._labels))
+        found[np.ix_(names, names)] = v
+        return found
+
+    _model: MultilabelModel | Any
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """(n, K) scores of every label alone; -inf for a label no row had."""
+        rows = self._rows(X)
+        scores = np.full((rows.n_rows, self._labels), -np.inf)
+        scores[:, self._model.names] = LabelDecoder(self._model).label_scores(rows, threads_of(self.n_jobs))
+        return scores
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """(n, K) indicator of the best set of every row."""
+        rows = self._rows(X)
+        sets = np.zeros((rows.n_rows, self._labels), np.int64)
+        sets[:, self._model.names] = LabelDecoder(self._model).decode(rows, threads_of(self.n_jobs))[0]
+        return sets
+
+    def score(self, X: Any, Y: Any) -> float:
+        """The part of all labels that is right: 1 - Hamming loss."""
+        right = as_rows(Y, "Y").to_dense() == 1
+        return float(np.mean(self.predict(X) == right))
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Writes the model file of the command line; column k of Y is the label k."""
+        check_is_fitted(self)
+        write_model(str(path), self._model)
+
+
+class ChainSVM(Trained):
+    """Tags of sequences: 1/2 w'w + C sum over sequences of max over tags (wrong tags + score - right score).
+
+    Parameters
+    ----------
+    C : float
+        Weighs the loss of one sequence.
+    transitions, emissions : int
+        Orders of the chain.
+    tol, solver, max_iter, n_jobs, random_state, verbose
+        As of LinearSVM.
+
+    Attributes
+    ----------
+    classes_ : (K,) array
+        The tags.
+    emission_coef_ : (features, K) float64
+        At emissions=0; rows as feature_names_ has them.
+    transition_coef_ : (K, K) float64
+        From the tag of a row to that of a column; of transitions=1.
+    feature_names_ : list of str or None
+        None for sequences that are matrices.
+    primal_, dual_, gap_, converged_, solver_, n_iter_
+        As of LinearSVM.
+
+    Examples
+    --------
+    >>> from svmcut import ChainSVM
+    >>> X = [[{"word": "the"}, {"word": "dog"}], [["bias", "word:barks"]]]
+    >>> machine = ChainSVM(C=10.0, random_state=0).fit(X, [["DET", "NOUN"], ["VERB"]])
+    >>> machine.predict([[{"word": "the"}, {"word": "dog"}]])
+    [['DET', 'NOUN']]
+    """
+
+    task = "sequence"
+    _model: ChainModel | Any
+
+    def __init__(
+        self, C: float = 1.0, *, transitions: int = 1, emissions: int = 0, tol: float = 1e-2, solver: str = "auto",
+        max_iter: int | None = None, n_jobs: int | None = None, random_state: Any = None, verbose: int = 0,
+    ):  # fmt: skip
+        self.C, self.transitions, self.emissions, self.tol, self.solver = C, transitions, emissions, tol, solver
+        self.max_iter, self.n_jobs, self.random_state, self.verbose = max_iter, n_jobs, random_state, verbose
+
+    def fit(self, X: Sequence[Any], y: Sequence[Sequence[Any]], sample_weight: Any = None) -> Self:
+        """Trains on sequences X and their tags y.
+
+        Parameters
+        ----------
+        X : list of sequences
+            A sequence is a matrix of one row a token, or a list of tokens; a token is a dict of features or a list of
+            their names, as in sklearn-crfsuite: {"word": "dog", "title": True, "length": 3}.
+        y : list of lists
+            Tags of any type that sorts.
+        """
+        with own_words():
+            tags, lengths = [tag for sequence in y for tag in sequence], [len(sequence) for sequence in y]
+            if len(X) != len(y) or [_length(sequence) for sequence in X] != lengths or 0 in lengths:
+                raise DataError("y", "has not one tag for every token of X, or a sequence has none; expected one each")
+            self.classes_, codes = np.unique(np.asarray(tags), return_inverse=True)
+            self._columns: dict[str, int] | None = None if _is_matrix(X[0]) else {}
+            rows = self._tokens(X, learn=True)
+            settings = self._settings(example_cost=self.C, transitions=self.transitions, emissions=self.emissions)
+            bounds = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+            data = Sequences(rows, bounds, codes.astype(np.int32), Source("X"))
+            own, data = self._weighed(data, settings, sample_weight)
+            outcome = self._run(own, data, settings)
+        self._model, self.n_features_in_ = outcome.model, rows.n_features
+        return self._certify([outcome])
+
+    def predict(self, X: Sequence[Any]) -> list[list[Any]]:
+        """Tags of every token of every sequence."""
+        check_is_fitted(self, "classes_")
+        bounds = np.concatenate([[0], np.cumsum([_length(sequence) for sequence in X])]).astype(np.int64)
+        with own_words():
+            tags = self._model.tags(self._tokens(X), bounds, threads_of(self.n_jobs))
+        named = self.classes_[tags].tolist()
+        return [named[start:stop] for start, stop in itertools.pairwise(bounds)]
+
+    def score(self, X: Sequence[Any], y: Sequence[Sequence[Any]]) -> float:
+        """The part of all tokens whose tag is right."""
+        pairs = [(a, b) for one, other in zip(self.predict(X), y, strict=True) for a, b in zip(one, other, strict=True)]
+        return float(np.mean([a == b for a, b in pairs]))
+
+    @property
+    def feature_names_(self) -> list[str] | None:
+        """Names of the features, in the order of their weights."""
+        return None if self._columns is None else list(self._columns)
+
+    @property
+    def emission_coef_(self) -> NDArray[np.float64]:
+        """(features, K) weights of a feature with a tag."""
+        model, shape = self._model, self._model.shape
+        if shape.emission_order:
+            raise AttributeError("emission_coef_ is of emissions=0")
+        found = np.zeros((self.n_features_in_, len(self.classes_)))
+        W = model.w[: shape.n_features * shape.node_size].reshape(shape.n_features, shape.node_size)
+        columns = np.arange(len(W)) if model.columns is None else model.columns
+        found[columns, : shape.n_tags] = W[:, : shape.n_tags]
+        return found
+
+    @property
+    def transition_coef_(self) -> NDArray[np.float64]:
+        """(K, K) weights of two tags that follow each other."""
+        shape = self._model.shape
+        if shape.transition_order != 1:
+            raise AttributeError("transition_coef_ is of transitions=1")
+        weights = self._model.w[shape.n_features * shape.node_size :].reshape(shape.n_tags, shape.stride)
+        return weights[:, : shape.n_tags].copy()
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Writes the model file of the command line: tags and features are numbered from 1 in the order here."""
+        check_is_fitted(self, "classes_")
+        write_model(str(path), self._model)
+
+    def _tokens(self, X: Sequence[Any], learn: bool = False) -> Csr:
+        """All tokens as rows; names that were not learnt are left out."""
+        if self._columns is None:
+            from scipy.sparse import csr_matrix, vstack
+
+            matrices = [part if hasattr(part, "tocsr") else csr_matrix(np.asarray(part)) for part in X]
+            return as_rows(vstack(matrices, "csr")).checked()
+        return _named_rows((token for sequence in X for token in sequence), self._columns, learn)
+
+
+def _is_matrix(sequence: Any) -> bool:
+    if hasattr(sequence, "shape"):
+        return True
+    return not (isinstance(sequence[0], Mapping) or all(isinstance(name, str) for name in sequence[0]))
+
+
+def _length(sequence: Any) -> int:
+    return sequence.shape[0] if hasattr(sequence, "shape") else len(sequence)
+
+
+def _features(token: Any) -> Iterable[tuple[str, float]]:
+    """Names and values of a token: {"word": "dog"} is word:dog, True is 1, a name alone too."""
+    if not isinstance(token, Mapping):
+        yield from ((name, 1.0) for name in token)
+        return
+    for name, value in token.items():
+        if isinstance(value, str):
+            yield f"{name}:{value}", 1.0
+        else:
+            yield name, float(value)
+
+
+def _named_rows(tokens: Iterable[Any], columns: dict[str, int], learn: bool) -> Csr:
+    """Tokens as rows of the columns by name, which grow where they are learnt; a name twice adds up."""
+    from scipy.sparse import csr_matrix
+
+    indices, values, indptr = [], [], [0]
+    for token in tokens:
+        for name, value in _features(token):
+            place = columns.setdefault(name, len(columns)) if learn else columns.get(name, -1)
+            if place >= 0:
+                indices.append(place)
+                values.append(value)
+        indptr.append(len(indices))
+    shape = len(indptr) - 1, len(columns)
+    return as_rows(csr_matrix((np.array(values), np.array(indices, np.int32), np.array(indptr)), shape)).checked()
