@@ -3,7 +3,8 @@
 
     python benchmarks/multiclass.py -C 0.1 1 10 --rounds 3 FILE ...
 
-Crammer and Singer beside liblinear-train -s 4, one against the rest beside -s 3, both with the bias inside w. svmcut is
+Crammer and Singer beside liblinear-train -s 4, one against the rest beside -s 3, with the squared hinge beside -s 1 and
+with the logistic loss beside -s 7 (the duals), all with the bias inside w. svmcut is
 asked for the gap that LIBLINEAR's model has, which a run to --gap tells first. Whole processes on one pinned CPU, in
 alternating rounds, and CPU seconds; one evaluator computes every objective from the written model. FILEs are plain text
 in LIBSVM's format, as LIBLINEAR reads it. liblinear-train is needed.
@@ -24,10 +25,16 @@ from timing import time_process
 from svmcut.files.examples import read_examples
 from svmcut.files.models import read_model
 from svmcut.models import MulticlassModel
+from svmcut.risks import make_risk
 from svmcut.risks.multiclass import CrammerSingerRisk
+from svmcut.risks.one_vs_rest import OneVsRestRisk
 
 SVMCUT = Path(sys.executable).parent / "svmcut"
-WAYS = {"crammer-singer": "4", "one-vs-rest": "3"}
+#: LIBLINEAR's -s, parameter multiclass and the loss.
+WAYS = {
+    "crammer-singer": ("4", "crammer-singer", "error-rate"), "one-vs-rest": ("3", "one-vs-rest", "error-rate"),
+    "squared-hinge": ("1", "one-vs-rest", "squared-hinge"), "logistic": ("7", "one-vs-rest", "logistic"),
+}  # fmt: skip
 
 
 def read_liblinear(path: Path, n_features: int) -> MulticlassModel:
@@ -45,21 +52,21 @@ def objective(model: MulticlassModel, examples, way: str, C: float) -> float:
     """The primal of a model, from its scores."""
     scores, y = model.scores(examples.X), np.searchsorted(model.names, examples.y)
     squared = float((model.W**2).sum() + (model.constant**2).sum())
-    if way == "crammer-singer":
-        return 0.5 * squared + C * CrammerSingerRisk(y, len(model.names)).linearize(scores.ravel()).value
-    signs = np.where(y[:, None] == np.arange(len(model.names)), 1.0, -1.0)
-    return 0.5 * squared + C * float(np.maximum(0, 1 - signs * scores).sum())
+    K, (_, multiclass, loss) = len(model.names), WAYS[way]
+    rest = multiclass == "one-vs-rest"
+    risk = OneVsRestRisk(make_risk(loss), y, K) if rest else CrammerSingerRisk(y, K)
+    return 0.5 * squared + C * risk.linearize(scores.ravel()).value
 
 
 def compare(path: Path, way: str, C: str, epsilon: str, gap: str, rounds: int) -> str:
     """One line of the table."""
-    examples, times = read_examples(str(path)), ([], [])
+    examples, times, (number, multiclass, loss) = read_examples(str(path)), ([], []), WAYS[way]
     with tempfile.TemporaryDirectory() as folder:
         theirs, ours, report = (Path(folder) / name for name in ("liblinear", "svmcut", "report"))
         commands = (
-            ["liblinear-train", "-q", "-s", WAYS[way], "-B", "1", "-e", epsilon, "-c", C, str(path), str(theirs)],
-            [str(SVMCUT), "learn", "-v", "0", "--threads", "1", "--task", "multiclass", "--multiclass", way,
-             "--example-cost", C, "--gap", gap, "--report", str(report), str(path), str(ours)],
+            ["liblinear-train", "-q", "-s", number, "-B", "1", "-e", epsilon, "-c", C, str(path), str(theirs)],
+            [str(SVMCUT), "learn", "-v", "0", "--threads", "1", "--task", "multiclass", "--multiclass", multiclass,
+             "-l", loss, "--example-cost", C, "--gap", gap, "--report", str(report), str(path), str(ours)],
         )  # fmt: skip
         for command in commands:
             time_process(command)
