@@ -293,8 +293,8 @@ def own_names(module):
     own = {name for name, place in where if place.partition(":")[0] == module}
     if module.startswith("svmcut.risks."):
         own |= {loss.name for loss in LOSSES}
-    if module == "svmcut.estimators.linear":  # the default of a signature that people read
-        own.add("f1")
+    # defaults of signatures that people read
+    own |= {"svmcut.estimators.linear": {"f1"}, "svmcut.estimators.ranking": {"swapped-pairs"}}.get(module, set())
     return own | ({measure.name for measure in MEASURES} if module == "svmcut.measures" else set())
 
 
