@@ -17,7 +17,6 @@ cutting planes do.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -27,42 +26,28 @@ import numpy as np
 from svmcut import states
 from svmcut._native import dual_cd, sparse
 from svmcut.risks.weights import boxes, total
-from svmcut.solvers.fractional import FractionalRun
+from svmcut.solvers.descent import DescentRun
 from svmcut.solvers.newton import DENSE_DIM, Newton
-from svmcut.solvers.protocol import Interrupted, Problem, Progress, Solver, Stall, Start, State
+from svmcut.solvers.protocol import Problem, Progress, Solver, Start, State
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class DualCdRun(FractionalRun):
-    """A step after every exact look at the gap. It begins at the fractions of the start, where that has some."""
+class DualCdRun(DescentRun):
+    """The hinge: its multipliers have a box, and the cut at 0 may be the end."""
 
     def __init__(self, solver: DualCd, problem: Problem, start: Start | None, state: State | None):
         super().__init__(solver, problem, start, state)
-        space, n = problem.space, len(problem.risk.signs)
-        self.fractions = None if start is None else start.fractions
-        if state is not None:
-            states.checked(state, states.fields(fractions=states.maybe(states.reals(n, low=0, high=1))))
-            self.fractions = state["fractions"]
-        self._few = space.dim <= max(DENSE_DIM, n // 10)  # Newton's method could go on
+        space, n = problem.space, len(self._alpha)
+        self._newton = space.dim <= max(DENSE_DIM, n // 10)
         self._boxes, self._total = boxes(problem.C, problem.risk.weights), total(problem.risk.weights, n)
-        self._alpha, self._w, self._looks = np.zeros(n), space.zero(), 0
-        # The estimate adds gaps of many moments and knows no search of the line: its last ratio to the gap says when
-        # to look.
-        self._ratio, self._stall, self._last = 1.0, Stall(60), (0, math.inf)
 
-    def state(self) -> State:
-        return {**super().state(), "fractions": self.fractions}
-
-    def _descent_state(self) -> State:
-        return {
-            "alpha": self._alpha.copy(), "w": self._w.copy(), "looks": self._looks, "native": self._native.save(),
-            "numbers": (self._ratio, *self._last), "stall": self._stall.state(),
-        }  # fmt: skip
+    def _kept(self) -> states.Check:
+        return states.reals(self._problem.space.X.n_rows, low=0, high=1)
 
     def _successor(self) -> Solver:
-        return Newton() if self._few else super()._successor()
+        return Newton() if self._newton else super()._successor()
 
     def _descend(self, saved: State | None) -> Generator[Progress, None, bool]:
         problem, alpha, w = self._problem, self._alpha, self._w
@@ -103,37 +88,8 @@ class DualCdRun(FractionalRun):
                     yield self.progress()
                     if met:
                         return False
-        self._native = descent = dual_cd.Descent(rows, signs, norms, space.bias, alpha, w, self._solver.seed, v)
-        block = min(max(10, 200_000 // (space.X.nnz + 10 * n)), 200)  # epochs that cost more than a look does
-        if saved is not None:
-            descent.load(*saved["native"])
-            self._ratio, *last = saved["numbers"]
-            self._last = tuple(last)
-            self._stall.restore(saved["stall"])
-        self._stage = "descent"
-        while True:
-            if saved is None:
-                self._last = descent.epochs, self.gap
-                try:
-                    descent.run(C, max(block, descent.epochs // 5), self.target / self._ratio)
-                except KeyboardInterrupt:
-                    self._look()
-                    raise Interrupted(self.progress()) from None
-                s = self._look()
-            else:
-                s = space.scores(w)
-            met = self.met()
-            yield self.progress(again=saved is not None)
-            saved = None
-            if met:
-                return False
-            epochs, gap = self._last
-            if self._few and epochs and self._too_slow(gap / self.gap, descent.epochs - epochs, descent.active / n):
-                return True
-            if self._stall.update(self.gap):
-                return True
-            self._ratio = min(max(self.gap / descent.gap, 0.3), 1.5) if descent.gap > 0 else 1.0
-            descent.wake(C, s)
+        descent = dual_cd.Descent(rows, signs, norms, space.bias, alpha, w, self._solver.seed, v)
+        return (yield from self._rounds(descent, saved))
 
     def _look(self) -> NDArray[np.float64]:
         """Takes alpha in as a cut and as a point; the scores of its w."""
@@ -150,13 +106,6 @@ class DualCdRun(FractionalRun):
         self.search(self._w, s)
         self.cut(a, float(np.sum(parts)), self.risk, coef)
         return s
-
-    def _too_slow(self, fall: float, epochs: int, share: float) -> bool:
-        """Whether a gap that fell to 1 / fall of itself in so many epochs, of that share of the rows, needs more than
-        max_epochs of all rows yet."""
-        if not fall > 1 or self.target <= 0:
-            return True
-        return share * epochs * math.log(self.gap / self.target) / math.log(fall) > self._solver.max_epochs
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ Hsieh, Chang, Lin, Keerthi and Sundararajan, ICML 2008, Algorithm 3 (squared hin
 
 from __future__ import annotations
 
-import math
 from collections.abc import Generator
 from dataclasses import dataclass
 
@@ -28,43 +27,31 @@ from svmcut import states
 from svmcut._native import dual_cd, sparse
 from svmcut._native.losses import LOGISTIC
 from svmcut.risks.protocol import LossRisk
-from svmcut.solvers.fractional import FractionalRun
+from svmcut.solvers.descent import DescentRun
 from svmcut.solvers.loss_newton import FACTORED_DIM, LossNewton
-from svmcut.solvers.protocol import Interrupted, Problem, Progress, Solver, Stall, Start, State
+from svmcut.solvers.protocol import Problem, Progress, Solver, Start, State
 
 #: Logit of an alpha that is as good as 0, and of one as good as C.
 FAR = 30.0
 
 
-class LossCdRun(FractionalRun):
-    """A step after every exact look at the gap. It begins at the fractions of the start, where that has some."""
+class LossCdRun(DescentRun):
+    """Any loss of one score; the logistic one keeps the logits of its multipliers beside them."""
 
     serves = ("a loss of one score", LossRisk)
 
     def __init__(self, solver: LossCd, problem: Problem, start: Start | None, state: State | None):
         super().__init__(solver, problem, start, state)
-        space, risk, n = problem.space, problem.risk, problem.space.X.n_rows
-        self.fractions = None if start is None else start.fractions
-        if state is not None:
-            states.checked(state, states.fields(fractions=states.maybe(risk.box(n))))
-            self.fractions = state["fractions"]
-        self._alpha, self._w, self._looks = np.zeros(n), space.zero(), 0
+        space, risk, n = problem.space, problem.risk, len(self._alpha)
         self._logit = np.full(n, -FAR) if risk.number == LOGISTIC else None
         self._box = np.full(n, problem.C) if risk.weights is None else problem.C * risk.weights
-        self._newton = risk.smooth or space.dim <= max(FACTORED_DIM, n // 10)  # could go on
-        # The estimate adds gaps of many moments and knows no search of the line: its last ratio to the gap says when
-        # to look.
-        self._ratio, self._stall, self._last = 1.0, Stall(60), (0, math.inf)
+        self._newton = risk.smooth or space.dim <= max(FACTORED_DIM, n // 10)
 
-    def state(self) -> State:
-        return {**super().state(), "fractions": self.fractions}
+    def _kept(self) -> states.Check:
+        return self._problem.risk.box(self._problem.space.X.n_rows)
 
     def _descent_state(self) -> State:
-        return {
-            "alpha": self._alpha.copy(), "logit": None if self._logit is None else self._logit.copy(),
-            "w": self._w.copy(), "looks": self._looks, "native": self._native.save(),
-            "numbers": (self._ratio, *self._last), "stall": self._stall.state(),
-        }  # fmt: skip
+        return {**super()._descent_state(), "logit": None if self._logit is None else self._logit.copy()}
 
     def _successor(self) -> Solver:
         return LossNewton() if self._newton else super()._successor()
@@ -104,45 +91,16 @@ class LossCdRun(FractionalRun):
 
     def _descend(self, saved: State | None) -> Generator[Progress, None, bool]:
         problem, risk = self._problem, self._problem.risk
-        space, C, n = problem.space, problem.C, len(self._alpha)
+        space, n = problem.space, len(self._alpha)
         norms = np.empty(n)
         sparse.row_norms(space.rows, norms, space.threads)
         norms += space.bias**2
         self._begin(saved)
-        self._native = descent = dual_cd.Descent(
+        descent = dual_cd.Descent(
             space.rows, risk.targets, norms, space.bias, self._alpha, self._w, self._solver.seed, risk.weights,
             risk.number, risk.tube, self._logit,
         )  # fmt: skip
-        block = min(max(10, 200_000 // (space.X.nnz + 10 * n)), 200)  # epochs that cost more than a look does
-        if saved is not None:
-            descent.load(*saved["native"])
-            self._ratio, *last = saved["numbers"]
-            self._last = tuple(last)
-            self._stall.restore(saved["stall"])
-        self._stage = "descent"
-        while True:
-            if saved is None:
-                self._last = descent.epochs, self.gap
-                try:
-                    descent.run(C, max(block, descent.epochs // 5), self.target / self._ratio)
-                except KeyboardInterrupt:
-                    self._look()
-                    raise Interrupted(self.progress()) from None
-                s = self._look()
-            else:
-                s = space.scores(self._w)
-            met = self.met()
-            yield self.progress(again=saved is not None)
-            saved = None
-            if met:
-                return False
-            epochs, gap = self._last
-            if self._newton and epochs and self._too_slow(gap / self.gap, descent.epochs - epochs, descent.active / n):
-                return True
-            if self._stall.update(self.gap):
-                return True
-            self._ratio = min(max(self.gap / descent.gap, 0.3), 1.5) if descent.gap > 0 else 1.0
-            descent.wake(C, s)
+        return (yield from self._rounds(descent, saved))
 
     def _look(self):
         """Takes alpha in as a cut and as a point; the scores of its w."""
@@ -157,13 +115,6 @@ class LossCdRun(FractionalRun):
         self.search(self._w, s)
         self.cut(a, offset, self.risk, coef)
         return s
-
-    def _too_slow(self, fall: float, epochs: int, share: float) -> bool:
-        """Whether a gap that fell to 1 / fall of itself in so many epochs, of that share of the rows, needs more than
-        max_epochs of all rows yet."""
-        if not fall > 1 or self.target <= 0:
-            return True
-        return share * epochs * math.log(self.gap / self.target) / math.log(fall) > self._solver.max_epochs
 
 
 @dataclass(frozen=True)

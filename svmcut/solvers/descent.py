@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What dual coordinate descent is for any loss: epochs between exact looks at the gap, and when to give up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from svmcut import states
+from svmcut.solvers.fractional import FractionalRun
+from svmcut.solvers.protocol import Interrupted, Problem, Progress, Solver, Stall, Start, State
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class DescentRun(FractionalRun):
+    """A step after every exact look at the gap. It begins at the fractions of the start, where that has some."""
+
+    _newton: bool  # whether Newton's method could go on
+
+    def __init__(self, solver: Solver, problem: Problem, start: Start | None, state: State | None):
+        super().__init__(solver, problem, start, state)
+        self.fractions = None if start is None else start.fractions
+        if state is not None:
+            states.checked(state, states.fields(fractions=states.maybe(self._kept())))
+            self.fractions = state["fractions"]
+        self._alpha, self._w, self._looks = np.zeros(problem.space.X.n_rows), problem.space.zero(), 0
+        # The estimate adds gaps of many moments and knows no search of the line: its last ratio to the gap says when
+        # to look.
+        self._ratio, self._stall, self._last = 1.0, Stall(60), (0, math.inf)
+
+    def _kept(self) -> states.Check:
+        """What the fractions of a state may be."""
+        raise NotImplementedError
+
+    def state(self) -> State:
+        return {**super().state(), "fractions": self.fractions}
+
+    def _descent_state(self) -> State:
+        return {
+            "alpha": self._alpha.copy(), "w": self._w.copy(), "looks": self._looks, "native": self._native.save(),
+            "numbers": (self._ratio, *self._last), "stall": self._stall.state(),
+        }  # fmt: skip
+
+    def _look(self) -> NDArray[np.float64]:
+        """Takes alpha in as a cut and as a point; the scores of its w."""
+        raise NotImplementedError
+
+    def _rounds(self, descent: Any, saved: State | None) -> Generator[Progress, None, bool]:
+        """Epochs of the compiled loop until the gap is met, or another solver should go on, which is True."""
+        self._native = descent
+        space, C, n = self._problem.space, self._problem.C, len(self._alpha)
+        block = min(max(10, 200_000 // (space.X.nnz + 10 * n)), 200)  # epochs that cost more than a look does
+        if saved is not None:
+            descent.load(*saved["native"])
+            self._ratio, *last = saved["numbers"]
+            self._last = tuple(last)
+            self._stall.restore(saved["stall"])
+        self._stage = "descent"
+        while True:
+            if saved is None:
+                self._last = descent.epochs, self.gap
+                try:
+                    descent.run(C, max(block, descent.epochs // 5), self.target / self._ratio)
+                except KeyboardInterrupt:
+                    self._look()
+                    raise Interrupted(self.progress()) from None
+                s = self._look()
+            else:
+                s = space.scores(self._w)
+            met = self.met()
+            yield self.progress(again=saved is not None)
+            saved = None
+            if met:
+                return False
+            epochs, gap = self._last
+            if self._newton and epochs and self._too_slow(gap / self.gap, descent.epochs - epochs, descent.active / n):
+                return True
+            if self._stall.update(self.gap):
+                return True
+            self._ratio = min(max(self.gap / descent.gap, 0.3), 1.5) if descent.gap > 0 else 1.0
+            descent.wake(C, s)
+
+    def _too_slow(self, fall: float, epochs: int, share: float) -> bool:
+        """Whether a gap that fell to 1 / fall of itself in so many epochs, of that share of the rows, needs more than
+        max_epochs of all rows yet."""
+        if not fall > 1 or self.target <= 0:
+            return True
+        return share * epochs * math.log(self.gap / self.target) / math.log(fall) > self._solver.max_epochs
