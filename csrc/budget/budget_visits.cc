@@ -8,20 +8,16 @@
 #include <cmath>
 
 #include "budget/budget.h"
+#include "core/prefetch.h"
 
 namespace {
 
+using svmcut::prefetch;
 using svmcut::Random;
 
 constexpr uint64_t kGolden = 0x9e3779b97f4a7c15u;
 constexpr double kRate = 0.3, kRarest = 0.05, kMostOften = 20; /* of preferences */
 constexpr int64_t kRowsAhead = 4, kPointersAhead = 10, kLinesAhead = 4;
-
-#if defined(__GNUC__)
-inline void prefetch(const void* p) { __builtin_prefetch(p, 0, 2); }
-#else
-inline void prefetch(const void*) {}
-#endif
 
 uint64_t stream(uint64_t seed, int64_t epoch) {
     Random random{seed};

@@ -19,6 +19,7 @@
 #include <limits>
 #include <vector>
 
+#include "core/prefetch.h"
 #include "core/random.h"
 #include "core/stretches.h"
 #include "include/linear.h"
@@ -29,6 +30,7 @@ namespace {
 
 using svmcut::Coordinate;
 using svmcut::draw_visits;
+using svmcut::prefetch;
 using svmcut::Random;
 using svmcut::row_add;
 using svmcut::row_dot;
@@ -42,12 +44,6 @@ constexpr int64_t kPollEvery = 1 << 8;
 constexpr int64_t kRowsAhead = 4;      // entries of the row so many visits ahead are fetched now
 constexpr int64_t kPointersAhead = 12; // and what belongs to the row itself before that
 constexpr int64_t kLinesAhead = 12;    // cache lines fetched of one row; the rest streams
-
-#if defined(__GNUC__)
-inline void fetch(const void* p) { __builtin_prefetch(p, 0, 2); }
-#else
-inline void fetch(const void*) {}
-#endif
 
 struct Descent {
     const svmcut_csr* X;
@@ -66,8 +62,8 @@ struct Descent {
         const int64_t start = X->indptr[i], count = X->indptr[i + 1] - start;
         const int64_t lines = std::min(kLinesAhead, (count + 15) / 16);
         for (int64_t k = 0; k < lines; ++k) {
-            fetch(X->indices + start + 16 * k);
-            fetch(X->data + start + 16 * k);
+            prefetch(X->indices + start + 16 * k);
+            prefetch(X->data + start + 16 * k);
         }
     }
 
@@ -88,11 +84,11 @@ struct Descent {
         for (int64_t k = 0; k < active; ++k) {
             if (k + kPointersAhead < active) {
                 const int64_t ahead = order[visits[k + kPointersAhead]];
-                fetch(X->indptr + ahead);
-                fetch(alpha + ahead);
-                fetch(norms + ahead);
-                fetch(y + ahead);
-                if (kWeighted) fetch(v + ahead);
+                prefetch(X->indptr + ahead);
+                prefetch(alpha + ahead);
+                prefetch(norms + ahead);
+                prefetch(y + ahead);
+                if (kWeighted) prefetch(v + ahead);
             }
             if (k + kRowsAhead < active) fetch_row(order[visits[k + kRowsAhead]]);
             if (cancel && k % kPollEvery == 0 && *cancel) {

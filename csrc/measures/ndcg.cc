@@ -48,13 +48,7 @@ struct Room {
 
 int64_t lay_out_room(const svmcut_ndcg_size& most, void* memory, Room* out) {
     const int64_t M = most.grades + 1;
-    const auto base = (reinterpret_cast<uintptr_t>(memory) + 63) / 64 * 64;
-    int64_t at = 0;
-    auto region = [&](int64_t bytes) {
-        const uintptr_t place = base + static_cast<uintptr_t>(at);
-        at += padded(bytes);
-        return reinterpret_cast<void*>(place);
-    };
+    Regions region(memory);
     Room room;
     room.best = static_cast<double*>(region(most.states * 8));
     room.last = static_cast<uint16_t*>(region(most.states * 2));
@@ -67,7 +61,7 @@ int64_t lay_out_room(const svmcut_ndcg_size& most, void* memory, Room* out) {
     room.gain = static_cast<double*>(region(M * 8));
     room.prefix = static_cast<uint16_t*>(region(most.places * 2));
     if (out) *out = room;
-    return at + 64;
+    return region.bytes();
 }
 
 struct Query {

@@ -25,15 +25,25 @@ struct Workspace {
 
 constexpr int64_t padded(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-inline int64_t lay_out(int64_t n, void* memory, Workspace* out) {
-    const int64_t n_blocks = n / kBlock + 4;
-    const auto base = (reinterpret_cast<uintptr_t>(memory) + 63) / 64 * 64;
-    int64_t at = 0;
-    auto region = [&](int64_t bytes) {
+/* Memory dealt out in cache lines; without any, only counted. */
+class Regions {
+  public:
+    explicit Regions(void* memory) : base((reinterpret_cast<uintptr_t>(memory) + 63) / 64 * 64) {}
+    void* operator()(int64_t bytes) {
         const uintptr_t place = base + static_cast<uintptr_t>(at);
         at += padded(bytes);
         return reinterpret_cast<void*>(place);
-    };
+    }
+    int64_t bytes() const { return at + 64; }
+
+  private:
+    uintptr_t base;
+    int64_t at = 0;
+};
+
+inline int64_t lay_out(int64_t n, void* memory, Workspace* out) {
+    const int64_t n_blocks = n / kBlock + 4;
+    Regions region(memory);
     Workspace w;
     w.items = static_cast<Item*>(region(n * 8));
     w.scratch = static_cast<Item*>(region(n * 8));
@@ -43,7 +53,7 @@ inline int64_t lay_out(int64_t n, void* memory, Workspace* out) {
     w.nodes = static_cast<int32_t*>(region((4 * n + 64) * 4));
     w.blocks = static_cast<double*>(region(n_blocks * 6 * 8));
     if (out) *out = w;
-    return at + 64;
+    return region.bytes();
 }
 
 /* What belongs to the rows of a query that begins at `first`; blocks belong to none. */

@@ -22,6 +22,7 @@
 #include <limits>
 #include <vector>
 
+#include "core/prefetch.h"
 #include "core/stretches.h"
 #include "include/multiclass.h"
 #include "multiclass/class_scores.h"
@@ -30,6 +31,7 @@ namespace {
 
 using svmcut::add_all;
 using svmcut::draw_visits;
+using svmcut::prefetch;
 using svmcut::Random;
 using svmcut::score_all;
 using svmcut::score_some;
@@ -41,12 +43,6 @@ constexpr int64_t kPollEvery = 1 << 7;
 constexpr int64_t kDense = 6;    // one changed class costs as much as so many where all are changed at once
 constexpr int64_t kRowsAhead = 1;  // visits ahead whose weights are fetched now; entries and places twice, thrice that
 constexpr int64_t kPicked = 8;   // largest numbers picked one by one; the rest is sorted
-
-#if defined(__GNUC__)
-inline void fetch(const void* p) { __builtin_prefetch(p, 0, 2); }
-#else
-inline void fetch(const void*) {}
-#endif
 
 struct Descent {
     const svmcut_csr* X;
@@ -240,18 +236,18 @@ struct Descent {
     void look_ahead(int64_t k, int64_t active) const {
         if (k + 3 * kRowsAhead < active) {
             const int64_t i = order[visits[k + 3 * kRowsAhead]];
-            fetch(X->indptr + i);
-            fetch(labels + i * K);
-            fetch(alpha + i * K);
-            fetch(counts + i);
-            fetch(norms + i);
+            prefetch(X->indptr + i);
+            prefetch(labels + i * K);
+            prefetch(alpha + i * K);
+            prefetch(counts + i);
+            prefetch(norms + i);
         }
         if (k + 2 * kRowsAhead < active) {
             const int64_t start = X->indptr[order[visits[k + 2 * kRowsAhead]]];
             const int64_t count = X->indptr[order[visits[k + 2 * kRowsAhead]] + 1] - start;
             for (int64_t e = 0; e < std::min<int64_t>(count, 192); e += 16) {
-                fetch(X->indices + start + e);
-                fetch(X->data + start + e);
+                prefetch(X->indices + start + e);
+                prefetch(X->data + start + e);
             }
         }
         if (k + kRowsAhead >= active) return;
@@ -260,9 +256,9 @@ struct Descent {
         for (int64_t e = X->indptr[i]; e < X->indptr[i + 1]; ++e) {
             const double* w = W + X->indices[e] * K;
             if (2 * m < K)
-                for (int64_t t = 0; t < m; ++t) fetch(w + used[t]);
+                for (int64_t t = 0; t < m; ++t) prefetch(w + used[t]);
             else
-                for (int64_t t = 0; t < K; t += 8) fetch(w + t);
+                for (int64_t t = 0; t < K; t += 8) prefetch(w + t);
         }
     }
 

@@ -149,20 +149,17 @@ def map_cut(const double[::1] s, const int64_t[::1] start, const int32_t[::1] ro
     cdef int64_t n_queries = start.shape[0] - 1
     if rows.shape[0] != s.shape[0] or n_relevant.shape[0] != n_queries or weight.shape[0] != n_queries:
         raise ValueError("relevant rows, weights and queries do not match")
-    coef_array = np.empty(s.shape[0])
-    value_array, offset_array = np.empty(n_queries), np.empty(n_queries)
+    found = coef_array, value_array, offset_array = np.empty(s.shape[0]), np.empty(n_queries), np.empty(n_queries)
     if s.shape[0] == 0:
-        return coef_array, value_array, offset_array
-    cdef double[::1] coef = coef_array
-    cdef double[::1] value = value_array
-    cdef double[::1] offset = offset_array
+        return found
+    cdef double[::1] coef = coef_array, value = value_array, offset = offset_array
     cdef int status
     with nogil:
         status = svmcut_map_cut(&s[0], &start[0], n_queries, &rows[0], &n_relevant[0], &weight[0], &coef[0], &value[0],
                                 &offset[0], &work[0], threads)
     if status:
         raise ValueError("more than 2^31 - 2 rows")
-    return coef_array, value_array, offset_array
+    return found
 
 
 def ndcg_rooms(sizes, int threads):
@@ -182,13 +179,10 @@ def ndcg_cut(const double[::1] s, const int64_t[::1] start, const int32_t[::1] g
     cdef svmcut_ndcg_size most = sizes
     if weight.shape[0] != n_queries or rooms.shape[1] < svmcut_ndcg_room(&most):
         raise ValueError("weights, rooms and queries do not match")
-    coef_array = np.empty(s.shape[0])
-    value_array, offset_array = np.empty(n_queries), np.empty(n_queries)
+    found = coef_array, value_array, offset_array = np.empty(s.shape[0]), np.empty(n_queries), np.empty(n_queries)
     if s.shape[0] == 0:
-        return coef_array, value_array, offset_array
-    cdef double[::1] coef = coef_array
-    cdef double[::1] value = value_array
-    cdef double[::1] offset = offset_array
+        return found
+    cdef double[::1] coef = coef_array, value = value_array, offset = offset_array
     cdef int status
     with nogil:
         status = svmcut_ndcg_cut(&s[0], &start[0], n_queries, &grade[0], &n_grades[0], &gain[0], &discount[0],
@@ -196,4 +190,4 @@ def ndcg_cut(const double[::1] s, const int64_t[::1] start, const int32_t[::1] g
                                  &rooms[0, 0], <int>rooms.shape[0])
     if status:
         raise ValueError("more than 2^31 - 2 rows")
-    return coef_array, value_array, offset_array
+    return found

@@ -10,11 +10,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svmcut import states
+from svmcut._native import sparse
 from svmcut.solvers.fractional import FractionalRun
 from svmcut.solvers.protocol import Interrupted, Problem, Progress, Solver, Stall, Start, State
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+def squared_norms(space: Any) -> NDArray[np.float64]:
+    """(n,) |x_i|^2 of the rows with their constant feature."""
+    norms = np.empty(space.X.n_rows)
+    sparse.row_norms(space.rows, norms, space.threads)
+    norms += space.bias**2
+    return norms
 
 
 class DescentRun(FractionalRun):
@@ -46,9 +55,22 @@ class DescentRun(FractionalRun):
             "numbers": (self._ratio, *self._last), "stall": self._stall.state(),
         }  # fmt: skip
 
+    def _cut(self) -> tuple[NDArray[np.float64], float]:
+        """Coefficients and offset of the cut that alpha is, whose fractions are set."""
+        raise NotImplementedError
+
     def _look(self) -> NDArray[np.float64]:
         """Takes alpha in as a cut and as a point; the scores of its w."""
-        raise NotImplementedError
+        space = self._problem.space
+        coef, offset = self._cut()
+        a = space.adjoint(coef)
+        np.multiply(a, -self._problem.C, out=self._w)
+        s = space.scores(self._w)
+        self._looks += 2
+        self.passes = self._looks + self._native.entries / max(1, space.X.nnz)
+        self.search(self._w, s)
+        self.cut(a, offset, self.risk, coef)
+        return s
 
     def _rounds(self, descent: Any, saved: State | None) -> Generator[Progress, None, bool]:
         """Epochs of the compiled loop until the gap is met, or another solver should go on, which is True."""

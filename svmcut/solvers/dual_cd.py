@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svmcut import states
-from svmcut._native import dual_cd, sparse
+from svmcut._native import dual_cd
 from svmcut.risks.weights import boxes, total
-from svmcut.solvers.descent import DescentRun
+from svmcut.solvers.descent import DescentRun, squared_norms
 from svmcut.solvers.newton import DENSE_DIM, Newton
 from svmcut.solvers.protocol import Problem, Progress, Solver, Start, State
 
@@ -53,9 +53,7 @@ class DualCdRun(DescentRun):
         problem, alpha, w = self._problem, self._alpha, self._w
         space, C, signs, rows, n = problem.space, problem.C, problem.risk.signs, problem.space.rows, len(alpha)
         v = problem.risk.weights
-        norms = np.empty(n)
-        sparse.row_norms(rows, norms, space.threads)
-        norms += space.bias**2
+        norms = squared_norms(space)
         if saved is not None:
             numbers = states.row(states.real(0), states.COUNT, states.REAL)
             states.checked(saved, states.fields(
@@ -91,21 +89,13 @@ class DualCdRun(DescentRun):
         descent = dual_cd.Descent(rows, signs, norms, space.bias, alpha, w, self._solver.seed, v)
         return (yield from self._rounds(descent, saved))
 
-    def _look(self) -> NDArray[np.float64]:
-        """Takes alpha in as a cut and as a point; the scores of its w."""
-        space, C, v = self._problem.space, self._problem.C, self._problem.risk.weights
+    def _cut(self) -> tuple[NDArray[np.float64], float]:
+        v = self._problem.risk.weights
         self.fractions = np.minimum(self._alpha / self._boxes, 1.0)
         parts = self.fractions if v is None else v * self.fractions
         coef = parts * self._problem.risk.signs
         np.negative(coef, out=coef)
-        a = space.adjoint(coef)
-        np.multiply(a, -C, out=self._w)
-        s = space.scores(self._w)
-        self._looks += 2
-        self.passes = self._looks + self._native.entries / max(1, space.X.nnz)
-        self.search(self._w, s)
-        self.cut(a, float(np.sum(parts)), self.risk, coef)
-        return s
+        return coef, float(np.sum(parts))
 
 
 @dataclass(frozen=True)

@@ -20,16 +20,20 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from svmcut import states
-from svmcut._native import dual_cd, sparse
+from svmcut._native import dual_cd
 from svmcut._native.losses import LOGISTIC
 from svmcut.risks.protocol import LossRisk
-from svmcut.solvers.descent import DescentRun
+from svmcut.solvers.descent import DescentRun, squared_norms
 from svmcut.solvers.loss_newton import FACTORED_DIM, LossNewton
 from svmcut.solvers.protocol import Problem, Progress, Solver, Start, State
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 #: Logit of an alpha that is as good as 0, and of one as good as C.
 FAR = 30.0
@@ -91,30 +95,17 @@ class LossCdRun(DescentRun):
 
     def _descend(self, saved: State | None) -> Generator[Progress, None, bool]:
         problem, risk = self._problem, self._problem.risk
-        space, n = problem.space, len(self._alpha)
-        norms = np.empty(n)
-        sparse.row_norms(space.rows, norms, space.threads)
-        norms += space.bias**2
+        space = problem.space
         self._begin(saved)
         descent = dual_cd.Descent(
-            space.rows, risk.targets, norms, space.bias, self._alpha, self._w, self._solver.seed, risk.weights,
-            risk.number, risk.tube, self._logit,
+            space.rows, risk.targets, squared_norms(space), space.bias, self._alpha, self._w, self._solver.seed,
+            risk.weights, risk.number, risk.tube, self._logit,
         )  # fmt: skip
         return (yield from self._rounds(descent, saved))
 
-    def _look(self):
-        """Takes alpha in as a cut and as a point; the scores of its w."""
-        space, C, risk = self._problem.space, self._problem.C, self._problem.risk
+    def _cut(self) -> tuple[NDArray[np.float64], float]:
         self.fractions = np.divide(self._alpha, self._box, out=np.zeros_like(self._alpha), where=self._box > 0)
-        coef, offset = risk.dual_cut(self.fractions, self._logit)
-        a = space.adjoint(coef)
-        np.multiply(a, -C, out=self._w)
-        s = space.scores(self._w)
-        self._looks += 2
-        self.passes = self._looks + self._native.entries / max(1, space.X.nnz)
-        self.search(self._w, s)
-        self.cut(a, offset, self.risk, coef)
-        return s
+        return self._problem.risk.dual_cut(self.fractions, self._logit)
 
 
 @dataclass(frozen=True)

@@ -17,31 +17,24 @@ JMLR 2005). The direction is that of Cholesky's factors where features are few a
 
 from __future__ import annotations
 
-import math
 from collections.abc import Generator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from svmcut import states
 from svmcut._native import newton as native
-from svmcut.risks.protocol import LossRisk
-from svmcut.solvers.fractional import FractionalRun
-from svmcut.solvers.protocol import Problem, Progress, Solver, Stall, Start, State
+from svmcut.risks.protocol import Linearization, LossRisk
+from svmcut.solvers.protocol import Problem, Progress, Solver, State
+from svmcut.solvers.second_order import BAND, FINAL, NewtonPoint, SecondOrderRun, sample_of
 
 FACTORED_DIM = 1024  # up to here the Hessian may be formed and factorised
 FULL_DIM = 128  # up to here it is, however many nonzeros a row has
 FEW_NONZEROS = 80  # of a row on average: its outer product costs less than some twenty products with it
-SAMPLE_EVERY = 8  # rows of one sampled row
-SAMPLE_ROWS = 4000  # no sample is smaller
 CG_STEPS = 200
-CG_RESIDUAL = 0.1  # of the gradient
-FINAL = 0.8  # of the target is left to the smoothing
-SHRINK = 0.35  # of delta is left at least, in one go
-BAND = 10  # rows a feature in the bands of a sample, or its Hessian says little about all rows
 
 
-class Descent:
+class Descent(NewtonPoint):
     """The point of a minimisation: w, its scores s, value, tangent, curvatures and gradient there.
 
     delta is the width of the smoothing, 0 for a loss without corners.
@@ -50,7 +43,7 @@ class Descent:
     def __init__(self, problem: Problem, w, delta: float, s=None, passes: float = 0.0):
         self.problem, self.space, self.risk, self.C = problem, problem.space, problem.risk, problem.C
         n, dim = self.space.X.n_rows, self.space.dim
-        self._curvature, self._rows = np.empty(n), np.empty(n + 1, np.int32)
+        self._curvature = np.empty(n)
         self._factored = dim <= FULL_DIM or (dim <= FACTORED_DIM and self.space.X.nnz <= FEW_NONZEROS * n)
         self.w, self.delta, self.passes = w, delta, passes
         if s is None:
@@ -77,12 +70,18 @@ class Descent:
         return int(np.count_nonzero(self._curvature))
 
     def lower(self, target: float) -> bool:
-        """Lowers delta towards the one that leaves a gap of `target`, if the gap is mostly its work; True if it did."""
-        if self.smoothing <= 1.05 * target or self.unfinished > self.smoothing:
-            return False
-        self.delta *= max(SHRINK, math.sqrt(target / self.smoothing))
-        self._look(self.s)
-        return True
+        """As NewtonPoint.lower, and looks at the point again."""
+        lowered = super().lower(target)
+        if lowered:
+            self._look(self.s)
+        return lowered
+
+    @property
+    def tangent(self) -> Linearization:
+        return self.known
+
+    def advance(self, target: float) -> bool:
+        return self.lower(target) or self.step()
 
     def step(self) -> bool:
         """One Newton step with line search; False where there is none that helps."""
@@ -99,50 +98,22 @@ class Descent:
 
     def _direction(self):
         space, bent = self.space, self._curvature
-        rows = self._rows[: native.band_rows(bent, self._rows, np.full(len(bent), np.inf))]
+        rows = np.flatnonzero(bent).astype(np.int32)
         if self._factored:
             H, p = np.empty((space.dim, space.dim)), -self.gradient
             native.band_gram(space.rows, rows, space.bias, H, space.threads, bent)
             self.passes += len(rows) / max(1, len(bent))
             if native.solve_shifted(H, self.C, p):
                 return p
-        return self._conjugate_gradients(rows)
-
-    def _conjugate_gradients(self, rows):
-        """(I + C X'BX) p = -gradient to a residual of CG_RESIDUAL |gradient|, B the curvatures."""
-        space, bent = self.space, self._curvature
-        p, r = space.zero(), -self.gradient
-        q, rr = r.copy(), space.dot(r, r)
-        enough = CG_RESIDUAL * CG_RESIDUAL * rr
-        for _ in range(CG_STEPS):
-            Hq = space.zero()
-            native.band_product(space.rows, rows, space.bias, q, Hq, space.threads, bent)
-            self.passes += 2 * len(rows) / max(1, len(bent))
-            Hq *= self.C
-            Hq += q
-            t = rr / space.dot(q, Hq)
-            p += t * q
-            r -= t * Hq
-            before, rr = rr, space.dot(r, r)
-            if not rr > enough:
-                break
-            q *= rr / before
-            q += r
-        return p
+        return self._conjugate_gradients(rows, self.C, bent, steps=CG_STEPS)
 
 
 def sampled_start(problem: Problem, w, delta: float):
     """(w, delta) of a sample's minimum with C scaled up, itself started from a smaller sample; or what was given where
     the rows are few."""
-    space, n = problem.space, problem.space.X.n_rows
-    count = n // SAMPLE_EVERY
-    if count < max(SAMPLE_ROWS, 20 * space.dim):
+    part = sample_of(problem)
+    if part is None:
         return w, delta
-    # one row of every SAMPLE_EVERY, at a place that follows no period of the file
-    k = np.arange(count, dtype=np.uint64)
-    place = (k * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(61)
-    rows = (k * np.uint64(SAMPLE_EVERY) + place % np.uint64(SAMPLE_EVERY)).astype(np.int64)
-    part = replace(problem, risk=problem.risk.take(rows), space=space.take(rows), C=problem.C * n / count)
     descent = Descent(part, *sampled_start(part, w, delta))
     for _ in range(40):
         target = part.stop.target(descent.primal)
@@ -154,28 +125,18 @@ def sampled_start(problem: Problem, w, delta: float):
     return descent.w, descent.delta
 
 
-class LossNewtonRun(FractionalRun):
-    """A step after every gradient."""
+class LossNewtonRun(SecondOrderRun):
+    """Any loss of one score."""
 
     serves = ("a loss of one score", LossRisk)
-
-    def __init__(self, solver: LossNewton, problem: Problem, start: Start | None, state: State | None):
-        super().__init__(solver, problem, start, state)
-        self._warm, self._stall = start is not None and bool(start.points), Stall(10)
-        if state is not None:
-            states.checked(state, states.fields(warm=states.flag))
-            self._warm = state["warm"]
-            self._stall.restore(state["stall"])
-
-    def state(self) -> State:
-        return {**super().state(), "warm": self._warm, "stall": self._stall.state()}
+    patience = 10
 
     def _descent_state(self) -> State:
         descent = self._descent
         return {"w": descent.w, "s": descent.s, "delta": descent.delta, "passes": descent.passes, "going": self._going}
 
     def _descend(self, saved: State | None) -> Generator[Progress, None, bool]:
-        problem, self._going = self._problem, True
+        problem = self._problem
         if saved is None:
             n, risk = problem.space.X.n_rows, problem.risk
             # of the size of the losses at 0; they may be 0 themselves
@@ -189,20 +150,7 @@ class LossNewtonRun(FractionalRun):
             ), "descent")  # fmt: skip
             descent = Descent(problem, saved["w"], saved["delta"], saved["s"], saved["passes"] - 1)
             self._going = saved["going"]
-        self._descent, self._stage = descent, "descent"
-        while True:
-            if saved is None:
-                self.offer(descent.w, descent.s, descent.known.value)
-                self.cut(descent.a, descent.known.offset, self.risk, descent.known.coef)
-                self.passes = descent.passes
-            met = self.met()
-            yield self.progress(again=saved is not None)
-            saved = None
-            if met:
-                return False
-            if not self._going or self._stall.update(self.gap):
-                return True
-            self._going = descent.lower(FINAL * self.target) or descent.step()
+        return (yield from self._rounds(descent, saved))
 
 
 @dataclass(frozen=True)

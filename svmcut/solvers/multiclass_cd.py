@@ -20,11 +20,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from svmcut import states
-from svmcut._native import multiclass, sparse
+from svmcut._native import multiclass
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.qp import make_qp
 from svmcut.risks.weights import boxes, total
 from svmcut.solvers.cutting_plane import CuttingPlane
+from svmcut.solvers.descent import squared_norms
 from svmcut.solvers.protocol import Interrupted, Problem, Progress, Run, Solver, Stall, Start, State, continued, kept
 
 MOST_EPOCHS = 20_000
@@ -52,9 +53,7 @@ class MulticlassCdRun(Run):
         self._next: Run | None = None
         self._handed: tuple[int, float, float, float] | None = None
         self._resumed = state
-        norms = np.empty(n)
-        sparse.row_norms(space.rows, norms, space.threads)
-        norms += space.bias**2
+        norms = squared_norms(space)
         W = self._w.reshape(-1, K)
         self._native = multiclass.Descent(
             space.rows, risk.y, norms, space.bias, self._alpha, W, solver.seed, risk.weights

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,16 +30,11 @@ import numpy as np
 from svmcut import states
 from svmcut._native import newton as native
 from svmcut.cutting.oracle import Normals
-from svmcut.risks.weights import total
-from svmcut.solvers.fractional import FractionalRun
-from svmcut.solvers.protocol import Problem, Progress, Solver, Stall, Start, State
+from svmcut.risks.protocol import Linearization
+from svmcut.solvers.protocol import Problem, Progress, Solver, State
+from svmcut.solvers.second_order import BAND, FINAL, NewtonPoint, SecondOrderRun, sample_of
 
 DENSE_DIM = 1024  # up to here the Hessian is formed and factorised
-SAMPLE_EVERY = 8  # rows of one sampled row
-SAMPLE_ROWS = 4000  # no sample is smaller
-FINAL = 0.8  # of the target is left to the smoothing
-SHRINK = 0.35  # of delta is left at least, in one go
-BAND = 10  # rows a feature in the band of a sample, or its Hessian says little about all rows
 
 
 class Smoothed(NamedTuple):
@@ -86,7 +81,7 @@ def line_step(
     return t
 
 
-class Descent:
+class Descent(NewtonPoint):
     """The point of a minimisation: w, its scores s, delta, and the smoothed primal's gradient there.
 
     Parameters
@@ -149,11 +144,15 @@ class Descent:
     def primal(self) -> float:
         return 0.5 * self.space.dot(self.w, self.w) + self.C * self.at.hinge
 
-    def lower(self, target: float) -> bool:
-        """Lowers delta towards the one that leaves a gap of `target`, if the gap is mostly its work; True if it did."""
-        if self.smoothing <= 1.05 * target or self.unfinished > self.smoothing:
-            return False
-        self.delta *= max(SHRINK, math.sqrt(target / self.smoothing))
+    @property
+    def tangent(self) -> Linearization:
+        return Linearization(self.at.hinge, self.at.coef, self.at.share)
+
+    def advance(self, target: float) -> bool:
+        """As NewtonPoint.advance; a step is always tried."""
+        if not self.lower(target):
+            self.step()
+        self.look()
         return True
 
     def step(self) -> None:
@@ -176,45 +175,15 @@ class Descent:
             self.passes += len(rows) / len(self.signs)
             if native.solve_shifted(H, scale, p):
                 return p
-        return self._conjugate_gradients(rows, scale)
-
-    def _conjugate_gradients(self, rows, scale: float, tol: float = 0.1, steps: int = 100):
-        """(I + scale B'B) p = -gradient to a residual of tol |gradient|, B the band's rows."""
-        space = self.space
-        p, r = space.zero(), -self.gradient
-        q, rr = r.copy(), space.dot(r, r)
-        enough = tol * tol * rr
-        for _ in range(steps):
-            Hq = space.zero()
-            native.band_product(space.rows, rows, space.bias, q, Hq, space.threads, self.weights)
-            self.passes += 2 * len(rows) / len(self.signs)
-            Hq *= scale
-            Hq += q
-            t = rr / space.dot(q, Hq)
-            p += t * q
-            r -= t * Hq
-            before, rr = rr, space.dot(r, r)
-            if not rr > enough:
-                break
-            q *= rr / before
-            q += r
-        return p
+        return self._conjugate_gradients(rows, scale, self.weights)
 
 
 def sampled_start(problem: Problem, w, delta: float):
     """(w, delta) of a sample's minimum with C scaled up, itself started from a smaller sample; or what was given where
     the rows are few. The sample goes down to the delta all rows will need: its gap is relative to its primal."""
-    space, signs = problem.space, problem.risk.signs
-    n = len(signs) // SAMPLE_EVERY
-    if n < max(SAMPLE_ROWS, 20 * space.dim):
+    part = sample_of(problem)
+    if part is None:
         return w, delta
-    # one row of every SAMPLE_EVERY, at a place that follows no period of the file
-    k = np.arange(n, dtype=np.uint64)
-    place = (k * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(61)
-    rows = (k * np.uint64(SAMPLE_EVERY) + place % np.uint64(SAMPLE_EVERY)).astype(np.int64)
-    risk, whole = problem.risk.take(rows), total(problem.risk.weights, len(signs))
-    C = problem.C * whole / total(risk.weights, n)
-    part = replace(problem, risk=risk, space=space.take(rows), C=C)
     w, delta = sampled_start(part, w, delta)
     descent = Descent(part.space, part.risk, part.C, w, delta)
     for _ in range(40):
@@ -231,19 +200,10 @@ def sampled_start(problem: Problem, w, delta: float):
     return descent.w, descent.delta
 
 
-class NewtonRun(FractionalRun):
-    """A step after every gradient."""
+class NewtonRun(SecondOrderRun):
+    """The smoothed hinge, whose state keeps what the last look found."""
 
-    def __init__(self, solver: Newton, problem: Problem, start: Start | None, state: State | None):
-        super().__init__(solver, problem, start, state)
-        self._warm, self._stall = start is not None and bool(start.points), Stall(30)
-        if state is not None:
-            states.checked(state, states.fields(warm=states.flag))
-            self._warm = state["warm"]
-            self._stall.restore(state["stall"])
-
-    def state(self) -> State:
-        return {**super().state(), "warm": self._warm, "stall": self._stall.state()}
+    patience = 30
 
     def _descent_state(self) -> State:
         return self._descent.state()
@@ -255,22 +215,7 @@ class NewtonRun(FractionalRun):
             descent = Descent(problem.space, problem.risk, problem.C, w, delta)
         else:
             descent = Descent.restored(problem, saved)
-        self._descent, self._stage = descent, "descent"
-        while True:
-            if saved is None:
-                self.offer(descent.w, descent.s, descent.at.hinge)
-                self.cut(descent.a, descent.at.share, self.risk, descent.at.coef)
-                self.passes = descent.passes
-            met = self.met()
-            yield self.progress(again=saved is not None)
-            saved = None
-            if met:
-                return False
-            if self._stall.update(self.gap):
-                return True
-            if not descent.lower(FINAL * self.target):
-                descent.step()
-            descent.look()
+        return (yield from self._rounds(descent, saved))
 
 
 @dataclass(frozen=True)

@@ -210,7 +210,7 @@ def test_errors_of_rows_held_out_count_by_weight(rng, solver):
 
 def test_newton_begins_at_a_weighted_sample(rng, monkeypatch):
     """Of every eighth row, twice over, with C scaled to the weight of all: its minimum is near that of all rows."""
-    monkeypatch.setattr("svmcut.solvers.newton.SAMPLE_ROWS", 40)
+    monkeypatch.setattr("svmcut.solvers.second_order.SAMPLE_ROWS", 40)
     data, _ = repeated(rng, "classification", n=4000)
     data = replace(data, weights=np.where(rng.random(4000) < 0.1, 20.0, 0.1))
     known = {"solver": "newton", "gap": 1e-4}

@@ -196,7 +196,7 @@ def test_newton_direction_solves_the_newton_equations(rng):
     assert descent.gradient == pytest.approx(gradient, rel=1e-9, abs=1e-9)
     assert descent._direction() == pytest.approx(-np.linalg.solve(H, gradient), rel=1e-8)
     rows = np.nonzero((descent.at.coef != 0) & (np.abs(descent.at.coef) < 1))[0].astype(np.int32)
-    by_gradients = descent._conjugate_gradients(rows, 2.0 / 0.8, tol=1e-12)
+    by_gradients = descent._conjugate_gradients(rows, 2.0 / 0.8, None, tol=1e-12)
     assert by_gradients == pytest.approx(-np.linalg.solve(H, gradient), rel=1e-7)
 
 
