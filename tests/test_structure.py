@@ -114,7 +114,7 @@ def test_every_option_has_help():
     import click
 
     from svmcut.cli.main import COMMANDS, svmcut
-    from svmcut.cli.options import ROWS
+    from svmcut.cli.option_rows import ROWS
 
     assert [row.field for row in ROWS if not row.help.strip()] == []
     context = click.Context(svmcut)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import click
 
-from svmcut.cli.options import COMPATIBILITY, DATA, OUTPUT, RUNNING, Option
+from svmcut.cli.option_rows import COMPATIBILITY, DATA, OUTPUT, RUNNING, Option
 from svmcut.cli.panels import PanelCommand
 from svmcut.kinds import LEVEL, PATH, one_of
 from svmcut.parameters import KINDS

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import click
 
-from svmcut.cli.options import DATA, OUTPUT, Option
+from svmcut.cli.option_rows import DATA, OUTPUT, Option
 from svmcut.cli.panels import PanelCommand
 from svmcut.kinds import PATH, integer
 

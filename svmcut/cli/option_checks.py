@@ -13,7 +13,8 @@ from svmcut import refusals
 from svmcut.catalog import AUTO, CUTTING_PLANE, TASKS, measures
 from svmcut.classes import beside_classes, label_text
 from svmcut.cli import options as table
-from svmcut.cli.options import LearnOptions, Option
+from svmcut.cli.option_rows import Option
+from svmcut.cli.options import LearnOptions
 from svmcut.cli.words import in_options
 from svmcut.errors import UsageError
 from svmcut.parameters import DEFAULTS, task_defaults

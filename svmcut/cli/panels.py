@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from svmcut.cli.options import PANELS, RUNNING, Option
+from svmcut.cli.option_rows import PANELS, RUNNING, Option
 from svmcut.kinds import FLAG, Kind
 
 

@@ -13,7 +13,8 @@ from programs import options_of
 import svmcut
 from svmcut.catalog import AUTO, KERNELS, LOSSES, SOLVERS, TASKS, measures, solvers
 from svmcut.cli import option_checks
-from svmcut.cli.options import COMPATIBILITY, PANELS, options
+from svmcut.cli.option_rows import COMPATIBILITY, PANELS
+from svmcut.cli.options import options
 from svmcut.cli.start import main
 from svmcut.cli.words import in_options
 from svmcut.errors import UsageError

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Flags, panel and help of every option of training, once; what stands in braces is filled in for the task."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from svmcut.kinds import FLAG, Kind
+
+DATA, OBJECTIVE, KERNEL, STOPPING, OUTPUT, RUNNING, COMPATIBILITY = PANELS = (
+    "Data", "Objective", "Kernel", "Stopping", "Output", "Running", "Compatibility"
+)  # fmt: skip
+
+
+class Option(NamedTuple):
+    """One option.
+
+    Attributes
+    ----------
+    field : str
+        Of LearnOptions, or of what else the command fills.
+    flags : tuple of str
+    panel : str
+    help : str
+        For svmcut and the originals.
+    more : str
+        For svmcut alone.
+    default : str or None
+        What help says of it; None for the value of the field, "" for nothing.
+    inert : bool
+        Whether it is taken for compatibility and never has an effect.
+    kind : Kind
+    """
+
+    field: str
+    flags: tuple[str, ...]
+    panel: str
+    help: str
+    more: str = ""
+    default: str | None = None
+    inert: bool = False
+    kind: Kind = FLAG
+
+    @property
+    def stated(self) -> str:
+        """The help with the default."""
+        return self.help + (f"  [default: {self.default}]" if self.default else "")
+
+
+ROWS = (
+    Option("task", ("--task",), DATA,
+           "What to learn: {tasks}. Each task has options of its own: --task sequence --help.",
+           default="{first}; of three or more whole labels multiclass"),
+    Option("positive", ("--positive",), DATA,
+           "Label of the positive class, or '>0' for all labels above 0; all other labels are negative.",
+           default="the larger of two labels"),
+    Option("weights", ("--weights",), DATA,
+           "File of one number a line, what each {single} weighs: 2 as if it stood there twice, 0 for none; times "
+           "cost: of its lines."),
+    Option("class_weight", ("--class-weight",), DATA,
+           "What the examples of a class weigh beside that: by label, 1=5,-1=0.5, or balanced, every class as much as "
+           "another. Weights of any kind are for -l {weighing} alone."),
+    Option("validate", ("--validate",), DATA, "Measure every model on the examples of this file."),
+    Option("zero_based", ("--zero-based",), DATA,
+           "Feature indices of the files start at 0: index k is feature k + 1 of the model. classify needs it too.",
+           default="off"),
+    Option("cost", ("-c", "--cost"), OBJECTIVE, "C: {objective}.",
+           "The unit is that of {original}.{needed} Several values, 0.1,1,10, train a path: one model each, "
+           "MODEL_FILE.0.1 and so on.", ""),
+    Option("example_cost", ("--example-cost",), OBJECTIVE, "C as the weight of one {one}. Several values as with -c.",
+           default="{example_cost}"),
+    Option("loss", ("-l", "--loss"), OBJECTIVE, "What to minimise: {losses}."),
+    Option("p", ("--p",), OBJECTIVE, "k of {at} as a fraction of the positives; 0 for {at_default}."),
+    Option("at", ("--at",), OBJECTIVE, "Places of a ranking that {ranked} counts."),
+    Option("tube", ("--tube",), OBJECTIVE, "Errors up to this cost nothing."),
+    Option("rescaling", ("-o", "--rescaling"), OBJECTIVE, "Rescaling of the loss: {rescalings}."),
+    Option("slack_norm", ("-p",), OBJECTIVE, "1 for C xi, 2 for C xi^2."),
+    Option("bias", ("--b", "--bias"), OBJECTIVE, "Value of the regularised constant feature; 0 for none.",
+           default="{bias}"),
+    Option("free_bias", ("--free-bias/--no-free-bias",), OBJECTIVE, "Unregularised bias of {takers}.",
+           default="on where --solver names one of them"),
+    Option("transitions", ("--t", "--transitions"), OBJECTIVE,
+           "How many tags before it a tag depends on: 0 to 3. Time and memory grow K-fold with each."),
+    Option("emissions", ("--e", "--emissions"), OBJECTIVE,
+           "1 for weights of features at two neighbouring tags too; needs --t of at least 1."),
+    Option("multiclass", ("--multiclass",), OBJECTIVE,
+           "Of three classes or more: crammer-singer trains all at once; one-vs-rest each against the rest, the one "
+           "way of losses other than the default."),
+    Option("pairs", ("--pairs",), OBJECTIVE,
+           "all: a weight for every pair of labels that an example may have together; none: every label is learnt on "
+           "its own."),
+    Option("kernel", ("-t", "--kernel"), KERNEL, "{kernels}."),
+    Option("degree", ("-d", "--degree"), KERNEL, "d of the {kernels_of} kernel."),
+    Option("gamma", ("-g", "--gamma"), KERNEL, "g of the {kernels_of} kernel exp(-g |x-z|^2)."),
+    Option("scale_kernel", ("-s", "--scale-kernel"), KERNEL, "s of the {kernels_of} kernels."),
+    Option("coef0", ("-r", "--coef0"), KERNEL, "r of the {kernels_of} kernels."),
+    Option("basis", ("--basis", "--k"), KERNEL, "Most vectors that span a subspace.",
+           "Used by {spanned}, and by the polish of {polished}."),
+    Option("sample_size", ("--sample-size",), KERNEL, "{examples} drawn for a cut of {takers}."),
+    Option("patience", ("--patience",), KERNEL, "Samples in a row without violation that end {takers}."),
+    Option("budget", ("--budget",), KERNEL,
+           "Most support vectors of {takers}; they need not be training points: --solver bsca --budget 200."),
+    Option("maintenance", ("--maintenance",), KERNEL,
+           "What {takers} do with a support vector too many: merge it with another (the rbf kernel only), project it "
+           "on the others (no sigmoid kernel) or remove it.", default="{maintenance}"),
+    Option("sampling", ("--sampling",), KERNEL,
+           "Examples {takers} visit: shuffled in a new order every epoch, independent draws, or adaptive, more often "
+           "where that raised the dual ({adaptive} only)."),
+    Option("nu", ("--nu",), KERNEL,
+           "{takers}: mean slack of the examples at |w| = 1, in place of the one C stands for; C serves the reported "
+           "objective alone then.", default="from C"),
+    Option("average", ("--average",), KERNEL,
+           "{takers}: the model is the average of the last half of the iterates (suffix), or of all (full)."),
+    Option("polish", ("--polish/--no-polish",), KERNEL, "Exact training in the span of the points that {takers} chose.",
+           default="{polish}"),
+    Option("certify", ("--certify/--no-certify",), KERNEL, "With a kernel, compute a dual bound and the gap.",
+           default="on below {certified}"),
+    Option("epsilon", ("-e", "--epsilon"), STOPPING, "Stop when primal - dual <= C * epsilon ({points}).", "{kkt}",
+           "{epsilon}"),
+    Option("gap", ("--gap",), STOPPING,
+           "Stop when (primal - dual) / primal is at most this, instead of --epsilon.",
+           default="{gap}"),
+    Option("max_iterations", ("--max-iterations",), STOPPING,
+           "Stop after so many iterations, write the best model so far and exit with 3."),
+    Option("time_limit", ("--time-limit",), STOPPING, "The same after this time: seconds, or 30s, 5m, 1h, 2d."),
+    Option("epochs", ("--epochs",), STOPPING, "Passes over the examples of {takers}.", default="{epochs}"),
+    Option("hold_out", ("--hold-out",), STOPPING,
+           "Part of the examples, 0.1 for a tenth, that {takers} do not train on but choose their best state by; those "
+           "without a budget end once its error has not fallen in the second half of the run so far. 0: the best state "
+           "by the primal value."),
+    Option("select", ("--select",), OUTPUT,
+           "Write the model that is best by this measure on --validate as MODEL_FILE too: {measures}."),
+    Option("report", ("--report",), OUTPUT, "Write the report as one JSON document."),
+    Option("trace", ("--trace",), OUTPUT, "Write one JSON line per iteration."),
+    Option("alphas", ("-a",), OUTPUT, "Write the multipliers of the final constraints, one a line."),
+    Option("verbosity", ("-v",), OUTPUT, "Verbosity of the report on standard output."),
+    Option("progress", ("--progress/--no-progress",), OUTPUT, "Progress bar on standard error.",
+           default="on a terminal"),
+    Option("solver", ("--solver",), RUNNING, "{solvers}."),
+    Option("qp", ("--qp",), RUNNING, "Small QP of the cutting planes: {qps}.", default="{qp}"),
+    Option("beam", ("--b", "--beam"), RUNNING,
+           "Keep so many states a token while the best tags are sought; 0 keeps all and is exact. A certificate is one "
+           "of the beam's labellings then."),
+    Option("threads", ("--threads",), RUNNING, "Threads; the model's bytes do not depend on it.", default="all"),
+    Option("seed", ("--seed",), RUNNING, "Seed of whatever is drawn at random."),
+    Option("cache_size", ("-m", "--cache-size"), RUNNING, "Kernel rows kept, in MB.", "Or with a unit: 500K, 2G."),
+    Option("max_memory", ("--max-memory",), RUNNING, "Refuse work that needs more: MB, or 512M, 2G."),
+    Option("checkpoint", ("--checkpoint",), RUNNING,
+           "Write the state of training to this file at intervals, on SIGUSR1 and SIGTERM; removed at the end."),
+    Option("checkpoint_every", ("--checkpoint-every",), RUNNING,
+           "Time between checkpoints: seconds, or 30s, 5m, 1h."),
+    Option("resume", ("--resume",), RUNNING, "Go on from --checkpoint where there is one.", default="off"),
+    Option("algorithm", ("-w",), COMPATIBILITY,
+           "{original}'s algorithm number {algorithms}; all lead to the same optimum."),
+    Option("u", ("-u",), COMPATIBILITY, "Text stored with the model."),
+    Option("light_verbosity", ("-y",), COMPATIBILITY, "svm_light's verbosity.", inert=True),
+    Option("new_constraints", ("-k",), COMPATIBILITY, "New constraints before the QP is solved.", inert=True),
+    Option("constraint_cache", ("-f",), COMPATIBILITY, "Constraints cached per example (-w 4).", inert=True),
+    Option("refresh", ("-b",), COMPATIBILITY, "Percent of examples refreshed (-w 4).", inert=True),
+    Option("qp_new", ("-n",), COMPATIBILITY, "New variables per QP iteration.", inert=True),
+    Option("qp_size", ("-q",), COMPATIBILITY, "Variables per QP iteration.", inert=True),
+    Option("shrink_after", ("-h",), COMPATIBILITY, "Iterations before shrinking.", inert=True),
+    Option("qp_iterations", ("-#",), COMPATIBILITY, "QP iterations without progress.", inert=True),
+    Option("basis_method", ("--t",), COMPATIBILITY,
+           "Subspace of a basis chosen in advance: 1 evenly spaced rows, 2 incomplete Cholesky; needs --i 0."),
+    Option("basis_file", ("--f",), COMPATIBILITY, "File of basis vectors for --t."),
+    Option("preimage", ("--i",), COMPATIBILITY, "Preimage method of -w 9 with a kernel."),
+    Option("recompute", ("--r",), COMPATIBILITY, "Recomputations of the reduced set.", inert=True),
+    Option("shrink", ("--s",), COMPATIBILITY, "Shrinking in -w 9.", inert=True),
+)  # fmt: skip
+
+#: What is to be said of one task alone.
+NOTES = {
+    ("rank", "slack_norm"): "The root of the loss is inside xi then; not for pairs, map and ndcg.",
+    ("sequence", "slack_norm"): "The root of the loss is inside xi then, at the cost of -o slack.",
+    ("sequence", "rescaling"): "Time and memory of slack grow with the square of a sequence's tokens.",
+    ("sequence", "kernel"): "Emissions are functions of the kernel. The model file is one of svmcut then, but with "
+    "linear.",
+    ("sequence", "solver"): "No pass of gdmm costs the square of the tags. -l zero-one, -o slack and -p 2 train by "
+    "cutting-plane alone, which auto takes then. With a kernel auto takes sampled-cuts where four bytes for every pair "
+    "of tokens, and the cuts, would not fit in 4 GB.",
+}  # fmt: skip
