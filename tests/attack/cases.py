@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Random training runs: a file of examples, and the options that train on it."""
+"""Families of random training runs: a file of examples, and the options that train on it."""
 
 from __future__ import annotations
 
-import shlex
-from dataclasses import dataclass, field
-from typing import Any
-
 import numpy as np
+
+from attack.maker import Case, Maker, bias, rows, two_classes, weights
 
 #: Losses of svmcut learn other than the plain hinge, and those that have slack rescaling and squared slack.
 TABLES = ("zero-one", "f1", "prbep", "prec-at-k", "rec-at-k")
@@ -16,139 +14,6 @@ RANKED = ("swapped-pairs", "swapped-fraction", "pairs", "map", "ndcg")
 #: Trainers that end after their epochs, whatever the gap is then.
 BY_EPOCHS = ("sbp", "pegasos", "sdca", "perceptron")
 ON_BUDGET = ("bsca", "bsgd")
-
-
-@dataclass
-class Case:
-    """One run.
-
-    Attributes
-    ----------
-    name : str
-        Seed and number, from which `make` makes it again.
-    family : str
-        One of FAMILIES.
-    X : (n, d) float32
-    y : list
-        Labels; tags of tokens from 1; label sets.
-    qid : list of int or None
-    words : list of str
-        The command and its options, without files.
-    facts : dict
-        What the options mean: loss, cost or example_cost, bias, ...
-    """
-
-    name: str
-    family: str
-    X: Any
-    y: list
-    qid: list | None
-    words: list[str]
-    facts: dict[str, Any] = field(default_factory=dict)
-
-    def text(self):
-        """The example file."""
-        lines = []
-        for k, row in enumerate(self.X):
-            label = self.y[k]
-            words = [",".join(map(str, label)) if isinstance(label, tuple) else f"{label:g}"]
-            if self.qid is not None:
-                words.append(f"qid:{self.qid[k]}")
-            words += [f"{j + 1}:{value:.9g}" for j, value in enumerate(row) if value]
-            lines.append(" ".join(words) + "\n")
-        return "".join(lines)
-
-    def line(self):
-        """The command line."""
-        return "svmcut " + shlex.join([*self.words, "--report", "report", "train", "model"])
-
-
-class _Maker:
-    """Options gathered one by one."""
-
-    def __init__(self, rng):
-        self.rng, self.words, self.facts = rng, [], {}
-
-    def pick(self, *values, p=None):
-        return values[self.rng.choice(len(values), p=p)]
-
-    def chance(self, p):
-        return self.rng.random() < p
-
-    def option(self, *words):
-        self.words += [str(word) for word in words]
-
-    def cost(self, example_cost, typical):
-        """C around a typical value, or anywhere from 1e-8 to 1e8."""
-        value = 10.0 ** (self.rng.uniform(-8, 8) if self.chance(0.5) else self.rng.uniform(-2, 3)) * typical
-        text = f"{min(1e8, max(1e-8, value)):.4g}"
-        self.facts["example_cost" if example_cost else "cost"] = float(text)
-        self.option("--example-cost" if example_cost else "-c", text)
-
-    def target(self, gap_only=False):
-        """--gap or -e."""
-        if gap_only or self.chance(0.7):
-            gap = self.pick("0.1", "1e-2", "1e-3", "1e-4", "1e-6", "1e-9", p=[0.1, 0.25, 0.25, 0.2, 0.15, 0.05])
-            self.facts["gap"] = float(gap)
-            self.option("--gap", gap)
-        else:
-            epsilon = self.pick("0.1", "0.01", "0.5", "1e-3", "1e-5")
-            self.facts["epsilon"] = float(epsilon)
-            self.option("-e", epsilon)
-
-    def kernel(self, name, scale):
-        """-t and its parameters: fitting the scale of the features, or anything."""
-        number = ("linear", "polynomial", "rbf", "sigmoid").index(name)
-        unit = scale if self.chance(0.7) else 1.0
-        self.option("-t", number)
-        self.facts["kernel"] = name
-        if name == "rbf":
-            self.option("-g", f"{10.0 ** self.rng.uniform(-2, 1) / unit**2:.4g}")
-        elif name in ("polynomial", "sigmoid"):
-            self.option("-s", f"{10.0 ** self.rng.uniform(-2, 0.3) / unit**2:.4g}", "-r", self.pick("0", "1", "0.5"))
-            if name == "polynomial":
-                self.option("-d", self.pick(1, 2, 3))
-            elif self.chance(0.3):
-                self.option("-r", "-1")
-
-
-def _rows(make, most=60):
-    """Features of a style, their scale, and scores that a linear rule gives them."""
-    rng = make.rng
-    n = int(make.pick(2, 3, 5, 8, 12, 20, 40, 60))
-    n, d = min(n, most), int(make.pick(1, 2, 3, 5, 8, 12))
-    X = rng.normal(size=(n, d))
-    style = make.pick("dense", "dense", "sparse", "whole", "duplicates", "zeros", "columns", "constant", "shifted")
-    if style == "sparse":
-        X *= rng.random((n, d)) < 0.3
-    elif style == "whole":
-        X = rng.integers(-2, 3, (n, d)).astype(float)
-    elif style == "duplicates":
-        X = X[rng.integers(0, max(1, n // 3), n)]
-    elif style == "zeros":
-        X[rng.random(n) < 0.4] = 0
-    elif style == "columns":
-        X *= 10.0 ** rng.uniform(-6, 6, d)
-    elif style == "constant":
-        X[:, rng.integers(d)] = 1
-    elif style == "shifted":
-        X += rng.normal(size=d) * 10
-    scores = X @ rng.normal(size=d) / max(1e-30, np.abs(X).max())
-    scale = 1.0 if make.chance(0.45) else 10.0 ** rng.uniform(-12, 12)
-    make.facts |= {"style": style, "scale": scale}
-    return (X * scale).astype(np.float32), scale, scores
-
-
-def _two_classes(make, scores):
-    """Labels that follow the scores, more or less; now and then of one class alone."""
-    rng, n = make.rng, len(scores)
-    noise = make.pick(0.0, 0.3, 3.0)
-    y = np.where(scores + noise * np.std(scores) * rng.normal(size=n) > np.median(scores), 1, -1)
-    if make.chance(0.15):
-        y[rng.random(n) < 0.8] = -1
-    if make.chance(0.9) and np.abs(y.sum()) == n:
-        y[rng.integers(n)] *= -1
-    return y.tolist()
 
 
 def _losses(make, plain=0.4):
@@ -173,22 +38,21 @@ def _losses(make, plain=0.4):
 
 
 def _learn(make):
-    X, _, scores = _rows(make)
+    X, _, scores = rows(make)
     plain = _losses(make)
     make.cost(plain and make.chance(0.5), 1.0)
+    if plain:
+        weights(make, len(X))
     make.target()
-    bias = make.pick(None, "0", "0.01", "100", "1e6", p=[0.5, 0.25, 0.1, 0.1, 0.05])
-    make.facts["bias"] = 1.0 if bias is None else float(bias)
-    if bias is not None:
-        make.option("--b", bias)
+    bias(make)
     if plain:
         solver = make.pick("auto", "dual-cd", "newton", "cutting-plane", None)
         make.option(*(("--solver", solver) if solver else ("-w", make.pick(0, 1, 2, 3, 4, 9))))
-    return X, _two_classes(make, scores), None
+    return X, two_classes(make, scores), None
 
 
 def _kernel(make):
-    X, scale, scores = _rows(make)
+    X, scale, scores = rows(make)
     plain = _losses(make, 0.75)
     name = make.pick("linear", "polynomial", "rbf", "sigmoid", p=[0.15, 0.25, 0.5, 0.1])
     loss = make.facts["loss"]
@@ -201,6 +65,8 @@ def _kernel(make):
     make.kernel(name, scale)
     make.option("--solver", solver)
     make.cost(plain and make.chance(0.7), 1.0)
+    if plain:
+        weights(make, len(X))
     polished = _reduced(make, solver, name)
     free = solver in ("smo", "sbp") and not polished
     if solver in ("smo", "sbp") and (polished or make.chance(0.4)):
@@ -211,7 +77,7 @@ def _kernel(make):
         make.target(gap_only=True)
     elif solver not in BY_EPOCHS:
         make.target(gap_only=solver in ("smo", "auto"))
-    return X, _two_classes(make, scores), None
+    return X, two_classes(make, scores), None
 
 
 def _reduced(make, solver, name):
@@ -240,7 +106,7 @@ def _reduced(make, solver, name):
 
 
 def _rank(make):
-    X, scale, scores = _rows(make)
+    X, scale, scores = rows(make)
     n = len(X)
     loss = make.pick(*RANKED)
     make.facts |= {"loss": loss, "bias": 0.0}
@@ -270,7 +136,7 @@ def _rank(make):
 
 def _sequence(make):
     rng = make.rng
-    X, scale, _ = _rows(make, 40)
+    X, scale, _ = rows(make, 40)
     n, tags = len(X), int(make.pick(1, 2, 3))
     order = int(make.pick(0, 1, 2, p=[0.15, 0.65, 0.2]))
     emissions = int(order > 0 and make.chance(0.2))
@@ -307,7 +173,7 @@ def _sequence(make):
 
 def _multilabel(make):
     rng = make.rng
-    X, scale, _ = _rows(make, 40)
+    X, scale, _ = rows(make, 40)
     n, labels = len(X), int(make.pick(1, 2, 3, 4, 5))
     on = rng.random((n, labels)) < 0.4
     if make.chance(0.7):
@@ -318,17 +184,60 @@ def _multilabel(make):
     make.facts |= {"loss": "hamming"}
     make.option("--task", "multilabel", "--pairs", make.pick("all", "all", "none"))
     make.option("--solver", make.pick("auto", "cutting-plane", "bcfw", "ssg", "soft-bcfw", "gdmm"))
-    bias = make.pick(None, "0", "0.01", "100", p=[0.6, 0.2, 0.1, 0.1])
-    make.facts["bias"] = 1.0 if bias is None else float(bias)
-    if bias is not None:
-        make.option("--b", bias)
+    bias(make)
     make.cost(make.chance(0.6), 1.0)
     make.target()
     return X, y, None
 
 
-FAMILIES = {"learn": _learn, "kernel": _kernel, "rank": _rank, "sequence": _sequence, "multilabel": _multilabel}
-SHARES = (0.27, 0.31, 0.12, 0.16, 0.14)
+def _scored(make, *solvers):
+    """Options of the losses of scores, which are sums."""
+    make.cost(make.chance(0.6), 1.0)
+    weights(make, make.facts["rows"])
+    make.target()
+    bias(make)
+    make.option("--solver", make.pick("auto", "cutting-plane", *solvers))
+
+
+def _smooth(make):
+    X, _, scores = rows(make)
+    make.facts |= {"loss": make.pick("squared-hinge", "logistic"), "rows": len(X)}
+    make.option("-l", make.facts["loss"])
+    _scored(make, "dual-cd", "newton")
+    return X, two_classes(make, scores), None
+
+
+def _regression(make):
+    X, _, scores = rows(make)
+    unit = 1.0 if make.chance(0.6) else 10.0 ** make.rng.uniform(-6, 6)
+    y = unit * (scores + make.pick(0.0, 0.3, 3.0) * np.std(scores) * make.rng.normal(size=len(X)) + make.pick(0, 10))
+    make.facts |= {"loss": "epsilon-insensitive", "rows": len(X), "tube": 0.1}
+    make.option("--task", "regression")
+    if make.chance(0.6):
+        make.facts["tube"] = float(f"{make.pick(0, 0.01, 0.3, 10) * unit:.4g}")
+        make.option("--tube", make.facts["tube"])
+    _scored(make, "dual-cd", "newton")
+    return X, [float(f"{value:.9g}") for value in y], None
+
+
+def _classes(make):
+    X, _, scores = rows(make)
+    names = np.sort(make.rng.permutation(20)[: int(make.pick(2, 3, 4, 6))] - 5)
+    noise = make.pick(0.0, 0.3, 3.0) * np.std(scores) * make.rng.normal(size=len(X))
+    cuts = np.quantile(scores, np.linspace(0, 1, len(names) + 1)[1:-1])
+    make.facts |= {"loss": make.pick("error-rate", "error-rate", "squared-hinge", "logistic"), "rows": len(X)}
+    rest = make.facts["loss"] != "error-rate" or make.chance(0.4)
+    make.facts["multiclass"] = "one-vs-rest" if rest else "crammer-singer"
+    make.option("--task", "multiclass", "-l", make.facts["loss"], "--multiclass", make.facts["multiclass"])
+    _scored(make, "dual-cd", *(["newton"] if rest else []))
+    return X, names[np.digitize(scores + noise, cuts)].tolist(), None
+
+
+FAMILIES = {
+    "learn": _learn, "kernel": _kernel, "rank": _rank, "sequence": _sequence, "multilabel": _multilabel,
+    "smooth": _smooth, "regression": _regression, "classes": _classes,
+}  # fmt: skip
+SHARES = (0.22, 0.26, 0.1, 0.12, 0.1, 0.06, 0.06, 0.08)
 
 
 def make_case(seed, number, families=tuple(FAMILIES)):
@@ -337,7 +246,7 @@ def make_case(seed, number, families=tuple(FAMILIES)):
     family = str(rng.choice(list(FAMILIES), p=SHARES))
     if family not in families:
         return None
-    make = _Maker(rng)
+    make = Maker(rng)
     X, y, qid = FAMILIES[family](make)
     command = ["rank"] if family == "rank" else ["learn"]
     return Case(f"{seed}:{number}", family, X, y, qid, [*command, *make.words, "--threads", "1"], make.facts)

@@ -76,6 +76,15 @@ class LabelSets:
     pairs: list[Line]
 
 
+@dataclass
+class Classes:
+    """Weights of classes by the index of their feature; of the constant feature apart."""
+
+    names: list[float]
+    rows: list[dict[int, float]]
+    constant: list[float]
+
+
 def _lines(text):
     found = []
     for line in text:
@@ -106,7 +115,8 @@ def parse(path):
         text = file.read()
     if not text.endswith("\n"):
         raise ValueError("the last line does not end")
-    lines = [line for line in text.split("\n")[:-1] if not line.startswith("#@")]  # marks change no score
+    lines = [line for line in text.split("\n")[:-1] if not line.startswith("#@")]
+    marks = dict(line[3:].split(" ", 1) for line in text.split("\n") if line.startswith("#@ "))
 
     def count(number):
         return int(lines[number - 1].split("#")[0])
@@ -128,4 +138,12 @@ def parse(path):
         if len(body) != 2 * len(labels):
             raise ValueError(f"{len(body)} lines of {len(labels)} labels")
         return LabelSets(labels, count(3), body[: len(labels)], body[len(labels) :])
+    if lines[0] == "SVM-multiclass Version V2.20":
+        K, F = count(2), count(3)
+        (line,) = _lines([lines[14].replace("qid:0 ", "")])
+        at = _weights(line)
+        rows = [{f: value for f in range(1, F + 1) if (value := at.get(k * F + f))} for k in range(K)]
+        names = [float(word) for word in marks.get("labels", " ".join(map(str, range(1, K + 1)))).split()]
+        constant = [row.pop(F, 0.0) * float(marks["bias"]) if "bias" in marks else 0.0 for row in rows]
+        return Classes(names, rows, constant)
     raise ValueError(f"unknown first line {lines[0]!r}")

@@ -63,6 +63,7 @@ class Truth:
     def __init__(self, case, model):
         self.case, self.facts = case, case.facts
         self.X = np.asarray(case.X, REAL)
+        self.v = np.asarray(case.facts.get("weights", np.ones(len(self.X))), REAL)
         self._model(model)
 
     def _model(self, model):
@@ -142,7 +143,7 @@ class Vectors(Truth):
         self._expand(np.array(rows, REAL).reshape(self.Z.shape))
         trained = self.primal()[0]
         self._expand(self.Z)
-        threshold = float(1e-8 * abs(self.threshold) * self.C * len(self.y))
+        threshold = float(1e-8 * abs(self.threshold) * self.C * self.v.sum())
         return 1.01 * abs(primal - trained) + threshold + 1e-13 * total
 
     @property
@@ -156,16 +157,16 @@ class Vectors(Truth):
         facts = self.facts
         if not self.is_sum:
             return facts["cost"]
-        return facts["example_cost"] if "example_cost" in facts else 100 * facts["cost"] / len(self.y)
+        return facts["example_cost"] if "example_cost" in facts else 100 * facts["cost"] / self.v.sum()
 
     @property
     def c(self):
-        return self.facts["example_cost"] * len(self.y) / 100 if "example_cost" in self.facts else self.facts["cost"]
+        return self.facts["example_cost"] * self.v.sum() / 100 if "example_cost" in self.facts else self.facts["cost"]
 
     def risk(self, t):
         facts, s, size = self.facts, self.s * t, self.size * abs(t)
         if self.is_sum:
-            return np.maximum(0, 1 - np.where(self.positive, s, -s)).sum(), (1 + size).sum()
+            return self.v @ np.maximum(0, 1 - np.where(self.positive, s, -s)), self.v @ (1 + size)
         n, P = len(s), int(self.positive.sum())
         if facts["loss"] == "roc-area":
             apart = s[self.positive][:, None] - s[~self.positive][None, :]
@@ -390,8 +391,3 @@ class LabelSets(Truth):
         right = t * ((self.s * self.gold).sum(1) + self.right)
         sizes = self.gold.shape[1] + abs(t) * (2 * self.size.sum(1) + self.pair_size)
         return np.maximum(0, scores.max(1) - right).sum(), sizes.sum()
-
-
-FAMILIES = {
-    "learn": Vectors, "kernel": Vectors, "rank": Rankings, "sequence": Sequences, "multilabel": LabelSets,
-}  # fmt: skip

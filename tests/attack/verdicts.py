@@ -8,9 +8,10 @@ import math
 import os
 import re
 
-from attack import truths
 from attack.cases import BY_EPOCHS, ON_BUDGET
 from attack.model_files import parse
+from attack.scored import Classes, Numbers, Smooth
+from attack.truths import LabelSets, Rankings, Sequences, Vectors
 
 ROUNDING = 4e-15
 """Relative rounding of the sums that double precision makes of a model's terms."""
@@ -27,6 +28,10 @@ ENDS = ("epochs", "span", "samples")
 """What stands under stopped_by where training did what it was asked for, and that was no gap."""
 PRINTED = {"dual": re.compile(r"dval=(\S+)"), "primal": re.compile(r"pval=(\S+)")}
 SAMPLING = ("subspace", "sampled-cuts", "constant-cuts", *BY_EPOCHS, *ON_BUDGET)
+TRUTHS = {
+    "learn": Vectors, "kernel": Vectors, "rank": Rankings, "sequence": Sequences, "multilabel": LabelSets,
+    "smooth": Smooth, "regression": Numbers, "classes": Classes,
+}  # fmt: skip
 SCALES = (0.0, 0.25, 0.5, 0.9, 0.99, 0.999, 1.001, 1.01, 1.1, 2.0)
 
 
@@ -57,7 +62,7 @@ def judge(case, ended, folder):
     if ended.status == 3 and not stated.search(ended.err):
         found.append(("status", f"exit status 3 does not state the gap: {ended.err[-200:]}"))
     try:
-        truth = truths.FAMILIES[case.family](case, parse(os.path.join(folder, "model")))
+        truth = TRUTHS[case.family](case, parse(os.path.join(folder, "model")))
     except ValueError as error:
         return [*found, ("model", f"the model file: {error}")]
     return found + held(case, truth, report) + printed(ended.out, report)

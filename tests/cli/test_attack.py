@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from attack import truths
-from attack.cases import Case, make_case
+from attack.cases import make_case
+from attack.maker import Case
 from attack.model_files import parse
 from attack.runs import Ended
 from attack.verdicts import judge
@@ -27,31 +28,41 @@ TESTS = Path(__file__).resolve().parent.parent
 X = np.array([[1.5, 0.25], [-0.5, 1.0], [0.75, -1.25], [-1.0, -0.5], [0.25, 0.5]], np.float32)
 SIGNS = [1, -1, 1, -1, -1]
 ONES = {"loss": "error-rate", "rescaling": "margin", "slack_norm": 1, "bias": 1.0, "example_cost": 2.0, "gap": 1e-4}
+TWO = ("--example-cost", "2", "--gap", "1e-4")
 CASES = {
-    "learn": Case("-", "learn", X, SIGNS, None, ["learn", "--example-cost", "2", "--gap", "1e-4"], ONES),
+    "learn": Case("-", "learn", X, SIGNS, None, ["learn", *TWO], ONES),
     "rank": Case(
         "-", "rank", X, [2, 1, 3, 1, 2], [1, 1, 1, 2, 2], ["rank", "-c", "2", "--gap", "1e-4"],
         {"loss": "swapped-pairs", "bias": 0.0, "cost": 2.0, "gap": 1e-4},
     ),
     "sequence": Case(
         "-", "sequence", X, [1, 2, 2, 1, 2], [1, 1, 1, 2, 2],
-        ["learn", "--task", "sequence", "--example-cost", "2", "--gap", "1e-4"],
+        ["learn", "--task", "sequence", *TWO],
         {"loss": "hamming", "rescaling": "margin", "slack_norm": 1, "order": 1, "emissions": 0, "example_cost": 2.0,
          "gap": 1e-4},
     ),
     "multilabel": Case(
         "-", "multilabel", X, [(2,), (2, 7), (), (7,), (2, 7)], None,
-        ["learn", "--task", "multilabel", "--example-cost", "2", "--gap", "1e-4"],
+        ["learn", "--task", "multilabel", *TWO],
         {"loss": "hamming", "bias": 1.0, "example_cost": 2.0, "gap": 1e-4},
+    ),
+    "smooth": Case("-", "smooth", X, SIGNS, None, ["learn", "-l", "logistic", *TWO], ONES | {"loss": "logistic"}),
+    "regression": Case(
+        "-", "regression", X, [0.5, -1, 2, 1.5, 0], None, ["learn", "--task", "regression", *TWO],
+        ONES | {"loss": "epsilon-insensitive", "tube": 0.1},
+    ),
+    "classes": Case(
+        "-", "classes", X, [4, 2, 2, 7, 4], None, ["learn", "--task", "multiclass", *TWO],
+        ONES | {"multiclass": "crammer-singer"},
     ),
 }  # fmt: skip
 
 # of seed 1, quick ones of every family
 SHARE = (
-    "1,2,3,5,6,7,8,9,10,11,12,14,15,16,18,20,22,23,26,27,28,29,30,31,32,34,36,"
-    "38,40,41,42,43,44,47,49,50,51,52,53,54,55,56,61,62,63,66,67,69,72,75,76,77,"
-    "80,82,83,85,86,87,88,90,93,95,99,100,108,111,114,117,127,133,134,149,158,163,"
-    "164,170,172,185"
+    "0,1,2,3,4,5,6,9,10,11,12,13,16,17,18,19,20,21,22,23,25,26,27,28,29,30,31,32,33,34,35,36,37,38,39,40,"
+    "41,42,43,44,45,46,47,48,49,50,51,52,53,54,55,56,57,58,60,61,63,64,66,67,71,73,74,76,77,78,79,83,85,"
+    "86,88,91,99,100,104,108,109,110,111,113,114,117,130,133,134,141,149,153,154,158,163,164,168,170,172,"
+    "179,181,185,199"
 )
 
 
@@ -103,8 +114,9 @@ def test_a_changed_weight_is_seen(trained, family):
     case = CASES[family]
     ended = trained(case)
     assert judge(case, ended, ".") == []
-    place = 5 if family == "multilabel" else -2
-    last = [word for word in Path("model").read_text(encoding="ascii").split("\n")[place].split() if ":" in word][-1]
+    lines = Path("model").read_text(encoding="ascii").split("\n")
+    place = 5 if family == "multilabel" else max(k for k, line in enumerate(lines) if line and line[:2] != "#@")
+    last = [word for word in lines[place].split() if ":" in word][-1]
     index, value = last.split(":")
     changed("model", place, last, f"{index}:{float(value) * 1.1 + 0.01:.8g}")
     assert kinds(case, ended) & {"primal", "file"}

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Truths of the losses of scores that no original of two classes has: smooth ones, those of numbers and of classes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from attack.truths import REAL, Truth, Vectors
+
+
+def slope(loss, margins):
+    """Loss of every margin."""
+    if loss == "squared-hinge":
+        return np.maximum(0, 1 - margins) ** 2
+    if loss == "logistic":
+        return np.logaddexp(REAL(0), -margins)
+    return np.maximum(0, 1 - margins)
+
+
+def bound(loss, size):
+    """What the rounding of that loss is counted in, where rounding moves a margin by a part of its size."""
+    return (1 + size) ** 2 if loss == "squared-hinge" else 1 + size
+
+
+class Smooth(Vectors):
+    """Two classes with a smooth loss."""
+
+    is_sum = True
+
+    def risk(self, t):
+        s, size, loss = self.s * t, self.size * abs(t), self.facts["loss"]
+        return self.v @ slope(loss, np.where(self.positive, s, -s)), self.v @ bound(loss, size)
+
+
+class Numbers(Vectors):
+    """Numbers, with a tube; both ways to state C weigh one example."""
+
+    is_sum = True
+
+    @property
+    def C(self):
+        return self.facts.get("example_cost", self.facts.get("cost"))
+
+    @property
+    def c(self):
+        return self.C
+
+    def risk(self, t):
+        away = np.abs(np.asarray(self.case.y, REAL) - self.s * t)
+        losses = np.maximum(0, away - REAL(self.facts["tube"]))
+        return self.v @ losses, self.v @ (np.abs(np.asarray(self.case.y, REAL)) + self.size * abs(t))
+
+
+class Classes(Truth):
+    """Several classes, all at once or one against the rest."""
+
+    def _model(self, model):
+        facts, F = self.facts, self.X.shape[1]
+        factor = REAL(100) if "cost" in facts and facts["loss"] == "error-rate" else REAL(1)  # svm_multiclass's weights
+        W = np.zeros((F, len(model.names)), REAL)
+        for k, row in enumerate(model.rows):
+            for index, value in row.items():
+                W[index - 1, k] = value / factor
+        constant, bias = np.array(model.constant, REAL) / factor, facts["bias"]
+        self.s, self.size = self.X @ W + constant, np.abs(self.X) @ np.abs(W) + np.abs(constant)
+        self.half_norm = ((W**2).sum() + (((constant / REAL(bias)) ** 2).sum() if bias else 0)) / 2
+        self.half_size = self.half_norm
+        self.right = np.asarray(self.case.y)[:, None] == np.array(model.names)
+
+    @property
+    def C(self):
+        facts = self.facts
+        if "example_cost" in facts:
+            return facts["example_cost"]
+        return facts["cost"] / (100 if facts["loss"] == "error-rate" else 1 / 100) / self.v.sum()
+
+    @property
+    def c(self):
+        return self.C * self.v.sum() / 100
+
+    def risk(self, t):
+        s, size, loss = self.s * t, self.size * abs(t), self.facts["loss"]
+        if self.facts["multiclass"] == "one-vs-rest":
+            terms = slope(loss, np.where(self.right, s, -s)).sum(1)
+            return self.v @ terms, self.v @ bound(loss, size).sum(1)
+        terms = (s + ~self.right).max(1) - (s * self.right).sum(1)
+        return self.v @ terms, self.v @ (1 + 2 * size.max(1))
