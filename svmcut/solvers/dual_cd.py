@@ -4,7 +4,7 @@
     problem      min_w  1/2 |w|^2 + sum_i C_i max(0, 1 - y_i w.x_i),   C_i = C v_i, C without weights
     its dual     max    sum alpha - 1/2 |w|^2,   0 <= alpha_i <= C_i,   w = sum_i alpha_i y_i x_i
     update       one alpha at a time to its optimum, in random order (csrc/linear/dual_cd.cc)
-    certificate  c_i = alpha_i / C_i is a cut; P at w and on the line to it from the best point so far
+    certificate  c_i = alpha_i / C_i is a cut; P on the line from the best point so far to the best multiple of w
 
 The fastest of the trainers here on sparse rows with many features. Hsieh, Chang, Lin, Keerthi and Sundararajan, ICML
 2008, Algorithm 3.

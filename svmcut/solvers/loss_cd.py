@@ -4,7 +4,7 @@
     problem      min_w  1/2 |w|^2 + C sum_i v_i l(y_i, w.x_i)
     its dual     max    sum_i C v_i h(alpha_i / (C v_i)) - 1/2 |w|^2      (csrc/linear/losses.h)
     update       one alpha at a time to its optimum, in random order (csrc/linear/dual_cd.cc)
-    certificate  alpha / (C v) is a cut; P at w and on the line to it from the best point so far
+    certificate  alpha / (C v) is a cut; P on the line from the best point so far to the best multiple of w
 
 What svmcut/solvers/dual_cd.py does for the hinge, whose box this has not. Where the gap falls too slowly Newton's
 method goes on from the point reached, of a loss with corners where features are few; where that stalls, cutting planes

@@ -235,6 +235,25 @@ def test_another_risk_or_space_is_refused(solver):
         solver().start(task)
 
 
+@pytest.mark.parametrize("solver", [DualCd(), Newton()])
+def test_the_point_looked_at_is_the_best_multiple_of_w(rng, solver):
+    """Nearly separable rows: margins just below 1 are what is left of the gap."""
+    X, y = data(rng, 60, 200)
+    known = problem(X, y, 100.0)
+    *_, last = DualCd().start(problem(X, y, 100.0, 0.1), None, None)
+    for t in (0.5, 0.999, 1.3):
+        run = solver.start(known, None, None)
+        direction = known.space.adjoint(known.risk.signs)
+        run.search(direction, known.space.scores(direction))  # else the line comes from 0
+        assert run.primal < known.C * 60
+        v = last.solution() * t
+        run.search(v.copy(), known.space.scores(v))
+        for multiple in np.append(np.geomspace(0.3, 3, 50), [1 / t]):
+            s = known.space.scores(v * multiple)
+            value = 0.5 * known.space.dot(v, v) * multiple**2 + known.C * known.risk.linearize(s).value
+            assert run.primal <= value * (1 + 1e-12)
+
+
 def test_a_hand_over_keeps_the_bounds_and_the_count(rng):
     X, y = data(rng, 300, 15)
     history = list(DualCd(max_epochs=0).start(problem(X, y, 300.0, 1e-4)))
