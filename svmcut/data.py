@@ -253,10 +253,11 @@ class Examples:
         return Examples(self.X.rows(start, stop), self.y[start:stop], None, None, Source("memory"))
 
     def take(self, keep: NDArray[np.bool_]) -> Examples:
-        """The rows to keep, without weights."""
+        """The rows to keep."""
         rows = np.flatnonzero(keep)
         qid = None if self.qid is None else self.qid[rows]
-        return Examples(self.X.take(rows), self.y[rows], qid, None, self.source.take(rows))
+        weights = None if self.weights is None else self.weights[rows]
+        return Examples(self.X.take(rows), self.y[rows], qid, weights, self.source.take(rows))
 
 
 def checked_rows(X: Csr, source: Source) -> Csr:
@@ -303,10 +304,10 @@ class Sequences:
         return Examples(self.X, self.tags.astype(np.float64) + 1, None, None, self.source)
 
     def take(self, keep: NDArray[np.bool_]) -> Sequences:
-        """The sequences to keep, without weights."""
-        lengths = np.diff(self.indptr)
+        """The sequences to keep."""
+        lengths, weights = np.diff(self.indptr), None if self.weights is None else self.weights[keep]
         rows, indptr = np.flatnonzero(np.repeat(keep, lengths)), np.concatenate([[0], np.cumsum(lengths[keep])])
-        return Sequences(self.X.take(rows), indptr.astype(np.int64), self.tags[rows], self.source.take(rows))
+        return Sequences(self.X.take(rows), indptr.astype(np.int64), self.tags[rows], self.source.take(rows), weights)
 
     def part(self, first: int, last: int) -> Sequences:
         """Sequences first to last as views, without the lines they came from."""
@@ -360,12 +361,13 @@ class MultilabelExamples:
         return replace(self, X=X)
 
     def take(self, keep: NDArray[np.bool_]) -> MultilabelExamples:
-        """The rows to keep, without weights and with the labels that they have."""
+        """The rows to keep, with the labels that they have."""
         rows, (row, labels) = np.flatnonzero(keep), self.entries()
         indptr = np.concatenate([[0], np.cumsum(np.diff(self.indptr)[keep])]).astype(np.int64)
         used, places = np.unique(labels[keep[row]], return_inverse=True)
-        source = self.source.take(rows)
-        return MultilabelExamples(self.X.take(rows), self.names[used], indptr, places.astype(np.int32), source)
+        source, weights = self.source.take(rows), None if self.weights is None else self.weights[rows]
+        labels = places.astype(np.int32)
+        return MultilabelExamples(self.X.take(rows), self.names[used], indptr, labels, source, weights)
 
     def part(self, start: int, stop: int) -> MultilabelExamples:
         """Rows start to stop as views, without the lines they came from."""
