@@ -27,7 +27,7 @@ TASKS = {
         Task("classification", "error-rate", "two classes", _OF_ROWS, "svmcut.tasks.classification:Classification", {},
              "two classes of any labels", "svm_perf", "1/2 w'w + C * loss in percent",
              "example's loss, as in LIBLINEAR, LIBSVM and svm_light", "percent points of the loss",
-             (0, 1, 2, 3, 4, 9), ("bias", "positive", "class_weight", *_BASIS)),
+             (0, 1, 2, 3, 4, 9), ("bias", "positive", "class_weight", "probability", *_BASIS)),
         Task("rank", "swapped-pairs", "rankings", _OF_ROWS, "svmcut.tasks.ranking:Ranking", {"epsilon": 0.001},
              "the order of the rows of a query", "svm_rank", "1/2 w'w + C * loss averaged over the queries",
              "query's loss", "with swapped-pairs times the mean number of pairs", (0, 1, 2, 3, 4), (*_BASIS, "at")),
@@ -47,7 +47,7 @@ TASKS = {
         Task("multiclass", "error-rate", "classes", ("MulticlassModel",), "svmcut.tasks.multiclass:Multiclass",
              {"bias": 1.0}, "classes of whole labels, each with weights of its own", "svm_multiclass",
              "1/2 w'w + C * loss in percent, with weights 100 times those of a unit loss", "example's loss, as in "
-             "LIBLINEAR", "percent points of the loss", takes=("bias", "multiclass", "class_weight")),
+             "LIBLINEAR", "percent points of the loss", takes=("bias", "multiclass", "class_weight", "probability")),
     )
 }  # fmt: skip
 

@@ -10,6 +10,7 @@ import numpy as np
 from svmcut.catalog import KERNELS, TASKS, losses
 from svmcut.classes import SIGNS, label_text
 from svmcut.models import ChainModel, KernelChainModel, KernelModel, LinearModel, MulticlassModel, MultilabelModel
+from svmcut.probabilities import LOG_ODDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -80,7 +81,8 @@ def _features(columns: NDArray | None, weighted: NDArray) -> dict[str, Any]:
 
 
 def _classes(model: LinearModel | KernelModel) -> dict[str, Any]:
-    return {"loss": model.loss, "labels": [label_text(label) for label in model.labels or SIGNS]}
+    found = {"loss": model.loss, "labels": [label_text(label) for label in model.labels or SIGNS]}
+    return found | ({} if model.calibration is None else {"probabilities": {"sigmoid": list(model.calibration)}})
 
 
 def _linear(model: LinearModel, ends: _Ends) -> dict[str, Any]:
@@ -186,7 +188,11 @@ def _several(model: MulticlassModel, ends: _Ends) -> dict[str, Any]:
         {"of": label, "constant": float(model.bias * constant)} | ends.of_features(w, model.columns)
         for label, constant, w in zip(labels, model.constant, model.W.T, strict=True)
     ]
-    head = {"kind": "classes", "loss": TASKS["multiclass"].loss, "labels": labels}
+    head: dict[str, Any] = {"kind": "classes", "loss": model.loss or TASKS["multiclass"].loss, "labels": labels}
+    if model.temperature is not None:
+        head["probabilities"] = {"temperature": model.temperature}
+    elif model.has_probabilities:
+        head["probabilities"] = {"sigmoid": list(LOG_ODDS)}
     return head | {"features": _features(model.columns, np.count_nonzero(model.W, 1)), "weights": weights}
 
 

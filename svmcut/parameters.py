@@ -76,6 +76,8 @@ class Settings:
         Label of the positive class, all labels above 0, or of two labels the larger.
     class_weight : str, mapping or None
         "balanced", or weights by label: {1: 5.0, -1: 1.0}, "1=5,-1=1"; labels that are not named weigh 1.
+    probability : bool
+        Whether probabilities of the classes are fitted to scores of five folds, whose machines are trained beside.
     p : float
         k of the losses at k, as a fraction of the positives; 0 for the loss's own.
     at : int
@@ -144,6 +146,7 @@ class Settings:
     loss: str | None = param(None, one_of(tuple(dict.fromkeys(loss.name for loss in LOSSES))))
     positive: Any = param(None, label())
     class_weight: Any = param(None, class_weights())
+    probability: bool = param(False, FLAG)
     p: float = param(0.0, number(0))
     at: int = param(10, integer(1))
     tube: float = param(0.1, number(0))

@@ -41,8 +41,8 @@ def test_a_file_imports_only_from_floors_below():
 #: What stands beside the rooms; trainers, options and models have rooms of their own.
 ROOT_MODULES = {
     "__init__", "_version", "api", "arrays", "catalog", "classes", "data", "errors", "folds", "inspection", "kernels",
-    "kinds", "labellings", "loading", "machine", "measures", "parameters", "progress_bar", "refusals", "rows", "saved",
-    "states",
+    "kinds", "labellings", "loading", "machine", "measures", "parameters", "probabilities", "progress_bar", "refusals",
+    "rows", "saved", "states",
 }  # fmt: skip
 
 

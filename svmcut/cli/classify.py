@@ -23,6 +23,9 @@ Examples:
 ROWS = (
     Option("labels", ("--labels",), OUTPUT, "Write the predicted label, as the model has it, instead of the score.",
            default="off"),
+    Option("probability", ("--probability",), OUTPUT,
+           "Write and measure the probabilities of the classes, in the order of the model's labels, with --labels "
+           "behind the label; of a model trained with --probability or -l logistic.", default="off"),
     Option("unlabelled", ("--unlabelled",), DATA,
            "The first word of a line may be anything but INDEX:VALUE; nothing is measured.", default="off"),
     Option("format", ("--format",), OUTPUT,

@@ -59,6 +59,13 @@ def summary(found: dict[str, Any]) -> list[tuple[str, str]]:
         rows.append(("Norm of weights", number(found["weights"][0]["norm"])))
     if "threshold" in found:
         rows.append(("Threshold", f"{number(found['threshold'])}, subtracted from scores"))
+    if "probabilities" in found:
+        ((name, value),) = found["probabilities"].items()
+        if name == "temperature":
+            rows.append(("Probabilities", f"softmax of {number(value)} times the scores"))
+        else:
+            rest = ", divided by their sum" if found["kind"] == "classes" else ""
+            rows.append(("Probabilities", f"1 / (1 + exp({number(value[0])} score {value[1]:+.6g})){rest}"))
     if "support_vectors" in found:
         support = found["support_vectors"]
         rows.append(("Support vectors", f"{support['number']}, {support['nonzeros']} values"))

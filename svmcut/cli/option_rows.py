@@ -86,6 +86,9 @@ ROWS = (
     Option("multiclass", ("--multiclass",), OBJECTIVE,
            "Of three classes or more: crammer-singer trains all at once; one-vs-rest each against the rest, the one "
            "way of losses other than the default."),
+    Option("probability", ("--probability",), OBJECTIVE,
+           "Fit probabilities of the classes to scores of rows held out, in five folds that are trained beside; "
+           "classify --probability writes them. Models of -l logistic have their own.", default="off"),
     Option("pairs", ("--pairs",), OBJECTIVE,
            "all: a weight for every pair of labels that an example may have together; none: every label is learnt on "
            "its own."),

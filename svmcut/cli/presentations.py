@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: Of a table that is printed.
 MOST_CLASSES = 30
+#: What to do about a model of classes without probabilities.
+NOT_CALIBRATED = "; train it with svmcut learn --probability, or with -l logistic"
 
 
 class Presentation:
@@ -33,8 +35,8 @@ class Presentation:
         Whether the original speaks of the training set at -v 0 too.
     foreign : str
         What is wrong with such a model where the program of another task is to score with it.
-    no_labels, no_missing : str
-        What is wrong with --labels, and with --unlabelled.
+    no_labels, no_missing, no_probability : str
+        What is wrong with --labels, and with --unlabelled; what to do about a model without probabilities.
     has_plain : bool
         Whether there is a report in plain words.
     has_beam : bool
@@ -42,6 +44,7 @@ class Presentation:
     """
 
     note, width, always, no_labels, no_missing, has_plain, has_beam = "", 6, False, "", "", False, False
+    no_probability = "; --probability is for models of classes"
     foreign = "no model of sequences; expected one that starts with " + listed(
         [repr(row.first.decode()) for row in FORMATS if row.models[0] in TASKS["sequence"].models], "or"
     )
@@ -87,6 +90,11 @@ class Presentation:
         """The report in plain words."""
         raise NotImplementedError
 
+    def skill(self, values: dict[str, float]) -> str:
+        """What probabilities are worth."""
+        names = {"log_loss": "Log loss", "brier": "Brier score"}
+        return "\n" + "".join(f"{names[name]:<18}{value:7.4f}\n" for name, value in values.items())
+
     def caution(self, model: Any) -> str:
         """What a user should know who takes scores above 0 for positive."""
         return ""
@@ -106,7 +114,7 @@ class Presentation:
 class Classification(Presentation):
     """svm_perf's lines, and a report that speaks of the classes by name."""
 
-    width, has_plain = 5, True
+    width, has_plain, no_probability = 5, True, NOT_CALIBRATED
     note = """\
 NOTE: The loss reported above is the percentage of errors. The zero/one-error
       is the multivariate zero/one-error regarding the whole prediction vector!
@@ -154,7 +162,7 @@ class Multiclass(Presentation):
     """A report in plain words, with a table of the classes."""
 
     foreign = "a model of classes; score with svmcut classify"
-    has_plain = True
+    has_plain, no_probability = True, NOT_CALIBRATED
 
     def objects(self, data: Any, driver: Any) -> str:
         return f"{len(data)} examples, {len(driver.counts['labels'])} classes"

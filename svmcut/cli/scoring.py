@@ -31,6 +31,7 @@ def run_scoring(
     verbosity: int = 1,
     threads: int = 1,
     labels: bool = False,
+    probability: bool = False,
     unlabelled: bool = False,
     format: str | None = None,
     report: str | None = None,
@@ -46,7 +47,7 @@ def run_scoring(
         Whose measures are printed; None lets the model and the file say: ranking where it has queries.
     verbosity : int
         0 prints the measures alone; 2 adds the contingency table.
-    labels, unlabelled, report, beam, zero_based
+    labels, probability, unlabelled, report, beam, zero_based
         As the options of classify.
     format : {"plain", "svm_perf"} or None
         Of the measures of classes; None for svm_perf's where a task is given, else for plain words.
@@ -86,6 +87,8 @@ def run_scoring(
                 scorer = replace(scorer, labels=None)
             if labels and shown.no_labels:
                 raise UsageError(shown.no_labels)
+            if probability and not getattr(scorer, "has_probabilities", False):
+                raise ModelError(model, "the model has no probabilities" + shown.no_probability)
             if unlabelled and shown.no_missing:
                 raise UsageError(shown.no_missing)
             if format is not None and (unlabelled or not shown.has_plain):
@@ -93,7 +96,7 @@ def run_scoring(
             if beam and task is None and not shown.has_beam:
                 raise UsageError("parameter 'beam' is for models of sequences; leave it out")
             reader = named(task or own[-1])
-            given: dict[str, Any] = {"threads": threads, "beam": beam, "labels": labels}
+            given: dict[str, Any] = {"threads": threads, "beam": beam, "labels": labels, "probability": probability}
             how = {"unlabelled": unlabelled, "zero_based": zero_based}
             found = predict(reader, scorer, examples, predictions, **given, **how)
             close(f"{shown.sizes(found.tally)}.")
@@ -105,6 +108,7 @@ def run_scoring(
         if labels and (caution := PRESENTATIONS[own[0]].caution(scorer)):
             warnings.append(caution)
         measured = None if unlabelled else judge.measured(found.tally)
+        skill = found.skill.values() if found.skill and shown.has_plain else {}
         plain = shown.has_plain and (format or ("svm_perf" if task else "plain")) == "plain"
         details = shown.details(found.tally, measured) if verbosity > 1 and measured and not plain else ""
         say(f"Classifying test examples...{details}done")
@@ -113,9 +117,11 @@ def run_scoring(
             say("" if plain else shown.losses(measured), end="")
             text = shown.plain(found.tally, measured, scorer) if plain else shown.measures(measured)
             print(text, end="", flush=True)
+            if skill:
+                print(shown.skill(skill), end="", flush=True)
         if report is not None:
             seconds = dict(found.seconds, total=time.perf_counter() - began)
             head = {"command": "classify", "version": __version__, **judge.counts_of(found.tally)}
-            values = measured.values if measured else {}
+            values = measured.values | skill if measured else {}
             write_report(report, head | values | {"seconds": seconds, "warnings": warnings})
     return warnings

@@ -170,6 +170,9 @@ class Training:
             report.out(line)
         if not self.original:
             self._say(f"Solver: {outcome.solver}; {stop_reason(outcome)}")
+        if "log_loss" in outcome.details:
+            loss, brier = outcome.details["log_loss"], outcome.details["brier"]
+            self._say(f"Probabilities: log loss {loss:.4f}, Brier score {brier:.4f} on rows held out")
         writing = time.perf_counter()
         if not options.has_kernel or options.basis_method:
             self._say("Compacting linear model...done")

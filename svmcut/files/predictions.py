@@ -10,6 +10,8 @@ import numpy as np
 from svmcut._native.text import format_integers, format_scores
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from svmcut.files.output import Output
@@ -34,6 +36,17 @@ def write_classes(output: Output, scores: NDArray[np.float64], labels: list[str]
         return
     row = " ".join(["%.8f"] * scores.shape[1])
     lines = (f"{name} {row % tuple(values)}\n" for name, values in zip(names, scores.tolist(), strict=True))
+    output.write("".join(lines).encode())
+
+
+def write_probabilities(
+    output: Output, probabilities: NDArray[np.float64], labels: Sequence[str] | None, chosen: NDArray
+) -> None:
+    """(n, K) probabilities as lines of K numbers of eight digits; with labels behind that of the chosen place (n,)."""
+    row = " ".join(["%.8g"] * probabilities.shape[1]) + "\n"
+    lines = (row % tuple(values) for values in probabilities.tolist())
+    if labels is not None:
+        lines = (f"{labels[k]} {line}" for k, line in zip(chosen.tolist(), lines, strict=True))
     output.write("".join(lines).encode())
 
 

@@ -40,7 +40,7 @@ def check_model(model: Model, n_features: int = 2**31 - 1) -> None:
         d, K = len(model.W), len(model.names)
         kind = states.fields(
             W=reals(d, K), constant=reals(K), bias=states.REAL, highest_index=states.COUNT,
-            loss=states.maybe(states.text()),
+            loss=states.maybe(states.text()), temperature=states.maybe(states.real(0)),
         )  # fmt: skip
     else:
         names = states.array(np.int64, None, rising=True)
@@ -51,7 +51,8 @@ def check_model(model: Model, n_features: int = 2**31 - 1) -> None:
     states.checked(model, kind, "model")
     if isinstance(model, LinearModel | KernelModel):
         labels = states.maybe(states.row(states.maybe(states.REAL), states.REAL))
-        states.checked(model, states.fields(labels=labels, loss=states.maybe(states.text())), "model")
+        loss, sigmoid = states.maybe(states.text()), states.maybe(states.row(states.REAL, states.REAL))
+        states.checked(model, states.fields(labels=labels, loss=loss, sigmoid=sigmoid), "model")
     columns = states.array(np.int32, d, low=0, high=n_features - 1, rising=True)
     states.checked(model, states.fields(columns=states.maybe(columns)), "model")
 

@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING
 from svmcut.data import Csr
 from svmcut.kernels import Kernel
 from svmcut.models.columns import renumber
+from svmcut.models.two_classes import TwoClasses
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from svmcut.classes import Labels
+    from svmcut.probabilities import Sigmoid
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class KernelModel:
+class KernelModel(TwoClasses):
     """f(x) = sum_k alpha_k K(z_k, x) - b.
 
     Attributes
@@ -30,7 +32,7 @@ class KernelModel:
         Their weights, labels included.
     b : float
         Threshold, subtracted.
-    columns, highest_index, n_documents, labels, loss
+    columns, highest_index, n_documents, labels, loss, sigmoid
         As in LinearModel.
     """
 
@@ -43,6 +45,7 @@ class KernelModel:
     n_documents: int = 0
     labels: Labels | None = None
     loss: str | None = None
+    sigmoid: Sigmoid | None = None
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n,) float64 f(x) of every row; the same bytes for any number of threads. See Kernel.expansion."""

@@ -12,15 +12,17 @@ from svmcut._native import sparse
 from svmcut.data import Csr
 from svmcut.kernels import Kernel
 from svmcut.models.columns import renumber
+from svmcut.models.two_classes import TwoClasses
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from svmcut.classes import Labels
+    from svmcut.probabilities import Sigmoid
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LinearModel:
+class LinearModel(TwoClasses):
     """f(x) = w.x - b.
 
     Attributes
@@ -41,6 +43,8 @@ class LinearModel:
         Of the negative class and of the positive one; as svmcut.classes has them.
     loss : str or None
         Which a model of classes was trained for; None for the task's first.
+    sigmoid : (float, float) or None
+        A and B of P(positive) = 1 / (1 + exp(A f + B)).
     """
 
     w: NDArray[np.float64]
@@ -51,6 +55,7 @@ class LinearModel:
     n_documents: int = 0
     labels: Labels | None = None
     loss: str | None = None
+    sigmoid: Sigmoid | None = None
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n,) float64 w.x - b of every row; float64 products and sums, in the order of the features."""

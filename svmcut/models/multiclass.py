@@ -11,6 +11,7 @@ import numpy as np
 from svmcut._native import sparse
 from svmcut.data import Csr
 from svmcut.models.columns import renumber
+from svmcut.probabilities import of_several
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,6 +39,8 @@ class MulticlassModel:
         Training examples.
     loss : str or None
         Which it was trained for; None for the task's first.
+    temperature : float or None
+        t of the probabilities softmax(t s).
     """
 
     W: NDArray[np.float64]
@@ -48,6 +51,7 @@ class MulticlassModel:
     highest_index: int = 0
     n_documents: int = 0
     loss: str | None = None
+    temperature: float | None = None
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n, K) float64 scores of every class."""
@@ -57,6 +61,15 @@ class MulticlassModel:
         if not self.bias:
             weights = multilabel.Weights(np.ascontiguousarray(self.W), None, 0.0)
         return multilabel.scores(sparse.Rows(renumber(X, self.columns)), weights, threads)
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether scores are probabilities: by a temperature, or of machines of the logistic loss."""
+        return self.temperature is not None or self.loss == "logistic"
+
+    def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(n, K) of the classes, of a model that has them."""
+        return of_several(scores, self.temperature)
 
     def predict(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n,) labels of the largest score, the first of equal ones."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from svmcut.classes import label_text
 from svmcut.errors import DataError
-from svmcut.files.predictions import write_classes
+from svmcut.files.predictions import write_classes, write_probabilities
 from svmcut.measures import Measured, class_measures
 from svmcut.tasks.protocol import BLOCK_NUMBERS
 from svmcut.tasks.vectors import RowTask
@@ -36,9 +36,8 @@ class Confusion:
         self.infinite = 0
 
     def add(self, part: Examples, predicted: NDArray[np.float64]) -> None:
-        K, found = len(self.names), np.argmax(predicted, axis=1)
-        place = np.minimum(np.searchsorted(self.names, part.y), K - 1)
-        known = self.names[place] == part.y
+        K, found, place = len(self.names), np.argmax(predicted, axis=1), _places(part.y, self.names)
+        known = place >= 0
         self.table += np.bincount(place[known] * K + found[known], minlength=K * K).reshape(K, K)
         self.others += np.bincount(found[~known], minlength=K)
         self.infinite += int((~np.isfinite(predicted)).any(axis=1).sum())
@@ -84,6 +83,16 @@ class Multiclass(RowTask):
     ) -> None:
         write_classes(output, predicted, [*map(label_text, model.names.tolist())], labels)
 
+    def write_probabilities(
+        self, output: Output, predicted: NDArray[np.float64], probabilities: NDArray[np.float64],
+        model: MulticlassModel, labels: bool = False,
+    ) -> None:  # fmt: skip
+        names = [*map(label_text, model.names.tolist())] if labels else None
+        write_probabilities(output, probabilities, names, np.argmax(predicted, axis=1))
+
+    def places(self, part: Examples, model: MulticlassModel) -> NDArray[np.int64]:
+        return _places(part.y, model.names)
+
     def tally(self, model: MulticlassModel) -> Confusion:
         return Confusion(model.names)
 
@@ -101,6 +110,12 @@ class Multiclass(RowTask):
         found = _unknown(int(tally.others.sum()), path)
         bad = tally.infinite
         return found + ([f"scores of {bad} examples are not finite"] if bad else [])
+
+
+def _places(y: NDArray, names: NDArray[np.float64]) -> NDArray[np.int64]:
+    """(n,) places of labels among those of the classes; -1 of a label that is none."""
+    place = np.minimum(np.searchsorted(names, y), len(names) - 1)
+    return np.where(names[place] == y, place, -1)
 
 
 def _unknown(count: int, path: str) -> list[str]:

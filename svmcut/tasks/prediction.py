@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from svmcut.files.output import write_atomically
+from svmcut.probabilities import Skill
 from svmcut.tasks.protocol import Tally, Task
 
 if TYPE_CHECKING:
@@ -17,16 +18,18 @@ if TYPE_CHECKING:
 
 
 class Predictions(NamedTuple):
-    """The Tally of a file, wall time of ``read``, ``classify`` and ``write``, and CPU time of predicting alone."""
+    """The Tally of a file, wall time of ``read``, ``classify`` and ``write``, CPU time of predicting alone, and where
+    probabilities were asked for what they are worth."""
 
     tally: Tally
     seconds: dict[str, float]
     cpu_seconds: float
+    skill: Skill | None
 
 
 def predict(
     task: Task, model: Any, examples: str, predictions: str, *, threads: int = 1, beam: int = 0, labels: bool = False,
-    **how: bool,
+    probability: bool = False, **how: bool,
 ) -> Predictions:  # fmt: skip
     """Predicts every example of a file and writes the predictions.
 
@@ -40,6 +43,8 @@ def predict(
         Written as a whole or not at all.
     threads, beam, labels, how
         As in Task.predictor, Task.write and Task.stream.
+    probability : bool
+        Whether probabilities are written, of a model that has them.
 
     Raises
     ------
@@ -49,6 +54,7 @@ def predict(
         When the predictions cannot be written.
     """
     predictor, tally = task.predictor(model, threads, beam), task.tally(model)
+    skill = Skill() if probability else None
     seconds, cpu_seconds = dict.fromkeys(("read", "classify", "write"), 0.0), 0.0
     with write_atomically(predictions) as output:
         blocks = task.stream(examples, threads=threads, **how)
@@ -57,14 +63,20 @@ def predict(
             block = next(blocks, None)
             seconds["read"] += time.perf_counter() - began
             if block is None:
-                return Predictions(tally, seconds, cpu_seconds)
+                return Predictions(tally, seconds, cpu_seconds, skill)
             for part in task.parts(block, model):
                 began, cpu = time.perf_counter(), time.process_time()
                 predicted = predictor(part)
                 cpu_seconds += time.process_time() - cpu
                 tally.add(part, predicted)
+                if skill is not None:
+                    probabilities = model.probabilities(predicted)
+                    skill.add(probabilities, task.places(part, model))
                 counted = time.perf_counter()
-                task.write(output, predicted, model, labels)
+                if skill is None:
+                    task.write(output, predicted, model, labels)
+                else:
+                    task.write_probabilities(output, predicted, probabilities, model, labels)
                 seconds["classify"] += counted - began
                 seconds["write"] += time.perf_counter() - counted
 

@@ -70,7 +70,12 @@ class Task(Protocol):
         """
         from svmcut.training.driver import make_driver
 
-        return make_driver(settings, data, original, time_limit)
+        driver = make_driver(settings, data, original, time_limit)
+        if settings.probability:
+            from svmcut.training.calibration import CalibratedDriver
+
+            return CalibratedDriver(driver.plan, data)
+        return driver
 
     def counts(self, data: Any) -> dict[str, int]:
         """Keys of the report of learn: ``examples``, and what else the task counts."""
@@ -92,6 +97,15 @@ class Task(Protocol):
 
     def write(self, output: Output, predicted: Any, model: Any, labels: bool = False) -> None:
         """Lines of a prediction file; with labels the label a score stands for."""
+
+    def write_probabilities(
+        self, output: Output, predicted: Any, probabilities: NDArray[np.float64], model: Any, labels: bool = False
+    ) -> None:
+        """Lines of the probabilities of the classes, with labels behind the one that is predicted."""
+
+    def places(self, part: Any, model: Any) -> NDArray[np.int64]:
+        """Of every row the place of its label among those of a model with probabilities; -1 where it is not there."""
+        raise NotImplementedError
 
     def tally(self, model: Any) -> Tally:
         """A Tally without predictions yet."""

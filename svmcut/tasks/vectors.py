@@ -12,7 +12,7 @@ import numpy as np
 from svmcut.arrays import vector_examples
 from svmcut.classes import SIGNS, classes_of, label_text
 from svmcut.files.examples import read_examples, stream_examples
-from svmcut.files.predictions import write_labels, write_scores
+from svmcut.files.predictions import write_labels, write_probabilities, write_scores
 from svmcut.tasks.protocol import Task
 
 if TYPE_CHECKING:
@@ -92,6 +92,17 @@ class VectorTask(RowTask):
             write_labels(output, predicted, tuple(map(label_text, model.labels or SIGNS)))
         else:
             write_scores(output, predicted)
+
+    def write_probabilities(
+        self, output: Output, predicted: NDArray[np.float64], probabilities: NDArray[np.float64], model: ScoringModel,
+        labels: bool = False,
+    ) -> None:  # fmt: skip
+        names = [*map(label_text, model.labels or SIGNS)] if labels else None
+        write_probabilities(output, probabilities, names, (predicted > 0).astype(np.int8))
+
+    def places(self, part: Examples, model: ScoringModel) -> NDArray[np.int64]:
+        positive, unknown = classes_of(part.y, model.labels)
+        return np.where(unknown, -1, positive)
 
     def tally(self, model: ScoringModel) -> Scores:
         return Scores(model.labels)

@@ -196,7 +196,7 @@ def test_marks_stand_behind_the_last_support_vector_and_are_read_back(tmp_path, 
 @pytest.mark.parametrize(
     ("lines", "place", "message"),
     [
-        ("#@ labels 1\n", "13:1", "'#@ labels 1' is refused; expected '#@ labels NEGATIVE POSITIVE' or '#@ loss NAME'"),
+        ("#@ labels 1\n", "13:1", "'#@ labels 1' is refused; expected '#@ labels NEGATIVE POSITIVE', '#@ loss NAME' "),
         ("#@ labels 1 2 3\n", "13:1", "refused"), ("#@ labels 1 1\n", "13:1", "refused"),
         ("#@ labels 1 rest\n", "13:1", "refused"), ("#@ labels nan 1\n", "13:1", "refused"),
         ("#@ labels 1 inf\n", "13:1", "refused"), ("#@ labels 1 x\n", "13:1", "refused"),

@@ -30,8 +30,14 @@ class Marks(NamedTuple):
 
 def text_of(model: ScoringModel) -> bytes:
     """The lines of a model; of what is -1 and 1, and trained for the error rate, there are none."""
-    labels = {} if model.labels is None else {"labels": [*map(label_text, model.labels)]}
-    return lines_of(labels if model.loss is None else {**labels, "loss": [model.loss]})
+    found = {} if model.labels is None else {"labels": [*map(label_text, model.labels)]}
+    found |= {} if model.loss is None else {"loss": [model.loss]}
+    return lines_of(found if model.sigmoid is None else {**found, "sigmoid": [*map(number_text, model.sigmoid)]})
+
+
+def number_text(value: float) -> str:
+    """A number with all its digits."""
+    return f"{value:.17g}"
 
 
 def lines_of(found: dict[str, list[str]]) -> bytes:
@@ -82,23 +88,38 @@ def _loss_of(kind: str) -> Callable[[list[str]], str | None]:
 
 
 def _classes(words: list[str]) -> list[float] | None:
+    found = _numbers(words)
+    return found if found and all(low < high for low, high in itertools.pairwise(found)) else None
+
+
+def _numbers(words: list[str]) -> list[float]:
     try:
         found = [float(word) for word in words]
     except ValueError:
-        return None
-    rises = all(low < high for low, high in itertools.pairwise(found))
-    return found if found and rises and all(map(math.isfinite, found)) else None
+        return []
+    return found if all(map(math.isfinite, found)) else []
 
 
 def _bias(words: list[str]) -> float | None:
-    found = _classes(words)
-    return found[0] if found is not None and len(found) == 1 and found[0] else None
+    found = _numbers(words)
+    return found[0] if len(found) == 1 and found[0] else None
+
+
+def _sigmoid(words: list[str]) -> tuple[float, float] | None:
+    found = _numbers(words)
+    return (found[0], found[1]) if len(found) == 2 else None
+
+
+def _temperature(words: list[str]) -> float | None:
+    found = _numbers(words)
+    return found[0] if len(found) == 1 and found[0] >= 0 else None
 
 
 OF_SCORES = Marks(
-    {"labels": _labels, "loss": _loss_of("LinearModel")}, "'#@ labels NEGATIVE POSITIVE' or '#@ loss NAME'"
+    {"labels": _labels, "loss": _loss_of("LinearModel"), "sigmoid": _sigmoid},
+    "'#@ labels NEGATIVE POSITIVE', '#@ loss NAME' or '#@ sigmoid A B'",
 )
 OF_CLASSES = Marks(
-    {"labels": _classes, "bias": _bias, "loss": _loss_of("MulticlassModel")},
-    "'#@ labels L1 L2 ..', which rise, '#@ bias NUMBER' or '#@ loss NAME'",
+    {"labels": _classes, "bias": _bias, "loss": _loss_of("MulticlassModel"), "temperature": _temperature},
+    "'#@ labels L1 L2 ..', which rise, '#@ bias NUMBER', '#@ loss NAME' or '#@ temperature T'",
 )  # fmt: skip

@@ -14,7 +14,7 @@
 
 Marks follow: ``#@ bias V`` says that the last base feature is the constant V, ``#@ labels L1 L2 ..`` names the classes
 where they are not 1 to K,
-``#@ loss NAME`` a loss that svm_multiclass has not.
+``#@ loss NAME`` a loss that svm_multiclass has not, ``#@ temperature T`` what makes probabilities of scores.
 """
 
 from __future__ import annotations
@@ -59,6 +59,8 @@ def write(path: str, first: bytes, output: Output, model: MulticlassModel) -> No
         lines["labels"] = [*map(label_text, model.names.tolist())]
     if model.loss is not None:
         lines["loss"] = [model.loss]
+    if model.temperature is not None:
+        lines["temperature"] = [marks.number_text(model.temperature)]
     output.write(marks.lines_of(lines))
 
 
@@ -93,5 +95,5 @@ def read(path: str, first: bytes, file: BinaryIO) -> MulticlassModel:
     W = np.bincount(feature * K + k, weights, d * K).astype(np.float64).reshape(d, K)
     if not (np.isfinite(W).all() and np.isfinite(constant).all()):
         raise ModelError(path, "the support vectors add up to weights that are not finite")
-    names, loss = np.asarray(names, np.float64), found.get("loss")
-    return MulticlassModel(W, constant, bias, names, columns, base - (bias != 0), documents, loss)
+    names, rest = np.asarray(names, np.float64), (found.get("loss"), found.get("temperature"))
+    return MulticlassModel(W, constant, bias, names, columns, base - (bias != 0), documents, *rest)

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Probabilities of classes from scores: how they are fitted, what they are of a score, and what they are worth.
+
+    two classes      p = 1 / (1 + exp(A f + B)): Platt's sigmoid in the stable form of Lin, Lin and Weng
+    several          p = softmax(t f), one t >= 0 for all classes
+    pairs of classes p with p_j r_ij = p_i r_ji as nearly as there is, r_ij the sigmoid of the pair (Wu, Lin and Weng)
+
+Both fits are of scores of rows that were not trained on. They aim at Platt's targets: a row of a class of n rows is of
+that class by (n + 1) / (n + 2), so that classes which the scores part without an error do not make p a step. Weights
+count as so many rows.
+
+References
+----------
+Lin, Lin and Weng, A note on Platt's probabilistic outputs for support vector machines, Machine Learning 2007.
+Guo, Pleiss, Sun and Weinberger, On calibration of modern neural networks, ICML 2017 (temperature).
+Wu, Lin and Weng, Probability estimates for multi-class classification by pairwise coupling, JMLR 2004, section 4.2.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: A and B.
+Sigmoid: TypeAlias = "tuple[float, float]"
+#: Of the logistic loss, whose scores are log odds.
+LOG_ODDS: Sigmoid = (-1.0, 0.0)
+#: Of a gradient an example; the error of A and B is of this size.
+_TOLERANCE = 1e-10
+_STEPS = 100
+#: No pair of classes is surer than this, as in LIBSVM.
+_SURE = 1e-7
+#: The least that the logarithm is taken of.
+_LEAST = 1e-15
+#: Numbers of matrices that are solved at once.
+_BLOCK = 1 << 20
+
+
+def fit_sigmoid(scores: NDArray, positive: NDArray[np.bool_], weights: NDArray | None = None) -> Sigmoid:
+    """A and B by Newton's method with halved steps; O(n) each of some ten.
+
+    Parameters
+    ----------
+    scores : (n,)
+        Finite.
+    positive : (n,) bool
+    weights : (n,) or None
+    """
+    v = np.ones(len(scores)) if weights is None else weights
+    ups, downs, total = float(v[positive].sum()), float(v[~positive].sum()), float(v.sum())
+    target, v = np.where(positive, (ups + 1) / (ups + 2), 1 / (downs + 2)), v / total
+    scale = float(np.abs(scores).max(initial=0.0)) or 1.0
+    f, x = scores / scale, np.array([0.0, math.log((downs + 1) / (ups + 1))])
+
+    def loss(x: NDArray) -> float:
+        z = x[0] * f + x[1]
+        return float(v @ ((target - (z < 0)) * z + np.log1p(np.exp(-np.abs(z)))))
+
+    value = loss(x)
+    for _ in range(_STEPS):
+        p = sigmoid(f, (x[0], x[1]))
+        slopes, bends = v * (target - p), v * p * (1 - p)
+        gradient = np.array([slopes @ f, slopes.sum()])
+        if np.abs(gradient).max() < _TOLERANCE:
+            break
+        cross = float(bends @ f)
+        hessian = np.array([[bends @ (f * f), cross], [cross, bends.sum()]]) + 1e-12 * np.eye(2)
+        step, t = np.linalg.solve(hessian, -gradient), 1.0
+        slope = float(gradient @ step)
+        while (found := loss(x + t * step)) >= value + 1e-4 * t * slope and t > 1e-10:
+            t /= 2
+        if not found < value:  # rounding forbids more
+            break
+        x, value = x + t * step, found
+    return float(x[0]) / scale, float(x[1])
+
+
+def fit_temperature(scores: NDArray, places: NDArray, weights: NDArray | None = None) -> float:
+    """t of softmax(t f), by Newton's method within a bracket; O(n K) each of some ten steps.
+
+    Parameters
+    ----------
+    scores : (n, K)
+        Finite.
+    places : (n,) int
+        The class of each row.
+    weights : (n,) or None
+    """
+    n, K = scores.shape
+    v = np.ones(n) if weights is None else weights
+    counts = np.bincount(places, v, K)
+    right = ((counts + 1) / (counts + 2))[places]
+    f = scores - scores.max(axis=1, keepdims=True)
+    scale = float(-f.min(initial=0.0)) or 1.0
+    f, v = f / scale, v / v.sum()
+    of_right = f[np.arange(n), places]
+    others = (f.sum(axis=1) - of_right) / max(1, K - 1)
+    aim, squares = float(v @ (right * of_right + (1 - right) * others)), f * f
+    low, high, t = 0.0, math.inf, 1.0
+    for _ in range(_STEPS):
+        p = _softmax(t * f)
+        means = np.einsum("ij,ij->i", p, f)
+        slope = float(v @ means) - aim
+        bend = float(v @ (np.einsum("ij,ij->i", p, squares) - means * means))
+        low, high = (t, high) if slope < 0 else (low, t)
+        if abs(slope) < _TOLERANCE or (high < math.inf and high - low <= _TOLERANCE * high):
+            break
+        t = t - slope / bend if bend > 0 else math.inf
+        if not low < t < high:
+            t = (low + high) / 2 if high < math.inf else 4 * low
+    return t / scale if high > _TOLERANCE else 0.0
+
+
+def sigmoid(scores: NDArray, fitted: Sigmoid) -> NDArray[np.float64]:
+    """Probabilities (n,) of the positive class."""
+    z = fitted[0] * scores + fitted[1]
+    least = np.exp(-np.abs(z))
+    return np.where(z >= 0, least, 1.0) / (1.0 + least)
+
+
+def of_two(scores: NDArray, fitted: Sigmoid) -> NDArray[np.float64]:
+    """Probabilities (n, 2) of the negative and of the positive class, each with all its digits."""
+    return np.column_stack([sigmoid(scores, (-fitted[0], -fitted[1])), sigmoid(scores, fitted)])
+
+
+def of_several(scores: NDArray, temperature: float | None) -> NDArray[np.float64]:
+    """Probabilities (n, K) of classes; without a temperature those of machines of the logistic loss, one a class."""
+    if temperature is not None:
+        return _softmax(temperature * (scores - scores.max(axis=1, keepdims=True)))
+    p = sigmoid(scores, LOG_ODDS)
+    return p / p.sum(axis=1, keepdims=True)
+
+
+def _softmax(f: NDArray) -> NDArray[np.float64]:
+    """Of rows whose largest is 0."""
+    p = np.exp(f)
+    p /= p.sum(axis=1, keepdims=True)
+    return p
+
+
+def of_pairs(scores: NDArray, fitted: list[Sigmoid], K: int) -> NDArray[np.float64]:
+    """Probabilities (n, K) by pairwise coupling: the least of sum_ij (r_ji p_i - r_ij p_j)^2 with sum p = 1.
+
+    Parameters
+    ----------
+    scores : (n, K (K - 1) / 2)
+        Of the pairs (0, 1), (0, 2), .., (1, 2), ..; above 0 for the first.
+    fitted : list of (float, float)
+        Of the pairs.
+    """
+    n, (first, second), found = len(scores), np.triu_indices(K, 1), np.empty((len(scores), K))
+    diagonal, step = np.arange(K), max(1, _BLOCK // (K * K))
+    for start in range(0, n, step):
+        part = scores[start : start + step]
+        r = np.zeros((len(part), K, K))
+        for k, (i, j) in enumerate(zip(first, second, strict=True)):
+            r[:, i, j] = np.clip(sigmoid(part[:, k], fitted[k]), _SURE, 1 - _SURE)
+            r[:, j, i] = 1 - r[:, i, j]
+        Q = -np.swapaxes(r, 1, 2) * r
+        Q[:, diagonal, diagonal] = (r * r).sum(axis=1)
+        p = np.linalg.solve(Q + 1e-12 * np.eye(K), np.ones((len(part), K, 1)))[:, :, 0]
+        p = np.maximum(p, 0.0)
+        found[start : start + step] = p / p.sum(axis=1, keepdims=True)
+    return found
+
+
+class Skill:
+    """Log loss and Brier score of probabilities, part after part."""
+
+    def __init__(self) -> None:
+        self._total, self._loss, self._squares = 0.0, 0.0, 0.0
+
+    def add(self, probabilities: NDArray, places: NDArray, weights: NDArray | None = None) -> Skill:
+        """Takes in rows (n, K) and their classes (n,); -1 for one that has no column, which had no chance."""
+        n, K = probabilities.shape
+        v = np.ones(n) if weights is None else weights
+        of_right = np.where(places < 0, 0.0, probabilities[np.arange(n), places])
+        squares = (probabilities * probabilities).sum(axis=1) - 2 * of_right + 1
+        self._total += float(v.sum())
+        self._loss -= float(v @ np.log(np.maximum(of_right, _LEAST)))
+        self._squares += float(v @ squares) / (2 if K == 2 else 1)
+        return self
+
+    def values(self) -> dict[str, float]:
+        """``log_loss``, of natural logarithms, and ``brier``, of two classes that of the positive one: in 0 to 1, of
+        more the sum over the classes, in 0 to 2."""
+        total = self._total or math.nan
+        return {"log_loss": self._loss / total, "brier": self._squares / total}

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Probabilities of a model: fitted to the scores of rows by machines that did not see them, for that of all rows."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from svmcut.catalog import load, plan_of
+from svmcut.errors import TrainingError
+from svmcut.folds import folds
+from svmcut.models import MulticlassModel
+from svmcut.probabilities import LOG_ODDS, Skill, fit_sigmoid, fit_temperature
+from svmcut.training.driver import Driver
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.data import Examples
+    from svmcut.solvers.protocol import State
+    from svmcut.training.driver import Observe
+    from svmcut.training.outcome import Outcome
+    from svmcut.training.stage import Plan
+
+FOLDS = 5
+
+
+class CalibratedDriver(Driver):
+    """Trains as a Driver does, then a machine on each of five parts, and fits probabilities to their scores.
+
+    The settings are the same in the parts, which have the choices that were made for all rows; C keeps its weight of an
+    example. Machines of the logistic loss on two classes have their own probabilities.
+
+    Parameters
+    ----------
+    plan : Plan
+    data : Examples
+        What the plan was made of. Labels above 0 are of the positive class, where the task is of two.
+
+    Notes
+    -----
+    A checkpoint keeps no machine of a part: a run that goes on trains them again.
+
+    Raises
+    ------
+    TrainingError
+        For a class of which a part may have no row to train on.
+    """
+
+    def __init__(self, plan: Plan, data: Examples):
+        super().__init__(plan)
+        self._pair = self.settings.task == "classification"
+        y = np.where(data.y > 0, 1.0, -1.0) if self._pair else data.y
+        self._data = replace(data, y=y)
+        names, self._places, counts = np.unique(y, return_inverse=True, return_counts=True)
+        self._own = self._pair and self.settings.loss == "logistic"
+        if not self._own and (len(names) < 2 or counts.min() < 2):
+            few = "all rows are of one class" if len(names) < 2 else "there is one row of a class"
+            raise TrainingError(
+                f"{data.source.path}: {few}; probabilities need two rows of every class, so leave out parameter "
+                "'probability' or add rows"
+            )
+        self._folds = [] if self._own else folds(self.settings.task, self._data, FOLDS, self.settings.seed)
+
+    def fit(
+        self, cost: float | None, example_cost: float | None, observe: Observe | None = None, state: State | None = None
+    ) -> Outcome:
+        """As Driver.fit. What ends training before its aim leaves the model without probabilities, but for the number
+        of iterations, which holds for every machine."""
+        outcome, began = super().fit(cost, example_cost, observe, state), time.perf_counter()
+        model: Any = outcome.model
+        if self._own:
+            outcome.model = replace(model, sigmoid=LOG_ODDS)
+            return outcome
+        ended, scores = outcome.stopped_by if outcome.stopped_by == "interrupt" else None, None
+        try:
+            if ended is None:
+                scores = self._scores(cost, example_cost)
+                ended = None if scores is not None else "limit"
+        except KeyboardInterrupt:
+            ended = "interrupt"
+        if scores is None:
+            outcome.converged, outcome.stopped_by = False, ended
+            outcome.warnings.append("training ended before the probabilities were fitted; the model has none")
+        else:
+            self._calibrate(outcome, scores)
+        outcome.seconds += time.perf_counter() - began
+        return outcome
+
+    def _scores(self, cost: float | None, example_cost: float | None) -> NDArray[np.float64] | None:
+        """Of every row, by the machine of the part that it is not of; None where the time is over before.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            Also where there would be a machine.
+        """
+        found: Any = None
+        for fold in self._folds:
+            if self.late():
+                return None
+            driver = self._part(self._data.take(fold.train))
+            all_rows, rows = self.plan.units.samples, driver.plan.units.samples
+            part_cost = cost if cost is None or not all_rows else cost * rows / all_rows
+            outcome = driver.fit(part_cost, example_cost)
+            if outcome.stopped_by == "interrupt":
+                raise KeyboardInterrupt
+            model: Any = outcome.model
+            held = model.scores(self._data.X.take(np.flatnonzero(fold.held)), self.settings.threads)
+            if found is None:
+                found = np.empty((len(self._data), *held.shape[1:]))
+            found[fold.held] = held
+        if not np.isfinite(found).all():
+            what = "scores of rows that were held out are not finite"
+            raise TrainingError(f"{self.plan.path}: {what}; scale the features")
+        return None if self.late() else found
+
+    def _part(self, data: Examples) -> Driver:
+        """A driver of the same settings on a part of the rows, with the time that is left."""
+        s = self.settings
+        if s.time_limit is not None:
+            s = replace(s, time_limit=max(0.0, s.time_limit - (time.perf_counter() - self._began)))
+        return Driver(load(plan_of(s.task, s.has_kernel, s.solver))(data, s, False))
+
+    def _calibrate(self, outcome: Outcome, scores: NDArray[np.float64]) -> None:
+        """Fits the probabilities, and says what they are worth on the same scores."""
+        weights, places = self._data.weights, self._places
+        model: Any = outcome.model
+        if isinstance(model, MulticlassModel):
+            model = replace(model, temperature=fit_temperature(scores, places, weights))
+        else:
+            model = replace(model, sigmoid=fit_sigmoid(scores, places == 1, weights))
+        outcome.model = model
+        outcome.details |= Skill().add(model.probabilities(scores), places, weights).values()
