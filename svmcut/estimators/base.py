@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from svmcut.arrays import as_rows, given_weights
+from svmcut.catalog import MULTICLASS
 from svmcut.data import Csr
 from svmcut.errors import DataError, SvmcutError
 from svmcut.machine import usable_cpus
@@ -29,20 +30,25 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from svmcut.training.driver import Driver
     from svmcut.training.outcome import Outcome
 
 #: What estimators call the parameters of svmcut.parameters.Settings that have another name there.
 WORDS = {
     "cost": "C", "example_cost": "C", "gap": "tol", "max_iterations": "max_iter", "threads": "n_jobs",
     "bias": "intercept_scaling", "free_bias": "fit_intercept", "seed": "random_state", "p": "k",
+    "multiclass": "multi_class",
 }  # fmt: skip
+#: multi_class in their words: scikit-learn's.
+MULTI_CLASS = dict(zip(("crammer_singer", "ovr"), MULTICLASS, strict=True))
 
 
 def word(name: str, value: str | None) -> str | None:
     """A parameter as an estimator has it, as svmcut.refusals.in_words asks for it."""
     if name not in WORDS:
         return None
-    return f"parameter '{WORDS[name]}'" if value is None else f"{WORDS[name]}={value}"
+    own = {theirs: repr(ours) for ours, theirs in MULTI_CLASS.items()}
+    return f"parameter '{WORDS[name]}'" if value is None else f"{WORDS[name]}={own.get(value, value)}"
 
 
 @contextlib.contextmanager
@@ -94,9 +100,9 @@ class Trained(BaseEstimator):
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         usual: dict[str, Any] = {
             "gap": self.tol, "solver": self.solver, "max_iterations": self.max_iter, "seed": seed,
-            "threads": threads_of(self.n_jobs),
+            "threads": threads_of(self.n_jobs), "task": self.task,
         }  # fmt: skip
-        settings = plain(Settings(task=self.task, **{**usual, **parameters}))
+        settings = plain(Settings(**{**usual, **parameters}))
         for message in check(settings):
             warnings.warn(in_words(message, word), UserWarning, stacklevel=4)
         return settings
@@ -116,18 +122,21 @@ class Trained(BaseEstimator):
         given = None if weights is None else given_weights(weights)
         if given is not None and not given.any():
             raise DataError("sample_weight", "all weights are zero; give one above 0 to every row that counts")
-        own = named(self.task)
+        own = named(settings.task)
         return own, weighed(own, data, settings, given, "sample_weight", tight=False)[0]
 
     def _run(self, own: Task, data: Any, settings: Settings) -> Outcome:
-        """Trains one machine; Ctrl-C is not swallowed.
+        """Trains one machine."""
+        return self._drive(own.plan(data, settings), settings)
+
+    def _drive(self, driver: Driver, settings: Settings) -> Outcome:
+        """Trains what a driver has planned; Ctrl-C is not swallowed.
 
         Raises
         ------
         KeyboardInterrupt
             Also where there would be a model: a search would go on with the next fit.
         """
-        driver = own.plan(data, settings)
         with ProgressBar(self.verbose > 0, settings, driver.target) as bar:
             outcome = driver.fit(settings.cost, settings.example_cost, bar.show)
         if outcome.stopped_by == "interrupt":

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Classifiers: two classes by one machine, more by one machine a class against the rest, all on the same rows."""
+"""Classifiers: two classes by one machine, more by one a class against the rest or all at once, on the same rows."""
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -26,13 +27,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from svmcut.models import ScoringModel
+    from svmcut.models import MulticlassModel, ScoringModel
     from svmcut.parameters import Settings
+    from svmcut.solvers.protocol import Start
     from svmcut.training.outcome import Outcome
 
 
 class Machines(ClassifierMixin, Trained):
-    """A classifier of one machine, or of one a class.
+    """A classifier of one machine, of one a class, or of all classes at once where the settings' task is that.
 
     Attributes
     ----------
@@ -41,7 +43,12 @@ class Machines(ClassifierMixin, Trained):
     """
 
     task = "classification"
+    warm_start: bool = False
     classes_: NDArray
+    _starts: tuple[bytes, dict[int | None, tuple[float, Start] | None]]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name != "_starts"}
 
     def _fit(self, X: Any, y: Any, weights: Any = None, class_weight: Any = None) -> Self:
         """Trains the machines and keeps them."""
@@ -61,12 +68,26 @@ class Machines(ClassifierMixin, Trained):
             if len(left) == 1:
                 what = f"all rows that weigh anything are of one class, {self.classes_.tolist()[0]!r}"
                 raise DataError("y", f"{what}; {type(self).__name__} needs two")
-            outcomes = []
-            for k in range(1, 2) if len(left) == 2 else range(len(left)):
-                signed = replace(data, y=np.where(codes == k, *reversed(SIGNS)))
-                outcomes.append(self._run(own, signed, settings))
+            outcomes, starts = [], self._last(data, codes, settings) if self.warm_start else {}
+            for k in (range(1, 2) if len(left) == 2 else range(len(left))) if settings.task == self.task else (None,):
+                y = codes.astype(np.float64) if k is None else np.where(codes == k, *reversed(SIGNS))
+                driver = own.plan(replace(data, y=y), settings)
+                driver.warm = starts.get(k)
+                outcomes.append(self._drive(driver, settings))
+                starts[k] = driver.warm
             self._keep(outcomes, settings)
         return self._certify(outcomes)
+
+    def _last(self, data: Examples, codes: NDArray, settings: Settings) -> dict[int | None, Any]:
+        """What the last fit left by machine, where it was on the same rows and differed in C alone; to be filled."""
+        settings = replace(settings, cost=None, example_cost=None, seed=0, threads=1)
+        X, known = data.X, hashlib.blake2b(repr((settings, data.X.n_features, data.X.nnz)).encode())
+        weights = np.zeros(0) if data.weights is None else data.weights
+        for part in (X.indptr - X.indptr[0], X.indices[X.stored], X.data[X.stored], codes.astype(np.int64), weights):
+            known.update(np.ascontiguousarray(part).data)
+        if getattr(self, "_starts", (b"",))[0] != known.digest():
+            self._starts = known.digest(), {}
+        return self._starts[1]
 
     def _parameters(self, rows: Csr) -> dict[str, Any]:
         """Of Settings, for these rows."""
@@ -94,19 +115,21 @@ class Machines(ClassifierMixin, Trained):
     def save(self, path: str | os.PathLike) -> None:
         """Writes the model file of the command line, whose numbers have eight digits; pickle keeps them all.
 
-        Classes that are no numbers are -1 and 1 there.
-
-        Raises
-        ------
-        ValueError
-            For more than two classes.
+        Classes that are no numbers are -1 and 1 there, and of more than two 1, 2, 3, ...
         """
         check_is_fitted(self)
+        numbers = numeric(self.classes_)
         if len(self.classes_) > 2:
-            raise ValueError(f"a model file has two classes, not {len(self.classes_)}; keep the estimator with pickle")
-        (machine,), numbers = self._machines(), numeric(self.classes_)
+            names = np.arange(1.0, len(self.classes_) + 1) if numbers is None else numbers
+            write_model(str(path), self._of_classes(names))
+            return
+        (machine,) = self._machines()
         labels = None if numbers is None or tuple(numbers) == SIGNS else (float(numbers[0]), float(numbers[1]))
         write_model(str(path), replace(machine, labels=labels, loss=self._mark()))
+
+    def _of_classes(self, names: NDArray[np.float64]) -> MulticlassModel:
+        """The model of more than two classes, with names that rise."""
+        raise ValueError(f"a model file has two classes, not {len(names)}; keep the estimator with pickle")
 
     def _mark(self) -> str | None:
         """The loss that a model file names; None for the task's own."""

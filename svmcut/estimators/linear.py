@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.catalog import AUTO, TASKS, losses, solvers
+from svmcut.catalog import AUTO, MULTICLASS, TASKS, losses, solvers
 from svmcut.data import Csr
 from svmcut.errors import UsageError
+from svmcut.estimators.base import MULTI_CLASS
 from svmcut.estimators.classes import Machines
 from svmcut.measures import classification_measures
-from svmcut.models import LinearModel
+from svmcut.models import LinearModel, MulticlassModel
 from svmcut.risks.contingency import ContingencyRisk
 from svmcut.training.outcome import PERCENT
 
 if TYPE_CHECKING:
     from typing import Self
+
+    from numpy.typing import NDArray
 
     from svmcut.models import ScoringModel
     from svmcut.parameters import Settings
@@ -45,10 +48,23 @@ class LinearMachines(Machines):
 
     def _keep(self, outcomes: list[Outcome], settings: Settings) -> None:
         models: list[Any] = [outcome.model for outcome in outcomes]
+        if isinstance(models[0], MulticlassModel):
+            self._keep_all(models[0])
+            return
         self.coef_ = np.zeros((len(models), self.n_features_in_))
         self.intercept_ = np.array([0.0 - model.b for model in models])
         for row, model in zip(self.coef_, models, strict=True):
             row[slice(len(model.w)) if model.columns is None else model.columns] = model.w
+
+    def _keep_all(self, model: MulticlassModel) -> None:
+        """Weights trained together; of two classes their difference is what decides."""
+        W, b = np.zeros((len(self.classes_), self.n_features_in_)), model.bias * model.constant
+        W[:, slice(len(model.W)) if model.columns is None else model.columns] = model.W.T
+        self.coef_, self.intercept_ = (W, b) if len(W) > 2 else (W[1:] - W[:1], b[1:] - b[:1])
+
+    def _of_classes(self, names: NDArray[np.float64]) -> MulticlassModel:
+        bias = float(self.intercept_.any())
+        return MulticlassModel(self.coef_.T, self.intercept_, bias, names, None, self.n_features_in_, loss=self._mark())
 
     def _machines(self) -> list[ScoringModel]:
         return [LinearModel(w, -b) for w, b in zip(self.coef_, self.intercept_.tolist(), strict=True)]
@@ -75,10 +91,16 @@ class LinearSVM(LinearMachines):
     class_weight : dict, "balanced" or None
         Weights by class; those of sample_weight count too.
     loss : {"hinge", "squared-hinge", "logistic"}
+    multi_class : {"ovr", "crammer_singer"}
+        Of more than two classes one machine each, against the rest; or all at once after Crammer and Singer, with one
+        certificate, for the hinge: sum_k |w_k|^2 / 2 + C sum_i v_i max_k(1 where k is wrong + f_k(x_i)) - f_right(x_i).
+        Two classes are then half the problem at twice this C.
     solver : str
         One of ``svmcut learn --solver`` for features; "auto" for the fastest.
     max_iter : int or None
         None for no limit.
+    warm_start : bool
+        Whether a fit starts from what the last one left, where it differs from that in C alone.
     n_jobs : int or None
         Threads; None is 1, -1 all CPUs. The result has the same bytes for any number.
     random_state : int, RandomState or None
@@ -88,7 +110,6 @@ class LinearSVM(LinearMachines):
     Attributes
     ----------
     coef_, intercept_, classes_
-        More than two classes are one machine each, against the rest.
     primal_, dual_, gap_, converged_, solver_, n_iter_
         The certificate: no machine has a primal value below dual_.
 
@@ -102,11 +123,13 @@ class LinearSVM(LinearMachines):
 
     def __init__(
         self, C: float = 1.0, *, tol: float = 1e-3, fit_intercept: bool = True, intercept_scaling: float = 1.0,
-        class_weight: Any = None, loss: str = HINGE, solver: str = "auto", max_iter: int | None = None,
-        n_jobs: int | None = None, random_state: Any = None, verbose: int = 0,
+        class_weight: Any = None, loss: str = HINGE, multi_class: str = "ovr", solver: str = "auto",
+        max_iter: int | None = None, warm_start: bool = False, n_jobs: int | None = None, random_state: Any = None,
+        verbose: int = 0,
     ):  # fmt: skip
         self.C, self.tol, self.fit_intercept, self.intercept_scaling = C, tol, fit_intercept, intercept_scaling
-        self.class_weight, self.loss, self.solver, self.max_iter = class_weight, loss, solver, max_iter
+        self.class_weight, self.loss, self.multi_class, self.solver = class_weight, loss, multi_class, solver
+        self.max_iter, self.warm_start = max_iter, warm_start
         self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -122,7 +145,11 @@ class LinearSVM(LinearMachines):
     def _parameters(self, rows: Csr) -> dict[str, Any]:
         if self.loss not in SUMS:
             raise UsageError(f"loss {self.loss!r} is unknown; expected one of {', '.join(SUMS)}")
-        return {"example_cost": self.C, "bias": self._bias(), "loss": SUMS[self.loss]}
+        if self.multi_class not in MULTI_CLASS:
+            raise UsageError(f"multi_class {self.multi_class!r} is unknown; expected one of {', '.join(MULTI_CLASS)}")
+        found = {"example_cost": self.C, "bias": self._bias(), "loss": SUMS[self.loss]}
+        kind = MULTI_CLASS[self.multi_class]
+        return found | ({"task": "multiclass", "multiclass": kind} if kind == MULTICLASS[0] else {})
 
 
 class PerfClassifier(LinearMachines):
@@ -137,7 +164,7 @@ class PerfClassifier(LinearMachines):
     k : float or None
         Of the losses at k, as a fraction of the positives; None for the loss's own.
     rescaling : {"margin", "slack"}
-    tol, fit_intercept, intercept_scaling, solver, max_iter, n_jobs, random_state, verbose
+    tol, fit_intercept, intercept_scaling, solver, max_iter, warm_start, n_jobs, random_state, verbose
         As of LinearSVM.
 
     Attributes
@@ -156,11 +183,12 @@ class PerfClassifier(LinearMachines):
     def __init__(
         self, loss: str = "f1", C: float = 1.0, *, k: float | None = None, rescaling: str = "margin", tol: float = 1e-3,
         fit_intercept: bool = True, intercept_scaling: float = 1.0, solver: str = "auto", max_iter: int | None = None,
-        n_jobs: int | None = None, random_state: Any = None, verbose: int = 0,
+        warm_start: bool = False, n_jobs: int | None = None, random_state: Any = None, verbose: int = 0,
     ):  # fmt: skip
         self.loss, self.C, self.k, self.rescaling, self.tol = loss, C, k, rescaling, tol
         self.fit_intercept, self.intercept_scaling, self.solver = fit_intercept, intercept_scaling, solver
-        self.max_iter, self.n_jobs, self.random_state, self.verbose = max_iter, n_jobs, random_state, verbose
+        self.max_iter, self.warm_start, self.n_jobs = max_iter, warm_start, n_jobs
+        self.random_state, self.verbose = random_state, verbose
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -41,6 +41,8 @@ class Driver:
         Fields of a model that the task alone knows.
     counts : dict
         Keys of the report that it has of the data.
+    warm : (float, Start) or None
+        C of the last fit and what the next one starts from, which may be another driver's on the same data.
     """
 
     def __init__(self, plan: Plan):
@@ -48,7 +50,7 @@ class Driver:
         self.marks: dict[str, Any] = {}
         self.counts: dict[str, Any] = {}
         self._began = time.perf_counter()
-        self._warm: tuple[float, Start] | None = None
+        self.warm: tuple[float, Start] | None = None
 
     def objective(self, cost: float | None, example_cost: float | None) -> Objective:
         """As Units.objective."""
@@ -121,9 +123,9 @@ class Driver:
         C, start = stage.problem.C, stage.start if state is None else None
         if state is not None:
             states.checked(state, states.fields(stage=states.text(stage.name), solver=states.anything))
-        elif stage.warm and self._warm is not None:
+        elif stage.warm and self.warm is not None:
             # w and the box dual scale alike, so both the point and its multiple count
-            last_C, start = self._warm
+            last_C, start = self.warm
             (w,) = start.points
             start = start._replace(points=(w, stage.problem.space.blend(C / last_C, w, 0.0, w)))
         self._watch = Watch.of(stage.solver, state and state["watch"])
@@ -131,7 +133,7 @@ class Driver:
         progress, stopped_by = self._follow(run, stage.objective, observe)
         self.plan.check_finite(progress.primal)
         if stage.warm:
-            self._warm = C, Start(run.bundle, (progress.solution(),), run.fractions)
+            self.warm = C, Start(run.bundle, (progress.solution(),), run.fractions)
         return Ended(stage, run, progress, stopped_by)
 
     def _follow(self, run, objective: Objective, observe: Observe | None) -> tuple[Progress, str | None]:

@@ -20,7 +20,7 @@ def expected(estimator):
 
 @pytest.mark.filterwarnings("ignore:C = .* leaves:UserWarning", "ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks(
-    [LinearSVM(), KernelSVM(), PerfClassifier()],
+    [LinearSVM(), LinearSVM(multi_class="crammer_singer"), KernelSVM(), PerfClassifier()],
     expected_failed_checks=expected,
 )
 def test_estimators_are_those_of_scikit_learn(estimator, check):

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import dump_svmlight_file
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -24,6 +25,8 @@ import svmcut
 from svmcut import KernelSVM, LinearSVM, PerfClassifier
 from svmcut.cli.start import main
 from svmcut.estimators import kernel, linear
+from svmcut.files.models import write_model
+from svmcut.models import MulticlassModel
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 
@@ -151,6 +154,9 @@ def test_classes_weigh(classes):
         (LinearSVM(C=-1), None, "parameter 'C' is -1; expected"),
         (LinearSVM(tol=2), None, "parameter 'tol' is 2; expected"),
         (LinearSVM(loss="absolute"), None, "expected one of hinge, squared-hinge, logistic"),
+        (LinearSVM(multi_class="ovo"), None, "expected one of crammer_singer, ovr"),
+        (LinearSVM(multi_class="crammer_singer", loss="logistic"), None, "the rest; give multi_class='ovr'"),
+        (LinearSVM(multi_class="crammer_singer", solver="newton"), None, "trains two classes; give multi_class='ovr'"),
         (LinearSVM(solver="smo"), None, "expected one of auto, cutting-plane, dual-cd, newton"),
         (LinearSVM(class_weight={"z": 2}), None, "no row is of class 'z'; expected 'a', 'b', 'c'"),
         (LinearSVM(), -np.ones(300), "expected a finite number of at least 0"),
@@ -227,9 +233,102 @@ def test_a_model_saved_classifies_the_same_file(tmp_path, cancer, estimator):
     np.testing.assert_array_equal(svmcut.load(tmp_path / "model").predict(test), estimator.predict(test))
 
 
-def test_more_classes_than_a_model_file_has(tmp_path, classes):
+def crammer_singer(machine, X, y, C=1.0):
+    """1/2 sum_k |w_k|^2 + C sum_i max_k(1 where k is wrong + f_k) - f_right, from the definition."""
+    right = np.searchsorted(machine.classes_, y)
+    scores = X @ machine.coef_.T.astype(np.float64) + machine.intercept_
+    margins = scores + 1 - np.eye(len(machine.classes_))[right]
+    losses = margins.max(axis=1) - scores[np.arange(len(y)), right]
+    return 0.5 * (np.square(machine.coef_).sum() + np.square(machine.intercept_).sum()) + C * losses.sum()
+
+
+def test_all_classes_at_once(classes):
+    X, y = classes
+    machine = LinearSVM(multi_class="crammer_singer", tol=1e-4, random_state=0).fit(X, y)
+    assert machine.coef_.shape == (3, 12) and machine.intercept_.shape == (3,) and machine.converged_
+    wide = X.astype(np.float64)
+    assert machine.primal_ == pytest.approx(crammer_singer(machine, wide, y), rel=1e-9) and machine.gap_.shape == (1,)
+    assert 0 <= machine.gap_ <= 1e-4 * machine.primal_
+    theirs = LinearSVC(multi_class="crammer_singer", tol=1e-8, max_iter=1_000_000, random_state=0).fit(wide, y)
+    theirs = crammer_singer(theirs, wide, y)
+    assert machine.primal_ <= (1 + 1e-4) * theirs and machine.dual_ <= theirs
+    weighed = LinearSVM(multi_class="crammer_singer", class_weight={"a": 3}, random_state=0).fit(X, y)
+    twice = np.repeat(np.arange(len(y)), np.where(y == "a", 3, 1))
+    assert weighed.primal_ == pytest.approx(crammer_singer(weighed, wide[twice], y[twice]), rel=1e-9)
+
+
+def test_two_classes_at_once_are_half_of_the_problem_at_twice_the_C(classes):
+    X, y = classes[0], classes[1] == "a"
+    both = LinearSVM(multi_class="crammer_singer", tol=1e-7, random_state=0).fit(X, y)
+    alone = LinearSVM(2.0, tol=1e-7, random_state=0).fit(X, y)
+    assert both.coef_.shape == (1, 12) and both.decision_function(X).shape == (300,)
+    assert both.primal_ == pytest.approx(alone.primal_ / 2, rel=1e-6)
+    np.testing.assert_allclose(both.coef_, alone.coef_, atol=1e-3)
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "crammer_singer"])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("named", [False, True])
+def test_a_model_of_more_classes_saved_classifies_the_same_file(tmp_path, classes, multi_class, fit_intercept, named):
+    X, y = classes
+    labels = y if named else np.searchsorted(["a", "b", "c"], y) * 5 - 3
+    machine = LinearSVM(multi_class=multi_class, fit_intercept=fit_intercept, random_state=0).fit(X, labels)
+    machine.save(tmp_path / "model")
+    numbers = np.searchsorted(machine.classes_, labels) + 1 if named else labels
+    dump_svmlight_file(X, numbers, str(tmp_path / "rows"), zero_based=False)
+    assert main(["classify", *(str(tmp_path / name) for name in ("rows", "model", "out"))]) == 0
+    found = np.loadtxt(tmp_path / "out")
+    np.testing.assert_allclose(machine.decision_function(X), found[:, 1:], rtol=1e-6, atol=1e-6)
+    clear = np.diff(np.sort(found[:, 1:], axis=1)[:, 1:]).ravel() > 1e-6  # eight digits decide
+    labels = machine.classes_[found[:, 0].astype(int) - 1] if named else found[:, 0]
+    assert clear.sum() > 250
+    np.testing.assert_array_equal(labels[clear], machine.predict(X)[clear])
+    np.testing.assert_array_equal(svmcut.load(tmp_path / "model").predict(X), found[:, 0])
+
+
+def test_models_of_kernels_and_of_too_many_weights_are_not_written(tmp_path, classes):
     with pytest.raises(ValueError, match="keep the estimator with pickle"):
-        LinearSVM().fit(*classes).save(tmp_path / "model")
+        KernelSVM().fit(*classes).save(tmp_path / "model")
+    W = np.zeros((1, 3))
+    model = MulticlassModel(W, W[0], 0.0, np.arange(3.0), np.array([5], np.int32), 1 << 30)
+    with pytest.raises(ValueError, match="3 classes of 1073741824 features"):
+        write_model(str(tmp_path / "model"), model)
+    assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize(
+    ("Estimator", "options"),
+    [
+        (LinearSVM, {}), (LinearSVM, {"solver": "dual-cd"}), (LinearSVM, {"solver": "cutting-plane"}),
+        (LinearSVM, {"multi_class": "crammer_singer"}), (PerfClassifier, {}),
+    ],
+)  # fmt: skip
+def test_a_warm_start_is_that_of_a_path_of_C_and_never_of_other_rows(classes, Estimator, options):
+    X, y = classes
+    y = y if Estimator is LinearSVM else y == "a"
+    made = {"tol": 1e-4, "random_state": 0, **options}
+    machine, cold = Estimator(C=1.0, warm_start=True, **made).fit(X, y), Estimator(C=1.5, **made).fit(X, y)
+    first = bytes_of(machine)
+    machine.set_params(C=1.5).fit(X, y)
+    assert machine.converged_ and bytes_of(machine) != bytes_of(cold)
+    np.testing.assert_allclose(machine.primal_, cold.primal_, rtol=1e-4)
+    assert np.all(machine.dual_ <= cold.primal_) and np.all(cold.dual_ <= machine.primal_)
+    if "multi_class" in options:
+        expected = crammer_singer(machine, X.astype(np.float64), y, 1.5)
+        np.testing.assert_allclose(machine.primal_, expected, rtol=1e-9)
+    elif Estimator is LinearSVM:
+        np.testing.assert_allclose(machine.primal_, hinge(machine, X.astype(np.float64), y, C=1.5), rtol=1e-9)
+    if Estimator is PerfClassifier:
+        assert machine.n_iter_ < cold.n_iter_
+    assert len(pickle.dumps(machine)) < 4000
+    other = X.copy()
+    X[0, 0] += 1  # the rows it was fitted to, changed where they stand
+    assert bytes_of(machine.fit(X, y)) == bytes_of(Estimator(C=1.5, **made).fit(X, y)) != bytes_of(cold)
+    for changed in ({"tol": 1e-3}, {"C": 1.0, "tol": 1e-4}):
+        machine.set_params(**changed)
+        assert bytes_of(machine.fit(other, y)) == bytes_of(clone(machine).set_params(warm_start=False).fit(other, y))
+        machine.fit(X, y)
+    assert bytes_of(machine.fit(other, y)) == first
 
 
 def test_a_bar_is_drawn_where_it_is_asked_for(classes, capsys):

@@ -116,7 +116,7 @@ def test_cuts_of_chains_are_kept_without_their_zeros(rng, tmp_path, monkeypatch)
     def trained(state=None):
         trainer = driver(data, **known)
         outcome = trainer.fit(3.0, None, lambda *_: saved.append(trainer.state()), state)
-        return outcome, trainer._warm[1].bundle
+        return outcome, trainer.warm[1].bundle
 
     outcome, bundle = trained()
     assert len(bundle) == 11

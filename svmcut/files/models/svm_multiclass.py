@@ -41,6 +41,8 @@ def write(path: str, first: bytes, output: Output, model: MulticlassModel) -> No
     """The whole file, weights rounded to float32; see svmcut.rows.Format."""
     d, K = model.W.shape
     base = model.highest_index + (model.bias != 0)
+    if K * base >= INDEX_LIMIT:
+        raise ModelError(path, f"{K} classes of {base} features have weights above number {INDEX_LIMIT}; not written")
     columns = np.arange(d, dtype=np.int64) if model.columns is None else model.columns.astype(np.int64)
     W = finite32(path, model.W)
     if model.bias:
