@@ -54,6 +54,17 @@ def train(
         ValueErrors that say what to do. Parameters are checked before a file is opened.
     MemoryLimitError
         A MemoryError.
+
+    Examples
+    --------
+    >>> import svmcut
+    >>> outcome = svmcut.train("data/text.train", example_cost=1.0, gap=1e-3)
+    >>> outcome.converged, outcome.gap <= 1e-3 * outcome.primal
+    (True, True)
+    >>> X, y = [[0.0, 1.0], [1.0, 0.0], [2.0, 0.0]], [-1, 1, 1]
+    >>> steps = []
+    >>> svmcut.train((X, y), loss="f1", cost=1.0, callback=steps.append).solver, steps[0].iteration
+    ('cutting-plane', 1)
     """
     check_names(parameters)
     arrays = () if isinstance(data, str | os.PathLike) else data

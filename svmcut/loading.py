@@ -88,12 +88,23 @@ class Model:
 
 
 def load(path: str | os.PathLike) -> Model:
-    """A model file of ``svmcut learn`` or of the originals.
+    """A model file: of ``svmcut learn`` and the estimators' `save`, of svm_perf, svm_rank, svm_light, svm_hmm and
+    linear svm_multiclass, or foreign, of LIBLINEAR and LIBSVM.
 
     Raises
     ------
     ModelError
         With line and column, where the file is not what the format demands.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import svmcut
+    >>> X, y = svmcut.load_svmlight_file("data/text.train")
+    >>> path = os.path.join(tempfile.mkdtemp(), "model")
+    >>> svmcut.LinearSVM(random_state=0).fit(X, y).save(path)
+    >>> svmcut.load(path).predict(X[:3]).tolist() == svmcut.LinearSVM(random_state=0).fit(X, y).predict(X[:3]).tolist()
+    True
     """
     return Model(read_model(os.fspath(path)))
 
@@ -132,6 +143,14 @@ def load_svmlight_file(
     DataError
         With line and column, where the file is not what the format demands; where it has more features than
         n_features, no queries, or weights (``cost:``), which these arrays cannot hold.
+
+    Examples
+    --------
+    >>> import svmcut
+    >>> X, y = svmcut.load_svmlight_file("data/wine.train")
+    >>> X.shape, X.dtype.name, sorted(set(y.tolist()))
+    ((119, 13), 'float32', [-1.0, 1.0])
+    >>> X, y, qid = svmcut.load_svmlight_file("data/ranking.train", query_id=True)
     """
     from svmcut.machine import usable_cpus
 
