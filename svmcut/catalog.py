@@ -65,7 +65,8 @@ LOSSES = (
     Loss("average-precision", "classification", 11, "svmcut.risks.average_precision:AveragePrecisionRisk"),
     Loss("squared-hinge", "classification", None, "svmcut.risks.squared_hinge:SquaredHingeRisk", is_sum=True,
          added=True),
-    Loss("logistic", "classification", None, "svmcut.risks.logistic:LogisticRisk", is_sum=True, added=True),
+    Loss("logistic", "classification", None, "svmcut.risks.logistic:LogisticRisk", is_sum=True, added=True,
+         log_odds=True),
     Loss("epsilon-insensitive", "regression", None, "svmcut.risks.epsilon_insensitive:EpsilonInsensitiveRisk",
          is_sum=True),
     Loss("swapped-pairs", "rank", 1, _ORDINAL, (MARGIN,), BOTH_NORMS, _SQUARED, is_sum=True, drawn=True,
@@ -81,10 +82,14 @@ LOSSES = (
          added=True, help="1 for a sequence with any"),
     Loss("error-rate", "multiclass", None, "svmcut.risks.multiclass:CrammerSingerRisk", is_sum=True),
     Loss("squared-hinge", "multiclass", None, "svmcut.risks.squared_hinge:SquaredHingeRisk", is_sum=True, added=True),
-    Loss("logistic", "multiclass", None, "svmcut.risks.logistic:LogisticRisk", is_sum=True, added=True),
+    Loss("logistic", "multiclass", None, "svmcut.risks.logistic:LogisticRisk", is_sum=True, added=True,
+         log_odds=True),
     Loss("hamming", "multilabel", 1, "svmcut.risks.multilabel:LabelRisk", is_sum=True,
          help="the number of wrong labels"),
 )  # fmt: skip
+
+#: Losses whose scores are log odds.
+LOG_ODDS_OF = frozenset(row.name for row in LOSSES if row.log_odds)
 
 _CLASSES, _VECTORS = ("classification",), ("classification", "rank")
 _HINGE, _SUMS, _ADDED = (

@@ -90,6 +90,8 @@ class Loss(NamedTuple):
         Whether it is of the first places of a ranking, as many as parameter at says.
     added : bool
         Whether the original lacks it and does not learn it.
+    log_odds : bool
+        Whether its scores are log odds, probabilities of their own.
     help : str
     """
 
@@ -106,6 +108,7 @@ class Loss(NamedTuple):
     in_pairs: bool = False
     ranked: bool = False
     added: bool = False
+    log_odds: bool = False
     help: str = ""
 
     @property

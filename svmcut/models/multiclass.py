@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svmcut._native import sparse
+from svmcut.catalog import LOG_ODDS_OF
 from svmcut.data import Csr
 from svmcut.models.columns import renumber
 from svmcut.probabilities import of_several
@@ -65,7 +66,7 @@ class MulticlassModel:
     @property
     def has_probabilities(self) -> bool:
         """Whether scores are probabilities: by a temperature, or of machines of the logistic loss."""
-        return self.temperature is not None or self.loss == "logistic"
+        return self.temperature is not None or self.loss in LOG_ODDS_OF
 
     def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """(n, K) of the classes, of a model that has them."""

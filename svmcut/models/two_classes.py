@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from svmcut.catalog import LOG_ODDS_OF
 from svmcut.probabilities import LOG_ODDS, Sigmoid, of_two
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class TwoClasses:
     @property
     def calibration(self) -> Sigmoid | None:
         """The sigmoid, by itself that of the logistic loss; None where scores are no probabilities."""
-        return LOG_ODDS if self.sigmoid is None and self.loss == "logistic" else self.sigmoid
+        return LOG_ODDS if self.sigmoid is None and self.loss in LOG_ODDS_OF else self.sigmoid
 
     @property
     def has_probabilities(self) -> bool:

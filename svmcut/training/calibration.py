@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.catalog import load, plan_of
+from svmcut.catalog import LOG_ODDS_OF, load, plan_of
 from svmcut.errors import TrainingError
 from svmcut.folds import folds
 from svmcut.models import MulticlassModel
@@ -56,7 +56,7 @@ class CalibratedDriver(Driver):
         y = np.where(data.y > 0, 1.0, -1.0) if self._pair else data.y
         self._data = replace(data, y=y)
         names, self._places, counts = np.unique(y, return_inverse=True, return_counts=True)
-        self._own = self._pair and self.settings.loss == "logistic"
+        self._own = self._pair and self.settings.loss in LOG_ODDS_OF
         if not self._own and (len(names) < 2 or counts.min() < 2):
             few = "all rows are of one class" if len(names) < 2 else "there is one row of a class"
             raise TrainingError(
