@@ -35,9 +35,9 @@ TASKS = {
              {}, "tags of tokens, svm_hmm's files", "svm_hmm", "1/2 w'w + C * wrong tags averaged over the sequences",
              "sequence's wrong tags", "wrong tags a sequence; of squared slack the mean of xi^2", (0, 1, 2, 3, 4),
              _CHAIN, ("polish", "basis")),
-        Task("regression", "epsilon-insensitive", "targets", ("LinearModel",), "svmcut.tasks.regression:Regression", {},
+        Task("regression", "epsilon-insensitive", "targets", _OF_ROWS, "svmcut.tasks.regression:Regression", {},
              "numbers", None, "1/2 w'w + C * sum of the losses", "example's loss, as in LIBLINEAR and LIBSVM",
-             "the loss of an example, summed", takes=("bias", "tube"), marked=True, gap=1e-3,
+             "the loss of an example, summed", takes=("bias", "tube", *_BASIS), marked=True, gap=1e-3,
              like="LIBLINEAR and LIBSVM"),
         Task("multilabel", "hamming", "label sets", ("MultilabelModel",), "svmcut.tasks.label_sets:Labelling",
              {"bias": 1.0}, "sets of labels, LIBSVM's files", None,
@@ -96,6 +96,7 @@ _HINGE, _SUMS, _ADDED = (
     ("error-rate",), ("hamming",), ("squared-hinge", "logistic", "epsilon-insensitive")
 )  # fmt: skip
 _SCORED = (*_CLASSES, "regression", "multiclass")
+_SMO, _TUBE = (*_CLASSES, "regression"), (*_HINGE, "epsilon-insensitive")
 _BLOCKS = ("sequence", "multilabel")
 _QP = ("qp",)  # cutting planes go on where they stand still
 _CUTS, _SPAN, _PASSES = ("certify", "qp"), ("polish", "basis"), ("certify", "qp", "polish", "epochs", "hold_out")
@@ -103,8 +104,8 @@ _BUDGET, _STEPS = (*_PASSES, "sampling", "budget", "maintenance"), (*_PASSES, "b
 SOLVERS = {
     solver.name: solver
     for solver in (
-        Solver("cutting-plane", "svmcut.solvers.cutting_plane:CuttingPlane", tuple(TASKS), (*_VECTORS, "sequence"),
-               plain=False, takes=_CUTS),
+        Solver("cutting-plane", "svmcut.solvers.cutting_plane:CuttingPlane", tuple(TASKS),
+               (*_VECTORS, "regression", "sequence"), plain=False, takes=_CUTS),
         Solver("dual-cd", {"classification": "svmcut.solvers.dual_cd:DualCd",
                            "multiclass": "svmcut.solvers.multiclass_cd:MulticlassCd"}, _SCORED,
                losses=(*_HINGE, *_ADDED), others=dict.fromkeys(_ADDED, "svmcut.solvers.loss_cd:LossCd"), takes=_QP),
@@ -118,9 +119,8 @@ SOLVERS = {
                takes=_QP),
         Solver("gdmm", "svmcut.solvers.gdmm:Gdmm", _BLOCKS, losses=_SUMS, first_order=True,
                takes=_QP),
-        Solver("smo", "svmcut.solvers.smo:Smo", (), _CLASSES, _HINGE, plan="smo", free_bias=True,
-               takes=("free_bias",)),
-        Solver("subspace", "svmcut.solvers.cutting_plane:CuttingPlane", (), _VECTORS, plain=False,
+        Solver("smo", "svmcut.solvers.smo:Smo", (), _SMO, _TUBE, plan="smo", free_bias=True, takes=("free_bias",)),
+        Solver("subspace", "svmcut.solvers.cutting_plane:CuttingPlane", (), (*_VECTORS, "regression"), plain=False,
                takes=(*_CUTS, "basis")),
         Solver("sampled-cuts", "svmcut.solvers.sampled_cuts:SampledCuts", (), (*_VECTORS, "sequence"), drawn=True,
                plan="draws", polished=True, takes=(*_CUTS, *_SPAN, "sample_size"), after=("basis",)),
@@ -151,6 +151,7 @@ CHOICES = {
     ("classification", False, True): ("dual-cd", "newton"),
     ("regression", False, True): ("dual-cd", "newton"),
     ("classification", True, True): ("smo", SUBSPACE),
+    ("regression", True, True): ("smo", SUBSPACE),
     ("classification", True, False): (CUTTING_PLANE, SUBSPACE),
     ("rank", True, True): (CUTTING_PLANE, SUBSPACE),
     ("rank", True, False): (CUTTING_PLANE, SUBSPACE),

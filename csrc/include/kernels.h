@@ -70,7 +70,9 @@ void svmcut_kernel_exp(const float* x, int64_t n, float* out, int instructions);
 
 /* ---- smo.cc: exact kernel training --------------------------------------------------------------------------------- */
 
-/* max sum_i beta_i y_i - 1/2 beta'K beta with 0 <= beta_i y_i <= C_i = C weights[i], weights null for 1 each, and sum beta = 0 where the bias is free. */
+/* max sum_i beta_i y_i - 1/2 beta'K beta with 0 <= beta_i y_i <= C_i = C weights[i], weights null for 1 each, and
+ * sum beta = 0 where the bias is free. With a tube of 0 or more y are targets: |beta_i| <= C_i, and tube sum |beta_i| is
+ * taken off. */
 typedef struct svmcut_smo svmcut_smo;
 
 typedef struct {
@@ -79,10 +81,10 @@ typedef struct {
     double highest, lowest; /* of v over what may rise and what may fall, among the active; they meet at the optimum */
 } svmcut_smo_state;
 
-/* y: labels by sign. Starts at beta = 0. cache_bytes of kernel rows are kept, two rows at least. The arrays of X must
- * outlive the run. Null when there is no memory. */
+/* y: labels by sign, where tube < 0. Starts at beta = 0. cache_bytes of kernel rows are kept, two rows at least. The
+ * arrays of X must outlive the run. Null when there is no memory. */
 svmcut_smo* svmcut_smo_new(const svmcut_csr* X, const double* y, const double* weights, const svmcut_kernel* kernel,
-                           double C, int free_bias, double cache_bytes, int instructions);
+                           double C, double tube, int free_bias, double cache_bytes, int instructions);
 void svmcut_smo_delete(svmcut_smo* smo);
 
 /* Goes on for so many steps and seconds, or until no violation exceeds the tolerance, which *finished tells. */
@@ -99,8 +101,8 @@ void svmcut_smo_read(const svmcut_smo* smo, svmcut_smo_state* state);
 /* beta, and v = y - K beta (exact where all are active), by row of X. */
 void svmcut_smo_solution(const svmcut_smo* smo, double* beta, double* v);
 
-/* v = y - K beta anew in float64 for every point with beta != 0 or a loss that rounding may hide: y_i (v_i - b) above
- * -4 e sum |beta|, e the largest error of a float32 kernel value. All are active then, and the
+/* v = y - K beta anew in float64 for every point with beta != 0 or a loss that rounding may hide: y_i (v_i - b), or
+ * |v_i - b| - tube, above -4 e sum |beta|, e the largest error of a float32 kernel value. All are active then, and the
  * dual value is that of the new v. (Over at most 2,000 points kernel rows are float64 throughout.) */
 int svmcut_smo_refresh(svmcut_smo* smo, double b, int threads);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * max  sum_i beta_i y_i - 1/2 beta'K beta   with 0 <= beta_i y_i <= C_i, and sum beta = 0 where the bias is free
+ * or, of targets y,  max  sum_i (beta_i y_i - tube |beta_i|) - 1/2 beta'K beta   with |beta_i| <= C_i
  *
  * Pairs by second-order selection (Fan, Chen, Lin, JMLR 6, 2005); without bias the one of the largest gain and the one
  * that gains most with it (Steinwart, Hush, Scovel, JMLR 12, 2011). v = y - K beta is held in float64;
@@ -31,13 +32,13 @@ bool svmcut_smo::open(const double* labels, const double* weights, double cache_
     order.resize(static_cast<size_t>(n));
     v.assign(room, 0.0);
     beta.assign(room, 0.0);
-    y.assign(room, 0);
+    y.assign(room, 0.0);
     up.assign(room, 0);
     low.assign(room, 0);
     diagonal.assign(room, 1.0f);
     for (int64_t p = 0; p < n; ++p) {
         order[p] = p;
-        v[p] = y[p] = labels[p] > 0 ? 1 : -1;
+        v[p] = y[p] = targets ? labels[p] : labels[p] > 0 ? 1.0 : -1.0;
         mark(p);
     }
     whole_v = v;
@@ -101,51 +102,91 @@ const Row* svmcut_smo::row(svmcut::RowCache<Row>& rows, int64_t p, svmcut::Crew&
 /* Sets the next i and the extremes from v as it is. */
 void svmcut_smo::select() {
     const std::vector<float> zero(v.size(), 0.0f);
-    const auto& loops = code->narrow;
-    const auto found = free_bias ? loops.update(v.data(), zero.data(), zero.data(), 0.0, up.data(), low.data(), 0, active)
-                                 : loops.update_two(v.data(), zero.data(), zero.data(), 0.0, 0.0, diagonal.data(), up.data(),
-                                                    low.data(), 0, active);
+    const auto& loops = code->narrow[targets];
+    const auto found =
+        free_bias ? loops.update(v.data(), zero.data(), zero.data(), 0.0, tube, up.data(), low.data(), 0, active)
+                  : loops.update_two(v.data(), zero.data(), zero.data(), 0.0, 0.0, tube, diagonal.data(), up.data(),
+                                     low.data(), 0, active);
     next = found.highest;
     highest = free_bias ? next.value : -found.lowest;
     lowest = found.lowest;
 }
 
+/* Raises beta_i and lowers beta_j to their best point, b and a being slope and curvature here; tells how far. Where one
+ * of them passes 0 the slope falls by twice the tube. */
+double svmcut_smo::walk(int64_t i, int64_t j, double b, double a) {
+    const double room_i = top(i) - beta[i], room_j = beta[j] - bottom(j);
+    const double bends[2] = {beta[i] < 0 ? -beta[i] : svmcut::kInfinity, beta[j] > 0 ? beta[j] : svmcut::kInfinity};
+    double s = b / a;
+    if (tube > 0)
+        for (const double bend : {std::min(bends[0], bends[1]), std::max(bends[0], bends[1])})
+            if (s > bend) s = std::max(bend, s - 2 * tube / a);
+    const double room = std::min(room_i, room_j);
+    if (!(s < room)) s = room;
+    dual += s * (b - 0.5 * a * s);
+    if (tube > 0)
+        for (const double bend : bends) dual -= 2 * tube * std::max(0.0, s - bend);
+    beta[i] = s == room_i ? top(i) : beta[i] + s;
+    beta[j] = s == room_j ? bottom(j) : beta[j] - s;
+    mark(i);
+    mark(j);
+    return s;
+}
+
 /* The best of beta_i and beta_j in their box, each within what is allowed; j < 0: beta_i alone. */
 template <class Row>
 void svmcut_smo::move_two(int64_t i, int64_t j, const Row* row_i, const Row* row_j, double* moves) {
-    const double a = std::max(static_cast<double>(row_i[i]), 1e-12), v_i = v[i];
-    const double low_i = y[i] > 0 ? 0.0 : -most(i), high_i = y[i] > 0 ? most(i) : 0.0;
-    double best_i = std::clamp(beta[i] + v_i / a, low_i, high_i), best_j = j < 0 ? 0.0 : beta[j];
-    double gain = (best_i - beta[i]) * (v_i - 0.5 * a * (best_i - beta[i]));
-    if (j >= 0) {
-        const double c = std::max(static_cast<double>(row_j[j]), 1e-12), K = row_i[j], v_j = v[j];
-        const double low_j = y[j] > 0 ? 0.0 : -most(j), high_j = y[j] > 0 ? most(j) : 0.0;
-        const auto offer = [&](double to_i, double to_j) {
-            const double s = to_i - beta[i], t = to_j - beta[j];
-            const double value = s * v_i + t * v_j - 0.5 * (a * s * s + 2 * K * s * t + c * t * t);
-            if (value > gain) {
-                gain = value;
-                best_i = to_i;
-                best_j = to_j;
-            }
-        };
-        const double area = a * c - K * K;
-        const double to_i = beta[i] + (v_i * c - v_j * K) / area, to_j = beta[j] + (v_j * a - v_i * K) / area;
-        if (area > 1e-12 * a * c && to_i >= low_i && to_i <= high_i && to_j >= low_j && to_j <= high_j) {
-            offer(to_i, to_j);
-        } else {
-            for (const double edge : {low_i, high_i})
-                offer(edge, std::clamp(beta[j] + (v_j - K * (edge - beta[i])) / c, low_j, high_j));
-            for (const double edge : {low_j, high_j})
-                offer(std::clamp(beta[i] + (v_i - K * (edge - beta[j])) / a, low_i, high_i), edge);
+    struct Piece { /* of a box, and the slope of the dual in it */
+        double low, high, slope;
+    };
+    const auto pieces = [this](int64_t p, Piece* out) {
+        if (!targets) return *out = {bottom(p), top(p), v[p]}, 1;
+        out[0] = {bottom(p), 0.0, v[p] + tube};
+        out[1] = {0.0, top(p), v[p] - tube};
+        return 2;
+    };
+    const double a = std::max(static_cast<double>(row_i[i]), 1e-12), own = j < 0 ? 0.0 : beta[j];
+    const double c = j < 0 ? 0.0 : std::max(static_cast<double>(row_j[j]), 1e-12), K = j < 0 ? 0.0 : row_i[j];
+    const double v_j = j < 0 ? 0.0 : v[j];
+    double gain = 0.0, best_i = beta[i], best_j = own;
+    const auto offer = [&](double to_i, double to_j) {
+        const double s = to_i - beta[i], t = to_j - own;
+        double value = s * v[i] + t * v_j - 0.5 * (a * s * s + 2 * K * s * t + c * t * t);
+        if (tube > 0) value -= tube * (std::abs(to_i) - std::abs(beta[i]) + std::abs(to_j) - std::abs(own));
+        if (value > gain) {
+            gain = value;
+            best_i = to_i;
+            best_j = to_j;
         }
-        moves[1] = best_j - beta[j];
+    };
+    Piece of_i[2], of_j[2];
+    const int count_i = pieces(i, of_i), count_j = j < 0 ? 0 : pieces(j, of_j);
+    for (int m = 0; m < count_i; ++m) {
+        const Piece& p = of_i[m];
+        offer(std::clamp(beta[i] + p.slope / a, p.low, p.high), own);
+        for (int k = 0; k < count_j; ++k) {
+            const Piece& q = of_j[k];
+            const double area = a * c - K * K;
+            const double to_i = beta[i] + (p.slope * c - q.slope * K) / area;
+            const double to_j = own + (q.slope * a - p.slope * K) / area;
+            if (area > 1e-12 * a * c && to_i >= p.low && to_i <= p.high && to_j >= q.low && to_j <= q.high) {
+                offer(to_i, to_j);
+                continue;
+            }
+            for (const double edge : {p.low, p.high})
+                offer(edge, std::clamp(own + (q.slope - K * (edge - beta[i])) / c, q.low, q.high));
+            for (const double edge : {q.low, q.high})
+                offer(std::clamp(beta[i] + (p.slope - K * (edge - own)) / a, p.low, p.high), edge);
+        }
+    }
+    moves[0] = best_i - beta[i];
+    moves[1] = best_j - own;
+    beta[i] = best_i;
+    mark(i);
+    if (j >= 0) {
         beta[j] = best_j;
         mark(j);
     }
-    moves[0] = best_i - beta[i];
-    beta[i] = best_i;
-    mark(i);
     dual += gain;
 }
 
@@ -159,32 +200,24 @@ int svmcut_smo::step(svmcut::RowCache<Row>& rows, const svmcut::SmoLoops<Row>& l
     svmcut::Extremes found;
     if (free_bias) {
         int64_t j = search(crew, [&](int64_t begin, int64_t end) {
-            return loops.partner(v.data(), row_i, diagonal.data(), v[i], diagonal[i], low.data(), begin, end);
+            return loops.partner(v.data(), row_i, diagonal.data(), rise(i), tube, diagonal[i], low.data(), begin, end);
         }).at;
         if (j < 0) /* gains that are no numbers; the most violating pair still moves */
             for (int64_t p = 0; p < active; ++p)
-                if (low[p] && (j < 0 || v[p] < v[j])) j = p;
+                if (low[p] && (j < 0 || fall(p) < fall(j))) j = p;
         const Row* const row_j = row(rows, j, crew, &status);
         if (status) return status;
-        const double b = v[i] - v[j];
         const double a = std::max(static_cast<double>(row_i[i]) + row_j[j] - 2.0 * row_i[j], 1e-12);
-        const double room_i = y[i] > 0 ? most(i) - beta[i] : -beta[i];
-        const double room_j = y[j] > 0 ? beta[j] : most(j) + beta[j];
-        double s = b / a;
-        const double room = std::min(room_i, room_j);
-        if (!(s < room)) s = room;
-        beta[i] = s == room_i ? (y[i] > 0 ? most(i) : 0.0) : beta[i] + s;
-        beta[j] = s == room_j ? (y[j] > 0 ? 0.0 : -most(j)) : beta[j] - s;
-        dual += s * (b - 0.5 * a * s);
-        mark(i);
-        mark(j);
+        const double s = walk(i, j, rise(i) - fall(j), a);
         found = update(crew, [&](int64_t begin, int64_t end) {
-            return loops.update(v.data(), row_i, row_j, s, up.data(), low.data(), begin, end);
+            return loops.update(v.data(), row_i, row_j, s, tube, up.data(), low.data(), begin, end);
         });
         highest = found.highest.value;
     } else {
+        const double slope = up[i] && rise(i) > 0 ? rise(i) : fall(i);
         int64_t j = search(crew, [&](int64_t begin, int64_t end) {
-            return loops.companion(v.data(), row_i, diagonal.data(), v[i], diagonal[i], up.data(), low.data(), begin, end);
+            return loops.companion(v.data(), row_i, diagonal.data(), slope, tube, diagonal[i], up.data(), low.data(),
+                                   begin, end);
         }).at;
         const Row* const row_j = j < 0 ? row_i : row(rows, j, crew, &status);
         if (status) return status;
@@ -192,8 +225,8 @@ int svmcut_smo::step(svmcut::RowCache<Row>& rows, const svmcut::SmoLoops<Row>& l
         double moves[2] = {0.0, 0.0};
         move_two(i, j, row_i, row_j, moves);
         found = update(crew, [&](int64_t begin, int64_t end) {
-            return loops.update_two(v.data(), row_i, row_j, moves[0], moves[1], diagonal.data(), up.data(), low.data(),
-                                    begin, end);
+            return loops.update_two(v.data(), row_i, row_j, moves[0], moves[1], tube, diagonal.data(), up.data(),
+                                    low.data(), begin, end);
         });
         highest = -found.lowest;
     }
@@ -229,7 +262,7 @@ int svmcut_smo::shrink() {
     restart_counter();
     std::vector<int64_t> kept, aside;
     for (int64_t p = 0; p < active; ++p) {
-        const bool idle = up[p] ? !low[p] && v[p] < lowest : !low[p] || v[p] > highest;
+        const bool idle = (!up[p] || rise(p) < lowest) && (!low[p] || fall(p) > highest);
         (idle ? aside : kept).push_back(p);
     }
     if (static_cast<double>(aside.size()) < svmcut::kWorthShrinking * static_cast<double>(active)) return SVMCUT_OK;
@@ -281,8 +314,8 @@ int svmcut_smo::make_whole(int threads) {
 }
 
 extern "C" svmcut_smo* svmcut_smo_new(const svmcut_csr* X, const double* y, const double* weights,
-                                      const svmcut_kernel* kernel, double C, int free_bias, double cache_bytes,
-                                      int instructions) {
+                                      const svmcut_kernel* kernel, double C, double tube, int free_bias,
+                                      double cache_bytes, int instructions) {
     try {
         std::unique_ptr<svmcut_smo> smo(new svmcut_smo);
         smo->X = *X;
@@ -290,6 +323,8 @@ extern "C" svmcut_smo* svmcut_smo_new(const svmcut_csr* X, const double* y, cons
         smo->n = X->n_rows;
         smo->exact = smo->n <= svmcut::kExactPoints;
         smo->C = C;
+        smo->targets = tube >= 0;
+        smo->tube = smo->targets ? tube : 0.0;
         smo->free_bias = free_bias;
         smo->rows_code = &svmcut::kernel_code(instructions);
         smo->code = &svmcut::smo_code(instructions);
@@ -341,40 +376,5 @@ extern "C" int svmcut_smo_make_whole(svmcut_smo* smo, int threads) {
         return smo->make_whole(threads);
     } catch (const std::bad_alloc&) {
         return SVMCUT_NO_MEMORY;
-    }
-}
-
-extern "C" void svmcut_smo_rescale(svmcut_smo* smo, double C) {
-    const double factor = C / smo->C;
-    smo->C = C;
-    smo->dual = 0;
-    for (int64_t p = 0; p < smo->n; ++p) {
-        const bool bound = smo->y[p] > 0 ? !smo->up[p] : !smo->low[p];
-        smo->beta[p] = bound ? smo->y[p] * smo->most(p) : smo->beta[p] * factor;
-        smo->v[p] = smo->y[p] - factor * (smo->y[p] - smo->v[p]);
-        smo->dual += 0.5 * smo->beta[p] * (smo->y[p] + smo->v[p]);
-        smo->mark(p);
-    }
-    smo->unshrunk = false;
-    smo->whole_v = smo->v;
-    smo->whole_beta = smo->beta;
-    smo->select();
-}
-
-extern "C" void svmcut_smo_read(const svmcut_smo* smo, svmcut_smo_state* state) {
-    state->iterations = smo->iterations;
-    state->evaluations = smo->evaluations;
-    state->active = smo->active;
-    state->support = 0;
-    for (int64_t p = 0; p < smo->n; ++p) state->support += smo->beta[p] != 0;
-    state->dual = smo->dual;
-    state->highest = smo->highest;
-    state->lowest = smo->lowest;
-}
-
-extern "C" void svmcut_smo_solution(const svmcut_smo* smo, double* beta, double* v) {
-    for (int64_t p = 0; p < smo->n; ++p) {
-        beta[smo->order[p]] = smo->beta[p];
-        v[smo->order[p]] = smo->v[p];
     }
 }

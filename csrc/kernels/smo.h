@@ -6,6 +6,7 @@
 #define SVMCUT_SMO_H
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -29,16 +30,17 @@ struct Extremes {
 /* The loops over rows of float or double. */
 template <class Row>
 struct SmoLoops {
-    Extremes (*update)(double*, const Row*, const Row*, double, const int8_t*, const int8_t*, int64_t, int64_t);
-    Candidate (*partner)(const double*, const Row*, const float*, double, float, const int8_t*, int64_t, int64_t);
-    Candidate (*companion)(const double*, const Row*, const float*, double, float, const int8_t*, const int8_t*,
-                           int64_t, int64_t);
-    Extremes (*update_two)(double*, const Row*, const Row*, double, double, const float*, const int8_t*,
+    Extremes (*update)(double*, const Row*, const Row*, double, double, const int8_t*, const int8_t*, int64_t, int64_t);
+    Candidate (*partner)(const double*, const Row*, const float*, double, double, float, const int8_t*, int64_t,
+                         int64_t);
+    Candidate (*companion)(const double*, const Row*, const float*, double, double, float, const int8_t*,
+                           const int8_t*, int64_t, int64_t);
+    Extremes (*update_two)(double*, const Row*, const Row*, double, double, double, const float*, const int8_t*,
                            const int8_t*, int64_t, int64_t);
 };
 struct SmoCode {
-    SmoLoops<float> narrow;
-    SmoLoops<double> wide;
+    SmoLoops<float> narrow[2]; /* of the hinge, of the tube */
+    SmoLoops<double> wide[2];
 };
 const SmoCode& smo_code(int instructions);
 
@@ -52,8 +54,8 @@ constexpr int64_t kExactPoints = 2000;
 struct svmcut_smo {
     svmcut_csr X;
     svmcut_kernel kernel;
-    double C;
-    bool free_bias, exact, unshrunk = false;
+    double C, tube; /* tube: 0 with the hinge */
+    bool free_bias, exact, targets, unshrunk = false; /* targets: y are numbers, not classes */
     const svmcut::KernelCode* rows_code;
     const svmcut::SmoCode* code;
     svmcut::Points points;
@@ -65,18 +67,35 @@ struct svmcut_smo {
     /* By position; positions below `active` are laid out. Padded to whole tiles. */
     std::vector<int64_t> order;
     std::vector<double> v, beta, whole_v, whole_beta;
-    std::vector<double> weight; /* empty where all are 1 */
-    std::vector<int8_t> y, up, low;
+    std::vector<double> y, weight; /* weight: empty where all are 1 */
+    std::vector<int8_t> up, low; /* 0 for what may not rise or fall, else what the tube adds to v in units of it */
     std::vector<float> diagonal;
     std::vector<double> sums;
 
     bool open(const double* labels, const double* weights, double cache_bytes);
     /* C_i */
     double most(int64_t p) const { return weight.empty() ? C : C * weight[static_cast<size_t>(p)]; }
+    double bottom(int64_t p) const { return targets || !(y[p] > 0) ? -most(p) : 0.0; }
+    double top(int64_t p) const { return targets || y[p] > 0 ? most(p) : 0.0; }
     void mark(int64_t p) {
-        const double a = beta[p] * y[p], C_p = most(p);
-        up[p] = y[p] > 0 ? -(a < C_p) : -(a > 0);
-        low[p] = y[p] > 0 ? -(a > 0) : -(a < C_p);
+        up[p] = beta[p] < top(p) ? (targets && beta[p] < 0 ? 1 : -1) : 0;
+        low[p] = beta[p] > bottom(p) ? (targets && beta[p] <= 0 ? 1 : -1) : 0;
+    }
+    /* What the dual gains by a small rise of beta_p, and what it loses by a small fall, where there can be one. */
+    double rise(int64_t p) const { return v[p] + tube * up[p]; }
+    double fall(int64_t p) const { return v[p] + tube * low[p]; }
+    /* The loss of p is this where it is above 0. */
+    double excess(int64_t p, double b) const {
+        return targets ? std::abs(v[p] - b) - tube : y[p] * (v[p] - b);
+    }
+    /* 1/2 sum beta (y + v) - tube sum |beta|, the dual value where v is whole */
+    double dual_value() const {
+        double sum = 0, size = 0;
+        for (int64_t p = 0; p < n; ++p) {
+            sum += 0.5 * beta[p] * (y[p] + v[p]);
+            size += std::abs(beta[p]);
+        }
+        return tube > 0 ? sum - tube * size : sum;
     }
     bool lay_out() {
         if (!points.build(X, kernel, order.data(), active, layout)) return false;
@@ -90,7 +109,7 @@ struct svmcut_smo {
     template <class Row>
     int step(svmcut::RowCache<Row>& rows, const svmcut::SmoLoops<Row>& loops, svmcut::Crew& crew);
     int step(svmcut::Crew& crew) {
-        return exact ? step(exact_cache, code->wide, crew) : step(cache, code->narrow, crew);
+        return exact ? step(exact_cache, code->wide[targets], crew) : step(cache, code->narrow[targets], crew);
     }
     void forget_rows(int64_t points) { exact ? exact_cache.resize(points) : cache.resize(points); }
     int sum_rows(const svmcut::Points& at, const std::vector<int64_t>& rows, const double* coef, double* out,
@@ -105,6 +124,7 @@ struct svmcut_smo {
     svmcut::Candidate search(svmcut::Crew& crew, Search&& part);
     template <class Update>
     svmcut::Extremes update(svmcut::Crew& crew, Update&& part);
+    double walk(int64_t i, int64_t j, double b, double a);
     template <class Row>
     void move_two(int64_t i, int64_t j, const Row* row_i, const Row* row_j, double* moves);
     void select();

@@ -22,7 +22,7 @@ int svmcut_smo::fresh_values(double b, int64_t sample, int threads, std::vector<
     /* v errs by one bound, and may have been formed afresh at another beta; b, a mean of v, errs as much. */
     const double hidden = -4 * points.value_error() * size;
     for (int64_t p = 0; p < n; ++p)
-        if (exact || beta[p] != 0 || !(y[p] * (v[p] - b) <= hidden)) at->push_back(p);
+        if (exact || beta[p] != 0 || !(excess(p, b) <= hidden)) at->push_back(p);
     *matter = static_cast<int64_t>(at->size());
     if (sample > 0 && *matter > sample) {
         for (int64_t k = 0; k < sample; ++k) (*at)[k] = (*at)[k * *matter / sample];
@@ -47,8 +47,7 @@ int svmcut_smo::refresh(double b, int threads) {
     int64_t matter = 0;
     if (const int status = fresh_values(b, 0, threads, &at, &sums, &matter)) return status;
     for (size_t k = 0; k < at.size(); ++k) v[at[k]] = sums[k];
-    dual = 0;
-    for (int64_t p = 0; p < n; ++p) dual += 0.5 * beta[p] * (y[p] + v[p]);
+    dual = dual_value();
     whole_v = v;
     select();
     return SVMCUT_OK;

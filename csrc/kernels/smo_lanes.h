@@ -36,18 +36,25 @@ struct Best {
     }
 };
 
+/* v where the tube is added as `way` says. */
+template <bool Tube>
+Doubles within(Doubles x, const int8_t* way, double tube) {
+    if constexpr (Tube) return x + tube * __builtin_convertvector(load<Bytes>(way), Doubles);
+    else return x;
+}
+
 /* v -= step (row_i - row_j), then the highest v that may rise and the lowest that may fall. */
-template <class Row>
-Extremes update(double* v, const Row* row_i, const Row* row_j, double step, const int8_t* up, const int8_t* low,
-                int64_t begin, int64_t end) {
+template <class Row, bool Tube>
+Extremes update(double* v, const Row* row_i, const Row* row_j, double step, double tube, const int8_t* up,
+                const int8_t* low, int64_t begin, int64_t end) {
     const Doubles none = Doubles{} - kInfinity;
     Best best{none, Longs{} - 1};
     Doubles lowest = -none;
     for (int64_t k = begin; k < end; k += kWidth) {
         const Doubles x = load<Doubles>(v + k) - step * (wide(row_i + k) - wide(row_j + k));
         __builtin_memcpy(v + k, &x, sizeof x);
-        best.offer(mask(up + k) ? x : none, k);
-        const Doubles falling = mask(low + k) ? x : -none;
+        best.offer(mask(up + k) ? within<Tube>(x, up + k, tube) : none, k);
+        const Doubles falling = mask(low + k) ? within<Tube>(x, low + k, tube) : -none;
         lowest = falling < lowest ? falling : lowest;
     }
     Extremes result{best.result(), kInfinity};
@@ -56,13 +63,13 @@ Extremes update(double* v, const Row* row_i, const Row* row_j, double step, cons
 }
 
 /* The partner of i: largest (v_i - v_k)^2 / (K_ii + K_kk - 2 K_ik) over those that may fall with v_k < v_i. */
-template <class Row>
-Candidate partner(const double* v, const Row* row_i, const float* diagonal, double v_i, float own, const int8_t* low,
-                  int64_t begin, int64_t end) {
+template <class Row, bool Tube>
+Candidate partner(const double* v, const Row* row_i, const float* diagonal, double v_i, double tube, float own,
+                  const int8_t* low, int64_t begin, int64_t end) {
     Best best{Doubles{}, Longs{} - 1};
     const Floats least = Floats{} + 1e-12f;
     for (int64_t k = begin; k < end; k += kWidth) {
-        const Doubles gap = v_i - load<Doubles>(v + k);
+        const Doubles gap = v_i - within<Tube>(load<Doubles>(v + k), low + k, tube);
         const Floats b = __builtin_convertvector((mask(low + k) & (gap > 0)) ? gap : Doubles{}, Floats);
         const Floats K = narrow(row_i + k);
         const Floats a = (load<Floats>(diagonal + k) + own) - (K + K);
@@ -73,16 +80,23 @@ Candidate partner(const double* v, const Row* row_i, const float* diagonal, doub
 
 /* Without bias, the partner of i: largest gain of beta_i and beta_k moving freely together, over those whose share of
  * the move is allowed. */
-template <class Row>
-Candidate companion(const double* v, const Row* row_i, const float* diagonal, double v_i, float own,
+template <class Row, bool Tube>
+Candidate companion(const double* v, const Row* row_i, const float* diagonal, double v_i, double tube, float own,
                     const int8_t* up, const int8_t* low, int64_t begin, int64_t end) {
     Best best{Doubles{}, Longs{} - 1};
     const double a = own;
     for (int64_t k = begin; k < end; k += kWidth) {
-        const Doubles x = load<Doubles>(v + k), K = wide(row_i + k), c = wide(diagonal + k);
+        Doubles x = load<Doubles>(v + k);
+        const Doubles K = wide(row_i + k), c = wide(diagonal + k);
         const Doubles least = 1e-6 * a * c + 1e-30, area = a * c - K * K;
+        Longs allowed = mask(up + k);
+        if constexpr (Tube) { /* what may rise rises where that pays, else it may fall */
+            const Doubles rising = within<true>(x, up + k, tube);
+            allowed = (rising * a - v_i * K > 0) & (allowed != 0);
+            x = allowed ? rising : within<true>(x, low + k, tube);
+        }
         const Doubles move_i = v_i * c - x * K, move_k = x * a - v_i * K;
-        const Longs allowed = ((move_k > 0) & mask(up + k)) | ((move_k < 0) & mask(low + k));
+        allowed = ((move_k > 0) & allowed) | ((move_k < 0) & mask(low + k));
         const Doubles gain = (allowed & (move_i * v_i > 0)) ? v_i * move_i + x * move_k : Doubles{};
         const Floats share = __builtin_convertvector(gain, Floats) /
                              __builtin_convertvector(area > least ? area : least, Floats);
@@ -93,8 +107,8 @@ Candidate companion(const double* v, const Row* row_i, const float* diagonal, do
 
 /* Without bias: v -= step_i row_i + step_j row_j, then the largest gain v_k^2 / K_kk of one coordinate, and the largest
  * violation. */
-template <class Row>
-Extremes update_two(double* v, const Row* row_i, const Row* row_j, double step_i, double step_j,
+template <class Row, bool Tube>
+Extremes update_two(double* v, const Row* row_i, const Row* row_j, double step_i, double step_j, double tube,
                     const float* diagonal, const int8_t* up, const int8_t* low, int64_t begin, int64_t end) {
     Best best{Doubles{}, Longs{} - 1};
     const Floats least = Floats{} + 1e-12f;
@@ -102,7 +116,9 @@ Extremes update_two(double* v, const Row* row_i, const Row* row_j, double step_i
     for (int64_t k = begin; k < end; k += kWidth) {
         const Doubles x = load<Doubles>(v + k) - (step_i * wide(row_i + k) + step_j * wide(row_j + k));
         __builtin_memcpy(v + k, &x, sizeof x);
-        const Doubles size = ((mask(up + k) & (x > 0)) | (mask(low + k) & (x < 0))) ? (x > 0 ? x : -x) : Doubles{};
+        const Doubles rising = within<Tube>(x, up + k, tube), falling = within<Tube>(x, low + k, tube);
+        const Longs rises = mask(up + k) & (rising > 0);
+        const Doubles size = (rises | (mask(low + k) & (falling < 0))) ? (rises ? rising : -falling) : Doubles{};
         largest = size > largest ? size : largest;
         const Floats b = __builtin_convertvector(size, Floats), a = load<Floats>(diagonal + k);
         best.offer(__builtin_convertvector(b * b / (a > least ? a : least), Doubles), k);
@@ -112,8 +128,9 @@ Extremes update_two(double* v, const Row* row_i, const Row* row_j, double step_i
     return result;
 }
 
-const SmoCode code = {{update<float>, partner<float>, companion<float>, update_two<float>},
-                      {update<double>, partner<double>, companion<double>, update_two<double>}};
+template <class Row, bool Tube>
+constexpr SmoLoops<Row> loops = {update<Row, Tube>, partner<Row, Tube>, companion<Row, Tube>, update_two<Row, Tube>};
+const SmoCode code = {{loops<float, false>, loops<float, true>}, {loops<double, false>, loops<double, true>}};
 
 }  // namespace SVMCUT_LANES
 }  // namespace svmcut

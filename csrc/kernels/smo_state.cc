@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The state of SMO as two arrays, for runs that stop and go on. Rows in the cache are not part of it: they are the same
- * numbers when they are evaluated again.
+ * What a run of SMO tells of itself, its state at another C, and all of it as two arrays, for runs that stop and go on.
+ * Rows in the cache are not part of those: they are the same numbers when they are evaluated again.
  */
 #include <algorithm>
 #include <cmath>
@@ -15,6 +15,39 @@ constexpr int64_t kIntegers = 6, kReals = 5; /* before the n integers and 4 n re
 constexpr int64_t kLongestWait = INT32_MAX;  /* steps to the next shrinking */
 
 }  // namespace
+
+extern "C" void svmcut_smo_rescale(svmcut_smo* smo, double C) {
+    const double factor = C / smo->C;
+    smo->C = C;
+    for (int64_t p = 0; p < smo->n; ++p) {
+        smo->beta[p] = !smo->up[p] ? smo->top(p) : !smo->low[p] ? smo->bottom(p) : smo->beta[p] * factor;
+        smo->v[p] = smo->y[p] - factor * (smo->y[p] - smo->v[p]);
+        smo->mark(p);
+    }
+    smo->dual = smo->dual_value();
+    smo->unshrunk = false;
+    smo->whole_v = smo->v;
+    smo->whole_beta = smo->beta;
+    smo->select();
+}
+
+extern "C" void svmcut_smo_read(const svmcut_smo* smo, svmcut_smo_state* state) {
+    state->iterations = smo->iterations;
+    state->evaluations = smo->evaluations;
+    state->active = smo->active;
+    state->support = 0;
+    for (int64_t p = 0; p < smo->n; ++p) state->support += smo->beta[p] != 0;
+    state->dual = smo->dual;
+    state->highest = smo->highest;
+    state->lowest = smo->lowest;
+}
+
+extern "C" void svmcut_smo_solution(const svmcut_smo* smo, double* beta, double* v) {
+    for (int64_t p = 0; p < smo->n; ++p) {
+        beta[smo->order[p]] = smo->beta[p];
+        v[smo->order[p]] = smo->v[p];
+    }
+}
 
 extern "C" void svmcut_smo_save(const svmcut_smo* smo, int64_t* integers, double* reals) {
     const int64_t n = smo->n;

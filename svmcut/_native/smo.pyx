@@ -22,8 +22,8 @@ cdef extern from "include/kernels.h" nogil:
     ctypedef struct svmcut_smo_state:
         int64_t iterations, evaluations, active, support
         double dual, highest, lowest
-    svmcut_smo* svmcut_smo_new(const svmcut_csr*, const double*, const double*, const svmcut_kernel*, double, int,
-                               double, int)
+    svmcut_smo* svmcut_smo_new(const svmcut_csr*, const double*, const double*, const svmcut_kernel*, double, double,
+                               int, double, int)
     void svmcut_smo_delete(svmcut_smo*)
     int svmcut_smo_run(svmcut_smo*, double, int64_t, double, int, int*)
     int svmcut_smo_make_whole(svmcut_smo*, int)
@@ -44,7 +44,7 @@ cdef class Smo:
     X : Csr
         (n, d) points, n >= 1; their arrays are shared and must not change.
     y : (n,) float64
-        Labels; their sign counts.
+        Labels, whose sign counts; targets with a tube.
     kernel : Kernel
     C : float
         Weight of one example's loss.
@@ -57,6 +57,8 @@ cdef class Smo:
     weights : (n,) float64 or None
         Of the points' losses: 0 <= beta_i y_i <= C weights_i, that product rounded once; None for 1 each. A run loads
         what one of the same weights saved.
+    tube : float or None
+        Of the epsilon-insensitive loss, where |beta_i| <= C weights_i; None for the hinge.
 
     Attributes
     ----------
@@ -76,14 +78,15 @@ cdef class Smo:
     cdef public int threads
 
     def __cinit__(self, X, const double[::1] y, kernel, double C, bint free_bias=True, double cache_mb=40.0,
-                  int threads=1, int instructions=0, const double[::1] weights=None):
+                  int threads=1, int instructions=0, const double[::1] weights=None, tube=None):
         cdef svmcut_kernel K = kernel_of(kernel)
         self._rows, self.threads = Rows(X), threads
         if self._rows.csr.n_rows < 1 or y.shape[0] != self._rows.csr.n_rows:
             raise ValueError("y does not fit the rows")
         cdef const double* v = weights_of(weights, self._rows.csr.n_rows)
+        cdef double width = -1.0 if tube is None else tube
         with nogil:
-            self._smo = svmcut_smo_new(&self._rows.csr, &y[0], v, &K, C, free_bias, cache_mb * 1e6, instructions)
+            self._smo = svmcut_smo_new(&self._rows.csr, &y[0], v, &K, C, width, free_bias, cache_mb * 1e6, instructions)
         if self._smo == NULL:
             raise MemoryError(f"no memory for SMO over {X.n_rows} points with {cache_mb:g} MB of kernel rows")
         svmcut_smo_read(self._smo, &self._state)
@@ -149,7 +152,7 @@ cdef class Smo:
         svmcut_smo_read(self._smo, &self._state)
 
     def solution(self):
-        """beta = alpha y and v = y - K beta, (n,) float64 each; v is exact where every point is active."""
+        """beta, of labels alpha y, and v = y - K beta, (n,) float64 each; v is exact where every point is active."""
         cdef double[::1] beta = np.empty(self._rows.csr.n_rows)
         cdef double[::1] v = np.empty(self._rows.csr.n_rows)
         svmcut_smo_solution(self._smo, &beta[0], &v[0])

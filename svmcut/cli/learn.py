@@ -102,6 +102,7 @@ Examples:
   svmcut learn --task regression -c 1 train.dat model              LIBLINEAR's and LIBSVM's unit of C
   svmcut learn --task regression -c 1 --tube 0.5 --gap 1e-5 train.dat model
   svmcut learn --task regression -c 0.1,1,10 --validate dev.dat --select mse train.dat model
+  svmcut learn --task regression -c 10 -t 2 -g 0.5 train.dat model                 svm-train -s 3
   svmcut classify test.dat model numbers           squared and absolute error, R2
 """,
     "multiclass": """\b

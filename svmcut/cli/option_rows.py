@@ -78,7 +78,7 @@ ROWS = (
     Option("bias", ("--b", "--bias"), OBJECTIVE, "Value of the regularised constant feature; 0 for none.",
            default="{bias}"),
     Option("free_bias", ("--free-bias/--no-free-bias",), OBJECTIVE, "Unregularised bias of {takers}.",
-           default="on where --solver names one of them"),
+           default="{free_bias}"),
     Option("transitions", ("--t", "--transitions"), OBJECTIVE,
            "How many tags before it a tag depends on: 0 to 3. Time and memory grow K-fold with each."),
     Option("emissions", ("--e", "--emissions"), OBJECTIVE,

@@ -170,6 +170,7 @@ def _words(task: str) -> dict[str, Any]:
         "at_default": listed([f"{loss.at[2]:g}" for loss in rows if loss.at]),
         "rescalings": listed([f"{name} ({RESCALINGS[name]})" for name in RESCALINGS if name in rescalings], "or"),
         "bias": f"{row.defaults.get('bias', 1):g}" + (" without a kernel, 0 with one" if solvers(task, True) else ""),
+        "free_bias": "on where --solver names one of them" if row.original else "on",
         "kernels": ", ".join(f"{name} ({kernel.number}) {kernel.formula}".strip() for name, kernel in KERNELS.items()),
         "examples": row.objects.capitalize() if task == "sequence" else "Examples",
         "maintenance": ", ".join(f"{way} for {listed(names)}" for way, names in ways.items() if names),

@@ -98,9 +98,12 @@ class LossRisk(SumRisk, Protocol):
     ----------
     targets : (n,) float64
         Labels in {-1, +1}, or targets.
+    tube : float
+        Half the width of what costs nothing around them.
     """
 
     targets: NDArray
+    tube: float
 
     def dual_cut(self, fractions: NDArray, logit: NDArray | None) -> tuple[NDArray, float]:
         """Coefficients and offset of the cut that fractions of the dual box stand for."""

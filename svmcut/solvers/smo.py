@@ -11,7 +11,15 @@
     stop         highest v that may rise - lowest that may fall <= tolerance; without b, no violation above it
     certificate  P - D, from v
 
-w = sum_i beta_i phi(x_i); b is the mean v of the points strictly between their bounds, else the middle of the extremes.
+The same for the epsilon-insensitive loss of targets y, in n variables where LIBSVM has 2 n:
+
+    problem      P = 1/2 |w|^2 + sum_i C_i max(0, |y_i - w.phi(x_i) - b| - tube)
+    dual         D = sum_i (beta_i y_i - tube |beta_i|) - 1/2 beta'K beta,   |beta_i| <= C_i,  sum beta = 0 if b is free
+    update       v less the tube may rise where beta >= 0, else v and the tube; v and the tube may fall where beta <= 0,
+                 else v less the tube. A step goes on past beta = 0, where the slope falls by two tubes, or ends there
+
+w = sum_i beta_i phi(x_i); b is the mean v of the points strictly between their bounds, else the middle of the extremes;
+with targets the b of the least loss, a median of v - tube and v + tube.
 
 Deviations from the papers: points put aside by shrinking leave the layout, so that rows shrink with the active set, and
 their v comes back in one blocked pass over the coefficients that changed. v is float64; kernel rows are float64 over up
@@ -26,7 +34,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +43,8 @@ from svmcut import states
 from svmcut._native.smo import Smo as NativeSmo
 from svmcut.data import Csr
 from svmcut.kernels import Kernel
-from svmcut.risks.weights import boxes, total
+from svmcut.risks.protocol import LossRisk, SignedRisk
+from svmcut.risks.weights import boxes
 from svmcut.solvers.protocol import Progress, Run, Solution, Solver, Start, State
 
 FIRST_PEEK = 500_000  # steps
@@ -47,13 +56,13 @@ PROBED = 250
 
 @dataclass(frozen=True, slots=True)
 class KernelProblem:
-    """min over w of 1/2 |w|^2 + C sum_i v_i max(0, 1 - y_i f(x_i)).
+    """min over w of 1/2 |w|^2 + C sum_i v_i max(0, 1 - y_i f(x_i)), of targets of max(0, |y_i - f(x_i)| - tube).
 
     Attributes
     ----------
     X : Csr
         (n, d), n >= 1.
-    y : (n,) float64 in {-1, +1}
+    y : (n,) float64 in {-1, +1}, or of any numbers
     kernel : Kernel
     C : float
         Of an example that weighs 1.
@@ -63,6 +72,8 @@ class KernelProblem:
         Where given, training goes on until (P - D) / P is at most this, instead.
     weights : (n,) float64 or None
         v; None for 1 each.
+    tube : float or None
+        Of targets; None for labels.
     """
 
     X: Csr
@@ -72,6 +83,29 @@ class KernelProblem:
     tolerance: float = 1e-3
     gap: float | None = None
     weights: NDArray[np.float64] | None = None
+    tube: float | None = None
+
+    @classmethod
+    def of(cls, risk: SignedRisk | LossRisk, X: Csr, kernel: Kernel, C: float, **how: Any) -> KernelProblem:
+        """That of the risk of labels or of targets."""
+        y, tube = (risk.signs, None) if isinstance(risk, SignedRisk) else (risk.targets, risk.tube)
+        return cls(X, np.ascontiguousarray(y, np.float64), kernel, C, weights=risk.weights, tube=tube, **how)
+
+    def risk(self, r: NDArray[np.float64]) -> float:
+        """sum v loss where y - f = r."""
+        losses = np.maximum(0.0, self.y * r if self.tube is None else np.abs(r) - self.tube)
+        return float((losses if self.weights is None else self.weights * losses).sum())
+
+    def dual(self, beta: NDArray[np.float64], v: NDArray[np.float64]) -> float:
+        """D where v = y - K beta."""
+        value = 0.5 * float(beta @ (self.y + v))
+        return value - self.tube * float(np.abs(beta).sum()) if self.tube else value
+
+    def unit(self, free_bias: bool) -> float:
+        """Size of a violation at beta = 0: 1 for labels, of targets their spread, or their size where 0 is the bias."""
+        if self.tube is None:
+            return 1.0
+        return float(np.std(self.y) if free_bias else np.sqrt(np.mean(np.square(self.y))))
 
 
 class SmoRun(Run):
@@ -91,8 +125,9 @@ class SmoRun(Run):
             self._native = solver.native(problem, solver.cache_mb)
         run = self._native
         self._first, self._due, self._peek = run.iterations, 0, FIRST_PEEK
-        self._primal = problem.C * total(problem.weights, len(problem.y))
-        self._tolerance = problem.tolerance if problem.gap is None else 0.1
+        self._primal = problem.C * problem.risk(problem.y)
+        self._unit = problem.unit(solver.free_bias)
+        self._tolerance = problem.tolerance if problem.gap is None else 0.1 * self._unit
         self._least, self._futile = np.inf, 0
         if state is not None:
             states.checked(state, states.fields(
@@ -138,7 +173,7 @@ class SmoRun(Run):
                     return
                 progress = self._refreshed()
                 self._judge(progress)
-            elif self._tolerance <= 4e-10:
+            elif self._tolerance <= 4e-10 * self._unit:
                 progress, self._futile = self._refreshed(), FUTILE
             over = self._futile >= FUTILE or self._claims(progress)
             if not over:
@@ -190,7 +225,7 @@ class SmoRun(Run):
         self._primal = np.inf
         progress = self._progress()
         beta, v = run.solution()
-        dual = 0.5 * float(beta @ (problem.y + v))
+        dual = problem.dual(beta, v)
         return progress._replace(dual=dual, gap=progress.primal - dual)
 
     def _looked(self) -> bool:
@@ -234,8 +269,7 @@ class SmoRun(Run):
         if run.active == len(problem.y):
             beta, v = run.solution()
             squared = float(beta @ (problem.y - v))
-            losses = np.maximum(0.0, problem.y * (v - self._bias(beta, v)))
-            risk = float((losses if problem.weights is None else problem.weights * losses).sum())
+            risk = problem.risk(v - self._bias(beta, v))
             self._primal = min(self._primal, 0.5 * squared + problem.C * risk)
         return Progress(
             run.iterations - self._first, run.evaluations / len(problem.y) ** 2, self._primal, run.dual,
@@ -252,6 +286,13 @@ class SmoRun(Run):
         if not self._solver.free_bias:
             return 0.0
         run, problem = self._native, self._problem
+        if problem.tube is not None:
+            edges = np.concatenate([v - problem.tube, v + problem.tube])
+            if problem.weights is None:
+                return float(np.median(edges))
+            order = np.argsort(edges, kind="stable")
+            mass = np.cumsum(np.concatenate([problem.weights, problem.weights])[order])
+            return float(edges[order[np.searchsorted(mass, 0.5 * mass[-1])]])
         size = np.abs(beta)
         between = (size > 0) & (size < boxes(problem.C, problem.weights))
         if between.any():
@@ -289,5 +330,5 @@ class Smo(Solver):
         """The compiled side of a run."""
         return NativeSmo(
             problem.X, problem.y, problem.kernel, problem.C, self.free_bias, cache_mb, self.threads,
-            weights=problem.weights,
+            weights=problem.weights, tube=problem.tube,
         )  # fmt: skip

@@ -13,6 +13,7 @@ from svmcut._native.kernels import KernelRows
 from svmcut.errors import MemoryLimitError, SvmcutError, TrainingError
 from svmcut.machine import planned_memory
 from svmcut.models import KernelModel
+from svmcut.risks.protocol import SignedRisk
 from svmcut.training.certificate import scaled_bound
 from svmcut.training.outcome import SLIP, Outcome
 from svmcut.training.settings import kernel_of
@@ -110,10 +111,14 @@ class KernelRoom:
         return max(0.0, float(coef[points] @ self._expand(Z, Z, coef[points])))
 
     def bound(self, alpha: NDArray, C: float) -> float:
-        """The dual bound of 0 <= alpha_i <= C v_i for a sum of hinge losses: the best multiple of it in the box."""
-        v, squared = self.vectors.risk.weights, self.squared(alpha * self.vectors.risk.signs)
-        most = C / max(float((alpha if v is None else alpha / v).max()), 1e-300)
-        return scaled_bound(float(alpha.sum()), squared, most)
+        """The dual bound of 0 <= alpha_i <= C v_i for a sum of hinge losses, or of |alpha_i| <= C v_i for targets: the
+        best multiple of it in the box."""
+        risk = self.vectors.risk
+        v, size = risk.weights, np.abs(alpha)
+        most = C / max(float((size if v is None else size / v).max()), 1e-300)
+        if isinstance(risk, SignedRisk):
+            return scaled_bound(float(alpha.sum()), self.squared(alpha * risk.signs), most)
+        return scaled_bound(float(alpha @ risk.targets - risk.tube * size.sum()), self.squared(alpha), most)
 
     def bracket(self, primal: float, dual: float) -> tuple[float, float]:
         """Both, or no dual where it lies above the primal because the kernel is not positive semidefinite.

@@ -27,11 +27,13 @@ def resolved(settings: Settings, n: int, time_limit: float | None = None) -> Set
     """
     s, task, solver = plain(settings), TASKS[settings.task], chosen_solver(settings)
     named = SOLVERS.get(solver)
-    if s.free_bias is None:  # "auto" is without, the objective of svm_perf
-        s = replace(s, free_bias=named is not None and bool(named.free_bias))
     if s.has_kernel and s.task in SOLVERS[SUBSPACE].kernel:
-        solver = choose_kernel_solver(solver, n, s.task == "classification" and s.is_usual, s.free_bias)
+        exact = s.task in SOLVERS[SMO].kernel and s.is_usual
+        solver = choose_kernel_solver(solver, n, exact, s.free_bias)
     row = SOLVERS.get(solver)
+    if s.free_bias is None:  # "auto" is without where it has the objective of svm_perf
+        free = row if task.original is None else named
+        s = replace(s, free_bias=free is not None and bool(free.free_bias))
     own = {} if row is None else row.defaults
     bias = _BIAS if "bias" in task.takes and not s.has_kernel else 0.0
     epsilon = task.defaults.get("epsilon", KKT_TOLERANCE if solver == SMO else EPSILON)
@@ -52,7 +54,7 @@ def kernel_of(settings: Settings) -> Kernel:
     return Kernel(s.kernel, s.degree, s.gamma, s.scale_kernel, s.coef0, s.u)
 
 
-def choose_kernel_solver(solver: str, n: int, hinge: bool, free_bias: bool | None = None) -> str:
+def choose_kernel_solver(solver: str, n: int, exact: bool, free_bias: bool | None = None) -> str:
     """The solver that "auto" stands for with a kernel: exact while n allows it, a subspace beyond.
 
     Parameters
@@ -61,8 +63,8 @@ def choose_kernel_solver(solver: str, n: int, hinge: bool, free_bias: bool | Non
         What was asked for; returned unless it is "auto".
     n : int
         Training rows.
-    hinge : bool
-        Whether the risk is the plain sum of hinge losses.
+    exact : bool
+        Whether smo trains for the risk.
     free_bias : bool or None
         True leaves smo only.
 
@@ -73,6 +75,6 @@ def choose_kernel_solver(solver: str, n: int, hinge: bool, free_bias: bool | Non
     """
     if solver != AUTO:
         return solver
-    if hinge and (n <= SMO_ROWS or free_bias):
+    if exact and (n <= SMO_ROWS or free_bias):
         return SMO
     return CUTTING_PLANE if n <= GRAM_ROWS else SUBSPACE

@@ -6,8 +6,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from svmcut.data import Examples
 from svmcut.parameters import Settings
 from svmcut.solvers.protocol import Start, StoppingRule
@@ -41,8 +39,8 @@ class SmoPlan(KernelPlan):
     def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
         room = self.room
         risk, epsilon = room.vectors.risk, objective.epsilon
-        y = np.ascontiguousarray(risk.signs, np.float64)
-        problem = KernelProblem(room.X, y, room.kernel, objective.C, epsilon, self.settings.gap, risk.weights)
+        rule = {"tolerance": epsilon, "gap": self.settings.gap}
+        problem = KernelProblem.of(risk, room.X, room.kernel, objective.C, **rule)
         return Stage(self.settings.solver, self._solver, problem, objective, start=Start(run=self._last))
 
     def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:

@@ -8,6 +8,10 @@ import numpy as np
 import pytest
 from programs import forked
 from reference import losses as truth
+from reference.kernel import matrix, tube_maximum
+
+from svmcut.files.models import read_model
+from svmcut.kernels import Kernel
 
 
 @pytest.fixture
@@ -45,6 +49,43 @@ def test_regression_reaches_the_optimum_and_its_model_predicts(folder, solver):
     assert found["mae"] == pytest.approx(np.mean(np.abs(y - numbers)), rel=1e-6)
     assert found["r2"] == pytest.approx(1 - np.sum((y - numbers) ** 2) / np.sum((y - y.mean()) ** 2), rel=1e-6)
     assert found["r2"] > 0.9 and f"Mean squared error : {found['mse']:.6g}\n" in done.stdout
+
+
+@pytest.mark.parametrize("words", [(), ("--no-free-bias",), ("--solver", "cutting-plane"),
+                                   ("--solver", "subspace", "--basis", 60)], ids=str)  # fmt: skip
+def test_regression_with_a_kernel_reaches_the_optimum_and_its_model_predicts(folder, words):
+    X, y, _ = folder
+    K = matrix(Kernel("rbf", gamma=0.1), X[:, :4], X[:, :4])
+    np.savetxt("weights", np.arange(80) % 3)
+    for given, v in (((), np.ones(80)), (("--weights", "weights"), np.arange(80) % 3)):
+        used = v > 0
+        K_v, y_v = K[np.ix_(used, used)], y[used]
+        best, _ = tube_maximum(K_v, y_v, 2.0 * v[used], truth.TUBE, not words, 1e-6)
+        report = learnt("--task", "regression", "-c", 2, "-t", 2, "-g", 0.1, "--tube", truth.TUBE, *words, *given,
+                        "train", "model")  # fmt: skip
+        assert report["converged"] and report["relative_gap"] <= 1e-3
+        assert report["dual"] <= best * (1 + 1e-6) and best * (1 - 1e-6) <= report["primal"]
+        done = forked("svmcut", "classify", "train", "model", "numbers", "--report", "c.json")
+        assert done.returncode == 0, done.stderr
+        found, numbers = json.loads(Path("c.json").read_text()), np.loadtxt("numbers")
+        f = (numbers + read_model("model").b)[used]
+        value = 0.5 * f @ np.linalg.lstsq(K_v, f, rcond=None)[0]
+        value += 2.0 * v[used] @ np.maximum(0, np.abs(y_v - numbers[used]) - truth.TUBE)
+        assert report["primal"] == pytest.approx(value, rel=1e-4)
+        assert found["mse"] == pytest.approx(np.mean((y - numbers) ** 2), rel=1e-6) and found["r2"] > 0.8
+    assert Path("model").read_text().endswith("#@ loss epsilon-insensitive\n")
+
+
+def test_regression_with_a_kernel_goes_on_along_c_and_ends_at_equal_targets(folder):
+    kernel = ("--task", "regression", "-t", 2, "-g", 0.1)
+    path = learnt(*kernel, "-c", "0.1,1", "--gap", 1e-6, "train", "path")["path"]
+    alone = [learnt(*kernel, "-c", C, "--gap", 1e-6, "train", "alone")["primal"] for C in (0.1, 1)]
+    assert [run["primal"] for run in path] == pytest.approx(alone, rel=1e-6)
+    report = learnt(*kernel, "-c", 1, "equal", "model")
+    assert (report["converged"], report["primal"], report["gap"]) == (True, 0.0, 0.0)
+    done = forked("svmcut", "classify", "equal", "model", "numbers", "--report", "c.json")
+    assert done.returncode == 0 and json.loads(Path("c.json").read_text())["r2"] is None
+    assert np.loadtxt("numbers").tolist() == [2.0, 2.0]
 
 
 def test_c_is_the_weight_of_one_example_and_epsilon_takes_the_place_of_the_gap(folder):

@@ -193,7 +193,7 @@ def test_help_has_panels_defaults_and_only_what_the_task_can_use(task):
     assert words & others == set()
     lacking = {"rank": ("--free-bias", "--budget", "--epochs"), "sequence": ("--polish", "--free-bias", "--basis"),
                "multilabel": ("--certify", "--kernel"), "multiclass": ("--kernel", "--free-bias", "--pairs"),
-               "regression": ("--kernel", "--beam"),
+               "regression": ("--pairs", "--beam"),
                "classification": ("--pairs", "--beam")}  # fmt: skip
     assert not [flag for flag in lacking[task] if f"{flag} " in text]
     assert "Examples:" in text

@@ -22,14 +22,33 @@ def primal(K, y, beta, b, C):
     return 0.5 * beta @ K @ beta + C * np.maximum(0, 1 - y * (K @ beta + b)).sum()
 
 
+def tube_primal(K, y, beta, b, C, tube):
+    """1/2 beta'K beta + sum_i C_i max(0, |y_i - (K beta + b)_i| - tube)"""
+    return 0.5 * beta @ K @ beta + np.sum(C * np.maximum(0, np.abs(y - K @ beta - b) - tube))
+
+
 def maximum(K, y, C, free_bias, tol=1e-9, steps=500_000):
-    """(maximum, beta) of sum beta y - 1/2 beta'K beta in the box, and on sum beta = 0 where the bias is free.
+    """(maximum, beta) of sum beta y - 1/2 beta'K beta in the box, and on sum beta = 0 where the bias is free."""
+    beta = _ascent(K, y.astype(float), np.minimum(0, C * y), np.maximum(0, C * y), free_bias, tol, steps)
+    return beta @ y - 0.5 * beta @ K @ beta, beta
+
+
+def tube_maximum(K, y, C, tube, free_bias, tol=1e-9, steps=500_000):
+    """(maximum, beta) of sum (beta y - tube |beta|) - 1/2 beta'K beta with |beta| <= C: in LIBSVM's 2 n variables."""
+    n, zero, most = len(y), np.zeros(len(y)), np.broadcast_to(C, len(y))
+    low, high = np.concatenate([zero, -most]), np.concatenate([most, zero])
+    parts = _ascent(np.tile(K, (2, 2)), np.concatenate([y - tube, y + tube]), low, high, free_bias, tol, steps)
+    beta = parts[:n] + parts[n:]
+    return beta @ y - tube * np.abs(beta).sum() - 0.5 * beta @ K @ beta, beta
+
+
+def _ascent(K, p, low, high, free_bias, tol, steps):
+    """The beta of the largest sum beta p - 1/2 beta'K beta.
 
     Without bias coordinate after coordinate; with bias the most violating pair, until no violation exceeds tol.
     """
-    n = len(y)
-    low, high = np.minimum(0, C * y), np.maximum(0, C * y)
-    beta, v = np.zeros(n), y.astype(float).copy()
+    n = len(p)
+    beta, v = np.zeros(n), p.copy()
     for step in range(steps):
         if free_bias:
             up, down = np.where(beta < high, v, -np.inf), np.where(beta > low, v, np.inf)
@@ -47,4 +66,4 @@ def maximum(K, y, C, free_bias, tol=1e-9, steps=500_000):
             beta[i] = new
             if i == n - 1 and max(np.where(beta < high, v, 0).max(), -np.where(beta > low, v, 0).min()) <= tol:
                 break
-    return beta @ y - 0.5 * beta @ K @ beta, beta
+    return beta
