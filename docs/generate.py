@@ -151,6 +151,14 @@ DIFFERENCES = (
         "Learners print at `-v 2` what they print at `-v 1`; `svm_perf_classify -v 2` prints losses and tables.",
     ),
     (
+        "svm_multiclass takes any `-l` and any option of two dashes.",
+        "So here, without effect.",
+    ),
+    (
+        "svm_multiclass's `-w 9` writes a model and crashes; an empty file trains one class.",
+        "Refused.",
+    ),
+    (
         "Viterbi timing has two parts.",
         "The first is 0, the second is the time of training.",
     ),
@@ -166,8 +174,8 @@ They end with 0 or 1 only: 1 after an error, and where the gap was not reached; 
 
 ## Where they differ from the originals on purpose
 
-The programs are meant for scripts of svm_perf, svm_rank and svm_hmm: same options, same lines on standard output, same
-files. What is different:
+The programs are meant for scripts of svm_perf, svm_rank, svm_hmm and svm_multiclass: same options, same lines on
+standard output, same files. What is different:
 
 | the originals | here |
 |---|---|

@@ -47,7 +47,8 @@ TASKS = {
         Task("multiclass", "error-rate", "classes", ("MulticlassModel",), "svmcut.tasks.multiclass:Multiclass",
              {"bias": 1.0}, "classes of whole labels, each with weights of its own", "svm_multiclass",
              "1/2 w'w + C * loss in percent, with weights 100 times those of a unit loss", "example's loss, as in "
-             "LIBLINEAR", "percent points of the loss", takes=("bias", "multiclass", "class_weight", "probability")),
+             "LIBLINEAR", "percent points of the loss", (0, 1, 2, 3, 4),
+             ("bias", "multiclass", "class_weight", "probability")),
     )
 }  # fmt: skip
 
@@ -80,7 +81,7 @@ LOSSES = (
          help="the number of wrong tags"),
     Loss("zero-one", "sequence", 0, "svmcut.risks.chain_scaled:zero_one", *_TAGS, is_sum=True,
          added=True, help="1 for a sequence with any"),
-    Loss("error-rate", "multiclass", None, "svmcut.risks.multiclass:CrammerSingerRisk", is_sum=True),
+    Loss("error-rate", "multiclass", None, "svmcut.risks.multiclass:CrammerSingerRisk", *_TAGS, is_sum=True),
     Loss("squared-hinge", "multiclass", None, "svmcut.risks.squared_hinge:SquaredHingeRisk", is_sum=True, added=True),
     Loss("logistic", "multiclass", None, "svmcut.risks.logistic:LogisticRisk", is_sum=True, added=True,
          log_odds=True),

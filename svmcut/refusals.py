@@ -270,6 +270,8 @@ def _check_stepping(settings: Settings, name: str) -> None:
 
 def _check_classes(settings: Settings) -> None:
     name, (usual, rest) = settings.solver, MULTICLASS
+    if settings.multiclass == rest and not settings.is_plain:
+        raise UsageError(f"{variant(settings)} is for multiclass='{usual}'; leave one of them out")
     if settings.multiclass == usual and settings.loss != TASKS[settings.task].loss:
         remedy = f"give multiclass='{rest}' or leave out parameter 'loss'"
         raise UsageError(f"loss '{settings.loss}' trains each class against the rest; {remedy}")

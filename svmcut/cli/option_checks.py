@@ -68,7 +68,7 @@ def named_by_labels(options: LearnOptions, examples: Examples) -> LearnOptions:
     """
     own = {name: value for name, value in task_defaults("multiclass").items() if getattr(options, name) is None}
     found, reason = replace(options, **(own | {"task": "multiclass"})), ""
-    if options.algorithm is not None:
+    if options.algorithm not in (None, *TASKS[found.task].algorithms):
         reason = f"-w {options.algorithm} is an algorithm for two; leave it out"
     elif options.select and options.select not in measures(found.task):
         known = ", ".join(name.replace("_", "-") for name in measures(found.task))

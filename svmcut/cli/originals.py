@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _DECIMAL = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 _INTEGER = re.compile(r"\s*([+-]?\d+)(\.\d*)?\s*")
+#: Of options that are taken for compatibility alone.
+IDLE = "idle"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,8 @@ class Grammar:
         Second characters that ask for help.
     least : int
         Fewest arguments after the options.
+    other : Flag or None
+        Every long option that is none of these.
     """
 
     program: str
@@ -66,6 +70,7 @@ class Grammar:
     long_flags: dict[str, Flag]
     help_characters: str = "?"
     least: int = 2
+    other: Flag | None = None
 
     def usage(self) -> str:
         """The help text."""
@@ -74,6 +79,8 @@ class Grammar:
             for letter, flag in table.items():
                 kind = getattr(flag.type, "__name__", None) or flag.type.name.lower()
                 lines.append(f"  {dashes + letter:<4} {kind:<6} {flag.help}")
+        if self.other is not None:
+            lines.append(f"  --*         {self.other.help}")
         lines.append(f"  -{self.help_characters[0]}, --help  this help")
         lines.append("  --version   the version")
         return "\n".join(lines) + "\n"
@@ -118,7 +125,7 @@ def read_argv(argv: list[str], grammar: Grammar) -> tuple[dict[str, Any], list[s
         if option == "--help" or option[1] in grammar.help_characters:
             raise TextRequested(grammar.usage())
         long = option.startswith("--")
-        flag = grammar.long_flags.get(option[2:3]) if long else grammar.flags.get(option[1])
+        flag = grammar.long_flags.get(option[2:3], grammar.other) if long else grammar.flags.get(option[1])
         if flag is None:
             raise UsageError(f"unrecognized option {option}; -{grammar.help_characters[0]} lists the options")
         if at + 1 == len(argv):
@@ -196,13 +203,26 @@ def svm_hmm_learn(argv: list[str] | None = None) -> int:
     return _learn("svm_hmm_learn", "Learns to tag the tokens of sequences.", "sequence", 4, argv)
 
 
-def classify_grammar(program: str, summary: str, long: dict[str, Flag]) -> Grammar:
+def svm_multiclass_learn(argv: list[str] | None = None) -> int:
+    """Entry point of ``svm_multiclass_learn``."""
+    summary = "Learns to tell classes apart, each with weights of its own."
+    return _learn("svm_multiclass_learn", summary, "multiclass", 4, argv)
+
+
+def svm_multiclass_classify(argv: list[str] | None = None) -> int:
+    """Entry point of ``svm_multiclass_classify``."""
+    summary = "Predicts classes and counts wrong ones."
+    return _classify("svm_multiclass_classify", summary, "multiclass", {}, argv, Flag(IDLE, str, None, "no effect"))
+
+
+def classify_grammar(program: str, summary: str, long: dict[str, Flag], other: Flag | None = None) -> Grammar:
     """What the classifiers share, and the long options of one."""
     short = {
         "v": Flag("verbosity", int, 1, "verbosity; 0 prints the measures alone"),
         "y": Flag("light_verbosity", int, 0, "no effect"),
     }
-    return Grammar(program, "example_file model_file [output_file]", summary, short, long, help_characters="?h")
+    arguments = "example_file model_file [output_file]"
+    return Grammar(program, arguments, summary, short, long, help_characters="?h", other=other)
 
 
 def learn_grammar(program: str, summary: str, task: str, algorithm: int) -> Grammar:
@@ -211,7 +231,7 @@ def learn_grammar(program: str, summary: str, task: str, algorithm: int) -> Gram
     from svmcut.cli.options import numbered, options
     from svmcut.kinds import one_of
 
-    known = [loss for loss in losses(task).values() if not loss.added]
+    known, arguments = [loss for loss in losses(task).values() if not loss.added], "example_file [model_file]"
     own = {"cost": "required", "bias": 1, "algorithm": algorithm}
     short: dict[str, Flag] = {}
     long: dict[str, Flag] = {}
@@ -224,7 +244,10 @@ def learn_grammar(program: str, summary: str, task: str, algorithm: int) -> Gram
         flag = Flag(option.field, kind, default, option.stated)
         short |= {spelt[1]: flag for spelt in option.flags if len(spelt) == 2}
         long |= {spelt[2]: flag for spelt in option.flags if len(spelt) == 3 and task != "rank"}
-    return Grammar(program, "example_file [model_file]", summary, short, long, least=1)
+    if task == "multiclass":  # which hands -l and every long option to a loss of the user's own
+        idle = Flag(IDLE, str, None, "no effect")
+        return Grammar(program, arguments, summary, short | {"l": idle}, {}, least=1, other=idle)
+    return Grammar(program, arguments, summary, short, long, least=1)
 
 
 def _learn(program: str, summary: str, task: str, algorithm: int, argv: list[str] | None) -> int:
@@ -233,11 +256,13 @@ def _learn(program: str, summary: str, task: str, algorithm: int, argv: list[str
         from svmcut.cli.training import run
         from svmcut.parameters import task_defaults
 
-        given = {name: value for name, value in values.items() if value is not None}
+        given = {name: value for name, value in values.items() if value is not None and name != IDLE}
         if "cost" not in given:
             raise UsageError("C is missing; give -c")
         if given.get("kernel", "linear") != "linear" and task == "classification":
             given.setdefault("bias", 1.0)  # svm_perf_learn's default, which it refuses with a kernel
+        if task == "multiclass":
+            given["bias"] = 0.0
         files = dict(zip(("example_file", "model_file"), arguments))
         command = "rank" if task == "rank" else "learn"
         values = {"command": command, "given": frozenset(), **files, **task_defaults(task), **given}
@@ -246,7 +271,9 @@ def _learn(program: str, summary: str, task: str, algorithm: int, argv: list[str
     return run_original(learn_grammar(program, summary, task, algorithm), work, argv)
 
 
-def _classify(program: str, summary: str, task: str, long: dict[str, Flag], argv: list[str] | None) -> int:
+def _classify(
+    program: str, summary: str, task: str, long: dict[str, Flag], argv: list[str] | None, other: Flag | None = None
+) -> int:
     def work(values: dict[str, Any], arguments: list[str]) -> None:
         from svmcut.cli.scoring import run_scoring
         from svmcut.machine import usable_cpus
@@ -258,4 +285,4 @@ def _classify(program: str, summary: str, task: str, long: dict[str, Flag], argv
         run_scoring(*files, task=task, verbosity=values["verbosity"], threads=usable_cpus(), beam=beam,
                     arguments=("example_file", "model_file", "output_file"))  # fmt: skip
 
-    return run_original(classify_grammar(program, summary, long), work, argv)
+    return run_original(classify_grammar(program, summary, long, other), work, argv)

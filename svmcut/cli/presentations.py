@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from svmcut.catalog import FORMATS, TASKS, listed, losses, measures
 from svmcut.classes import SIGNS, classes_of, label_text
 from svmcut.cli.training_report import final_lines
 from svmcut.measures import Measured, contingency_table
+from svmcut.training.outcome import PERCENT
 
 if TYPE_CHECKING:
     from svmcut.cli.options import LearnOptions
@@ -51,6 +53,10 @@ class Presentation:
 
     def __init__(self, task: str):
         self.task = task
+
+    def quiet(self, data: Any) -> str:
+        """What the original says of training data or a tally at -v 0 too, before anything else."""
+        return ""
 
     def sizes(self, data: Any) -> str:
         """What ends the line of reading, for training data or a tally."""
@@ -161,7 +167,7 @@ NOTE: The loss reported above is the percentage of errors. The zero/one-error
 class Multiclass(Presentation):
     """A report in plain words, with a table of the classes."""
 
-    foreign = "a model of classes; score with svmcut classify"
+    foreign = "a model of classes; score with svm_multiclass_classify or svmcut classify"
     has_plain, no_probability = True, NOT_CALIBRATED
 
     def objects(self, data: Any, driver: Any) -> str:
@@ -194,6 +200,32 @@ class Multiclass(Presentation):
         rows = [name.ljust(first) + "".join(f"  {cell:>{k}}" for cell, k in zip(cells, rest, strict=True))
                 for name, *cells in table]  # fmt: skip
         return "\n".join([*lines, "", *rows, ""])
+
+
+class SvmMulticlass(Multiclass):
+    """svm_multiclass's lines."""
+
+    always = True
+
+    def quiet(self, data: Any) -> str:
+        return f" ({len(data)} examples) "
+
+    def sizes(self, data: Any) -> str:
+        return f"{self.quiet(data)}done"
+
+    def objects(self, data: Any, driver: Any) -> str:
+        return f"{len(driver.plan.names)} classes"
+
+    def final_lines(self, outcome: Any, options: LearnOptions, cpu_seconds: float, original: bool) -> list[str]:
+        """In its units: its weights are as many times those of losses of height 1 as its margin is high."""
+        objective, progress = outcome.objective, outcome.progress
+        square = options.path[0].value / objective.c
+        scaled = replace(
+            outcome, objective=replace(objective, c=square * objective.c), norm=math.sqrt(square) * outcome.norm,
+            longest_cut=outcome.longest_cut / PERCENT,
+            progress=progress._replace(primal=square * progress.primal, dual=square * progress.dual),
+        )  # fmt: skip
+        return Presentation.final_lines(self, scaled, options, cpu_seconds, original)
 
 
 class Ranking(Presentation):
@@ -289,3 +321,10 @@ PRESENTATIONS = {
         Regression("regression"), Multiclass("multiclass"),
     )
 }  # fmt: skip
+#: Where the original's lines are others than svmcut's.
+ORIGINALS = {"multiclass": SvmMulticlass("multiclass")}
+
+
+def presentation(task: str, original: bool) -> Presentation:
+    """The lines of a task."""
+    return (ORIGINALS if original and task in ORIGINALS else PRESENTATIONS)[task]

@@ -11,7 +11,7 @@ import numpy as np
 
 from svmcut import __version__
 from svmcut.cli.files import log_beside
-from svmcut.cli.presentations import PRESENTATIONS
+from svmcut.cli.presentations import PRESENTATIONS, presentation
 from svmcut.cli.report import write_report
 from svmcut.cli.training_report import step
 from svmcut.errors import ModelError, UsageError
@@ -80,7 +80,7 @@ def run_scoring(
             close("done.")
         with step(say, "Reading test examples") as close:
             own = tasks_of(scorer)
-            shown = PRESENTATIONS[own[0]]
+            shown = presentation(own[0], task is not None)
             if task not in (None, *own):
                 raise ModelError(model, shown.foreign, 1, 1)
             if task is not None and getattr(scorer, "labels", None):  # the originals know one rule for labels
@@ -95,13 +95,15 @@ def run_scoring(
                 raise UsageError("--format is for measures of two classes; leave it out")
             if beam and task is None and not shown.has_beam:
                 raise UsageError("parameter 'beam' is for models of sequences; leave it out")
-            reader = named(task or own[-1])
+            reader = named(task or own[-1], task is not None)
             given: dict[str, Any] = {"threads": threads, "beam": beam, "labels": labels, "probability": probability}
             how = {"unlabelled": unlabelled, "zero_based": zero_based}
             found = predict(reader, scorer, examples, predictions, **given, **how)
             close(f"{shown.sizes(found.tally)}.")
+        if task is not None and verbosity <= 0:
+            print(shown.quiet(found.tally), end="", flush=True)
         name = task or own[-1 if found.tally.queries or unlabelled else 0]
-        judge, shown = named(name), PRESENTATIONS[name]
+        judge, shown = named(name), presentation(name, task is not None)
         warnings = judge.warnings(found.tally, examples)
         if format is not None and not shown.has_plain:
             warnings.append(f"--format has no effect where {examples} has queries")

@@ -20,7 +20,7 @@ from svmcut.cli.guard import warn
 from svmcut.cli.hints import hints
 from svmcut.cli.option_checks import check, named_by_labels
 from svmcut.cli.options import LearnOptions
-from svmcut.cli.presentations import PRESENTATIONS
+from svmcut.cli.presentations import PRESENTATIONS, presentation
 from svmcut.cli.report import write_report
 from svmcut.cli.termination import INTERRUPTED, look
 from svmcut.cli.words import in_options
@@ -104,13 +104,15 @@ class Training:
         self.rows: list[dict[str, Any]] = []
         self._say = report.out if options.verbosity > 0 else (lambda text="", end="\n": None)
         self._began, self._cpu_began = time.perf_counter(), time.process_time()
-        self._task, self._shown = named(options.task), PRESENTATIONS[options.task]
+        self._task, self._shown = named(options.task, bool(original)), presentation(options.task, bool(original))
         given: dict[str, Any] = {"threads": options.threads, "max_memory": options.max_memory,
                                  "zero_based": options.zero_based}  # fmt: skip
         weights = None if options.weights is None else read_weights(options.weights)
         with report.step(self._say, "Reading training examples") as close:
             examples = self._task.read(options.example_file, **given, costs=not original)
             close(self._shown.sizes(examples))
+        if original and options.verbosity <= 0:
+            report.out(self._shown.quiet(examples), end="")
         settings = options.settings()
         self.examples, left_out = weighed(self._task, examples, settings, weights, options.weights or "")
         if left_out:

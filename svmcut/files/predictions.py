@@ -28,13 +28,15 @@ def write_labels(output: Output, scores: NDArray[np.float64], labels: tuple[str,
     output.write(b"".join(lines[(scores > 0).astype(np.int8)].tolist()))
 
 
-def write_classes(output: Output, scores: NDArray[np.float64], labels: list[str], alone: bool = False) -> None:
-    """(n, K) scores as lines ``LABEL s1 .. sK`` of the first class with the largest, ``%.8f``; alone the label."""
+def write_classes(
+    output: Output, scores: NDArray[np.float64], labels: list[str], alone: bool = False, number: str = "%.8f"
+) -> None:
+    """(n, K) scores as lines ``LABEL s1 .. sK`` of the first class with the largest; alone the label."""
     names = [labels[k] for k in np.argmax(scores, axis=1).tolist()] if scores.size else []
     if alone:
         output.write("".join(f"{name}\n" for name in names).encode())
         return
-    row = " ".join(["%.8f"] * scores.shape[1])
+    row = " ".join([number] * scores.shape[1])
     lines = (f"{name} {row % tuple(values)}\n" for name, values in zip(names, scores.tolist(), strict=True))
     output.write("".join(lines).encode())
 

@@ -3,6 +3,9 @@
 
 Scores are (n, K) row by row. A cut, q_i in the simplex of the classes: coef_ik = v_i (q_ik - [k = y_i]), offset
 sum_i v_i (1 - q_iy); the most violated one has q_i at the first class with the largest term.
+
+Squared, xi_i^2 in place of the term xi_i of every row: a cut of R becomes one of it as in svmcut.risks.squared, row by
+row.
 """
 
 from __future__ import annotations
@@ -44,3 +47,20 @@ class CrammerSingerRisk:
         shape = len(self.y), self.n_classes
         s, e = (np.ascontiguousarray(a, np.float64).reshape(shape) for a in (s, e))
         return multiclass.crammer_singer_line(self.y, s, e, wd, dd, C, self._threads, self.weights)
+
+
+class SquaredCrammerSingerRisk:
+    """A BoundRisk, sum_i v_i xi_i^2; parameters and attributes as those of CrammerSingerRisk."""
+
+    def __init__(self, y, n_classes: int, threads: int = 1, weights=None):
+        self._plain = CrammerSingerRisk(y, n_classes, threads)
+        self.y, self.n_classes, self.weights = self._plain.y, n_classes, example_weights(weights, len(y))
+
+    def linearize(self, s) -> Linearization:
+        """Value, subgradient and offset; O(n K)."""
+        coef = self._plain.linearize(s).coef.reshape(-1, self.n_classes)
+        met = coef.any(axis=1)
+        xi = met + np.einsum("ik,ik->i", coef, np.reshape(s, coef.shape))
+        weighed = xi if self.weights is None else self.weights * xi
+        squared = float(weighed @ xi)
+        return Linearization(squared, (2 * weighed[:, None] * coef).ravel(), 2 * float(weighed @ met) - squared)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,8 +43,11 @@ class Confusion:
         self.others += np.bincount(found[~known], minlength=K)
         self.infinite += int((~np.isfinite(predicted)).any(axis=1).sum())
 
+    def __len__(self) -> int:
+        return int(self.table.sum() + self.others.sum())
+
     def counts(self) -> dict[str, Any]:
-        return {"examples": int(self.table.sum() + self.others.sum())}
+        return {"examples": len(self)}
 
 
 class Multiclass(RowTask):
@@ -69,6 +73,9 @@ class Multiclass(RowTask):
         names, counts = np.unique(y, return_counts=True)
         driver.counts = {"labels": names.tolist(), "class_counts": counts.tolist()}
         return driver
+
+    def as_original(self) -> Multiclass:
+        return SvmMulticlass()
 
     def parts(self, block: Examples, model: MulticlassModel) -> Iterator[Examples]:
         step = max(1, BLOCK_NUMBERS // len(model.names))
@@ -110,6 +117,36 @@ class Multiclass(RowTask):
         found = _unknown(int(tally.others.sum()), path)
         bad = tally.infinite
         return found + ([f"scores of {bad} examples are not finite"] if bad else [])
+
+
+class SvmMulticlass(Multiclass):
+    """Labels from 1 on, of which what follows the point does not count, and svm_multiclass's text of predictions."""
+
+    def read(self, path: str, **how: Any) -> Examples:
+        return _truncated(super().read(path, **how))
+
+    def stream(self, path: str, **how: Any) -> Iterator[Examples]:
+        yield from map(_truncated, super().stream(path, **how))
+
+    def write(
+        self, output: Output, predicted: NDArray[np.float64], model: MulticlassModel, labels: bool = False
+    ) -> None:
+        write_classes(output, predicted, [*map(label_text, model.names.tolist())], labels, "%f")
+
+
+def _truncated(data: Examples) -> Examples:
+    """Examples with whole labels.
+
+    Raises
+    ------
+    DataError
+        For a label below 1.
+    """
+    below = np.flatnonzero(~(data.y >= 1))
+    if len(below):
+        message = f"label {label_text(data.y[below[0]])} is no class; expected a number of at least 1"
+        raise DataError(data.source.path, message, data.source.line_of(int(below[0])))
+    return replace(data, y=np.trunc(data.y))
 
 
 def _places(y: NDArray, names: NDArray[np.float64]) -> NDArray[np.int64]:

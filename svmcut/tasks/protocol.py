@@ -41,6 +41,10 @@ class Task(Protocol):
     predicted at once. Whatever takes a path or arrays raises DataError, and MemoryLimitError.
     """
 
+    def as_original(self) -> Task:
+        """The task by the original's rules for labels and its text of predictions."""
+        return self
+
     def read(self, path: str, *, test: bool = False, costs: bool = False, **how: Any) -> Any:
         """All data of a file: to train on, or with test to measure models on; costs: weighed by ``cost:``.
 
@@ -122,9 +126,10 @@ class Task(Protocol):
         return []
 
 
-def named(name: str) -> Task:
-    """The task of a row of svmcut.catalog.TASKS, imported now."""
-    return load(TASKS[name].where)()
+def named(name: str, original: bool = False) -> Task:
+    """The task of a row of svmcut.catalog.TASKS, imported now; as its original knows it."""
+    task = load(TASKS[name].where)()
+    return task.as_original() if original else task
 
 
 def tasks_of(model: Any) -> list[str]:

@@ -3,20 +3,22 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from svmcut.catalog import AUTO, CHOICES, MULTICLASS, TASKS
+from svmcut.catalog import AUTO, CHOICES, CUTTING_PLANE, MULTICLASS, TASKS
 from svmcut.data import Examples
 from svmcut.errors import UsageError
 from svmcut.files.rounding import read_back
 from svmcut.models import MulticlassModel
 from svmcut.parameters import Settings
 from svmcut.risks import make_risk
-from svmcut.risks.multiclass import CrammerSingerRisk
+from svmcut.risks.multiclass import CrammerSingerRisk, SquaredCrammerSingerRisk
 from svmcut.risks.one_vs_rest import OneVsRestRisk
 from svmcut.risks.weights import total
+from svmcut.rows import MARGIN, SLACK
 from svmcut.solvers.one_vs_rest import OneVsRest
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.multilabel import LabelSpace
@@ -25,8 +27,9 @@ from svmcut.training.checks import LARGEST_INDEX, check_class_memory, checked_we
 from svmcut.training.outcome import PERCENT, Objective, Outcome, Units
 from svmcut.training.stage import Ended, Plan, Stage, make_solver
 
-#: svm_multiclass counts losses in percent, and so its weights: its C is this times that of percent alone.
-WRITTEN = PERCENT
+#: What svm_multiclass asks of the margin of a wrong class, by rescaling and norm of the slack, and so its weights: its
+#: C is the square of this times that of percent alone.
+MARGINS = {(MARGIN, 1): PERCENT, (MARGIN, 2): math.sqrt(PERCENT), (SLACK, 1): 1.0, (SLACK, 2): 1.0}
 
 
 class MulticlassPlan(Plan):
@@ -41,7 +44,10 @@ class MulticlassPlan(Plan):
 
     def __init__(self, examples: Examples, settings: Settings, original: bool = False):
         self._examples, s, path = examples.checked(), settings, examples.source.path
-        self.names, y = np.unique(self._examples.y, return_inverse=True)
+        self.names = np.unique(self._examples.y)
+        if original:  # svm_multiclass's classes are 1 to the largest, with rows or without
+            self.names = np.arange(1.0, self.names[-1] + 1)
+        y = np.searchsorted(self.names, self._examples.y)
         K, n, self.bias = len(self.names), len(examples), s.bias or 0.0
         X, self._columns = self._examples.X.compact()
         if K * (examples.X.n_features + 1) > LARGEST_INDEX:
@@ -52,18 +58,19 @@ class MulticlassPlan(Plan):
         check_class_memory(path, K, n, X.n_features, s.max_memory)
         weights = checked_weights(examples)
         self._rest = s.multiclass != MULTICLASS[0]
-        self.risk: Any = CrammerSingerRisk(y, K, s.threads, weights)
+        make = CrammerSingerRisk if s.slack_norm == 1 else SquaredCrammerSingerRisk
+        self.risk: Any = make(y, K, s.threads, weights)
         if self._rest:
             self.risk = OneVsRestRisk(make_risk(s.loss or ""), y, K, s.threads, weights)
         self.space = LabelSpace(X, K, 0, self.bias, s.threads)
         # -c is svm_multiclass's, whose weights the file has; the weight of one loss is that of a unit loss, and so is C
         # of the losses that svm_multiclass has not
-        usual = s.loss == TASKS[s.task].loss
-        self._written = WRITTEN if usual and s.cost is not None else 1.0
+        usual, margin = s.loss == TASKS[s.task].loss, MARGINS[s.rescaling, s.slack_norm]
+        self._written = margin if usual and s.cost is not None else 1.0
         self._loss = None if usual else s.loss
         units = Units(s.loss or "", s.epsilon or 0.0, total(weights, n), PERCENT, True, n)
         if usual:
-            units = units._replace(original=WRITTEN**2)
+            units = units._replace(original=margin**2)
         warnings = []
         if K == 1:
             warnings = [f"all {n} labels of {path} are {self.names[0]:g}; there is no other class to learn"]
@@ -79,7 +86,7 @@ class MulticlassPlan(Plan):
             mean = objective.C * (self.units.samples / space.X.n_rows)
             name = choose(space.X.n_rows, space.X.n_features + 1, space.X.nnz, mean)
         elif name == AUTO:
-            name = CHOICES[s.task, False, True][0]
+            name = CHOICES[s.task, False, True][0] if s.is_plain else CUTTING_PLANE
         problem = Problem(self.risk, space, objective.C, self.stop(objective), s.qp)
         if self._rest:
             return Stage(name, OneVsRest(make_solver(name, s.seed, loss=s.loss)), problem, objective)
@@ -89,6 +96,7 @@ class MulticlassPlan(Plan):
         """The weights, with their primal as a reader of the model file gets it."""
         w, problem = ended.progress.solution(), ended.stage.problem
         outcome = ended.outcome(ended.stage.name, self._model(w), self.space.dot(w, w))
+        outcome.multipliers = self.units.original * outcome.multipliers
 
         def restore(kept) -> None:
             kept[:] = read_back(self._written * w) / self._written
@@ -99,7 +107,9 @@ class MulticlassPlan(Plan):
 
     def _rise(self, w) -> float:
         """The risk changes by at most e times this where no weight changes by more than the part e of it: the scores of
-        a row by e |x|.|W_k|, of which all against the rest count, else two."""
+        a row by e |x|.|W_k|, of which all against the rest count, else two. Of squared slack nothing is known."""
+        if self.settings.slack_norm == 2:
+            return math.inf
         X, v, W = self.space.X, self.risk.weights, np.abs(w).reshape(-1, len(self.names))
         data, constant = np.abs(X.data[X.stored]), abs(self.bias) * total(v, X.n_rows)
         if v is not None:

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from programs import forked
+from programs import call, forked
 from sklearn import metrics
 
 import svmcut
+from svmcut.data import Csr
 from svmcut.errors import DataError, UsageError
+from svmcut.files.models import read_model
 
 NAMES = (-3, 0, 5, 12)
 TWO = "; or train one against the others as in --positive 12\n"
@@ -104,9 +106,7 @@ def test_a_path_with_validation_and_weights_goes_by_the_classes():
     (("-l", "f1", "-c", 1), "loss 'f1' is not for classes; expected one of error-rate, squared-hinge, logistic"),
     (("-t", 2, "-g", 1), "classes are trained on features, not with the rbf kernel; use -t linear"),
     (("--solver", "smo"), "solver 'smo' does not train classes; expected one of auto, cutting-plane, dual-cd, newton"),
-    (("-w", 3), "-w 3 is an algorithm for two; leave it out"),
-    (("-c", 1, "-o", "slack"), "slack rescaling is not implemented for loss 'error-rate'; use -o margin"),
-    (("-c", 1, "-p", 2, "-w", 0), "slack norm 2 is not implemented for loss 'error-rate'; use -p 1"),
+    (("-w", 9), "-w 9 is an algorithm for two; leave it out"),
     (("-t", 1, "--free-bias"), "classes are trained on features, not with the polynomial kernel; use -t linear"),
     (("--select", "roc-area", "--validate", "test"),
      "--select roc-area is a measure of two; expected one of error-rate, accuracy, precision, recall, f1"),
@@ -227,3 +227,59 @@ def test_models_and_objectives_of_svm_multiclass(shared, case, data, C):
     report = learnt("-c", C, "--b", 0, "--gap", 1e-5, train, "model")
     assert report["task"] == "multiclass" and report["converged"]
     assert report["dual"] <= primal * (1 + 1e-6) and dual * (1 - 1e-6) <= report["primal"] <= primal * (1 + 2e-5)
+
+
+def test_algorithms_rescalings_and_norms_of_svm_multiclass_end_at_one_optimum(rows):
+    X, y = rows
+    place = np.searchsorted(NAMES, y[:120])
+    found = {}
+    for words in ((), ("-w", 4), ("-o", "slack"), ("-p", 2, "-w", 1), ("-p", 2, "-w", 0, "-o", "slack")):
+        report = learnt("-c", 3, "--b", 0, "--gap", 1e-6, *words, "train", "model")
+        s = svmcut.load("model").decision_function(X[:120])
+        W = read_model("model").W
+        slack = "slack" in words
+        height = 1 if slack else 10 if 2 in words else 100
+        G = s - s[np.arange(120), place][:, None] + height
+        G[np.arange(120), place] = 0
+        xi = G.max(axis=1) * (1 if not slack else 10 if 2 in words else 100)
+        primal = 0.5 * (W**2).sum() + 3 * (xi ** (2 if 2 in words else 1)).mean()
+        found[words] = primal, report["primal"] * height**2
+        assert report["converged"]
+    for primal, told in found.values():
+        assert primal == pytest.approx(told, rel=2e-6)
+    assert found[()][0] == pytest.approx(found["-w", 4][0], rel=2e-6)
+    assert len({round(primal, 3) for primal, _ in found.values()}) == 4
+    for words in (("-o", "slack"), ("-p", "2", "-w", "0")):
+        said = learn("-c", 3, *words, "--multiclass", "one-vs-rest", "train", "none", status=2).stderr
+        assert f"{' '.join(words[:2])} is for --multiclass crammer-singer; leave one of them out" in said
+
+
+def test_the_names_of_svm_multiclass(rows, capsys):
+    """Classes 1 to the largest, labels cut at the point, its units and its text of predictions."""
+    X, y = rows
+    names = np.array([1.0, 2.9, 3.2, 4.0])[np.searchsorted(NAMES, y)]
+    put("halves", names[:120], X[:120])
+    put("rest", names[120:], X[120:])
+    assert call("svm_multiclass_learn", "-c", 3, "-e", "0.001", "-a", "alphas", "-l", 7, "--x", 1, "halves", "new") == 0
+    told = capsys.readouterr()
+    report = learnt("-c", 3, "--b", 0, "-e", 0.001, "train", "model")
+    primal, dual = (float(re.search(rf"{name}=(\S+)", told.out)[1]) / 1e4 for name in ("pval", "dval"))
+    assert told.err == "" and dual * (1 - 1e-8) <= report["primal"] and report["dual"] <= primal * (1 + 1e-8)
+    assert "\nTraining set properties: 6 features, 4 classes\n" in told.out
+    assert np.loadtxt("alphas").sum() == pytest.approx(3)
+    capsys.readouterr()
+    assert call("svm_multiclass_classify", "-v", 0, "rest", "new", "scores") == 0
+    assert capsys.readouterr().out == " (40 examples) "
+    assert call("svm_multiclass_classify", "rest", "new", "scores") == 0
+    right = int((np.loadtxt("scores")[:, 0] == np.trunc(names[120:])).sum())
+    assert f"({right} correct, {40 - right} incorrect, 40 total)\n" in capsys.readouterr().out
+    scores = read_model("new").scores(Csr.from_dense(X[120:121]))[0]
+    line = f"{np.argmax(scores) + 1} " + " ".join(f"{score:f}" for score in scores)
+    assert Path("scores").read_text().startswith(f"{line}\n")
+    put("gap", np.where(names == 4, 7, names)[:120], X[:120])
+    assert call("svm_multiclass_learn", "-c", 3, "gap", "new") == 0
+    assert read_model("new").names.tolist() == [1, 2, 3, 4, 5, 6, 7]
+    put("zero", [1, 0.9], X[:2])
+    assert call("svm_multiclass_learn", "-c", 1, "zero", "none") == 1
+    assert "zero:2: label 0.9 is no class; expected a number of at least 1\n" in capsys.readouterr().err
+    assert call("svm_multiclass_classify", "zero", "new", "none") == 1 and not Path("none").exists()

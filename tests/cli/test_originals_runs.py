@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What scripts of svm_perf, svm_rank and svm_hmm rely on beside the objective: lines, verbosity, help."""
+"""What scripts of the originals rely on beside the objective: lines, verbosity, help."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from svmcut._version import __version__
 from svmcut.files.models import read_model, write_model
 from svmcut.models import LinearModel
 
-PROGRAMS = [f"svm_{name}_{verb}" for name in ("perf", "rank", "hmm") for verb in ("learn", "classify")]
+PROGRAMS = [f"svm_{name}_{verb}" for name in ("perf", "rank", "hmm", "multiclass") for verb in ("learn", "classify")]
 RANKED = "2 qid:1 1:3\n1 qid:1 1:2\n0 qid:1 1:2\n1 qid:4 1:1\n0 qid:4 1:5\n"
 
 
@@ -19,6 +19,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ranked").write_text(RANKED)
     (tmp_path / "train").write_text("1 1:1 2:2\n-1 1:-1\n1 3:-0.25\n-1 2:0.5 4:7\n1 1:3\n")
+    (tmp_path / "classes").write_text("1 1:1\n3.9 qid:3 2:1 cost:2\n1 1:2\n+4 1:1 2:-1\n")
     (tmp_path / "tagged").write_text("1 qid:1 1:1\n2 qid:1 2:1\n2 qid:2 2:1\n")
     write_model("model", LinearModel(np.array([1.0, 2.0, -2.0]), 0.5, n_documents=1))
     return tmp_path
@@ -37,7 +38,9 @@ def test_help_and_version_are_printed(program, before, capsys):
 
 
 @pytest.mark.parametrize(
-    "program, words", [("svm_perf_learn", ("train",)), ("svm_rank_learn", ("ranked",)), ("svm_hmm_learn", ("tagged",))]
+    "program, words",
+    [("svm_perf_learn", ("train",)), ("svm_rank_learn", ("ranked",)), ("svm_hmm_learn", ("tagged",)),
+     ("svm_multiclass_learn", ("classes",))],
 )
 def test_verbosity_below_0_is_0(program, words, folder, capsys):
     models, texts = [], []

@@ -13,8 +13,8 @@ from svmcut.errors import MemoryLimitError
 from svmcut.models import ChainShape, check_lattice
 from svmcut.training import checks, emissions, room
 
-LEARNERS = ("svm_perf_learn", "svm_rank_learn", "svm_hmm_learn")
-CLASSIFIERS = ("svm_perf_classify", "svm_rank_classify", "svm_hmm_classify")
+LEARNERS = ("svm_perf_learn", "svm_rank_learn", "svm_hmm_learn", "svm_multiclass_learn")
+CLASSIFIERS = ("svm_perf_classify", "svm_rank_classify", "svm_hmm_classify", "svm_multiclass_classify")
 SVMCUT_ALONE = re.compile(
     r"\b(?:solvers?|smo|polish|sampled|stochastic|path of|paths|example.cost|checkpoint|svmcut (?:learn|rank))\b"
 )
@@ -34,6 +34,10 @@ REFUSED = {
     "svm_hmm_learn": """
         -c 1,2 | -c 1 -w 9 | -c 1 -l 0 | -c 1 --t 4 | -c 1 --t 0 --e 1 | -c 1 -p 2 | -c 1 -n 20 | -c 1 -f 0
         -c 1 -t 2 --e 1 | -c 1 -t 2 -o 1 | -c 1 -t 2 -p 2 -w 0 | -c 1 --b 2 -o 1 | -c 1 --b -1 | -c 1 --z 1
+        -c 1 -X 1 |
+    """,
+    "svm_multiclass_learn": """
+        -c 1,2 | -c 0 | -c -1 | -c 1 -w 5 | -c 1 -w 7 | -c 1 -w 9 | -c 1 -p 2 | -c 1 -p 3 -w 0 | -c 1 -n 20 | -c 1 -f 0
         -c 1 -X 1 |
     """,
 }
