@@ -27,27 +27,28 @@ TASKS = {
         Task("classification", "error-rate", "two classes", _OF_ROWS, "svmcut.tasks.classification:Classification", {},
              "two classes of any labels", "svm_perf", "1/2 w'w + C * loss in percent",
              "example's loss, as in LIBLINEAR, LIBSVM and svm_light", "percent points of the loss",
-             (0, 1, 2, 3, 4, 9), ("bias", "positive", "class_weight", "probability", *_BASIS)),
+             "accuracy", (0, 1, 2, 3, 4, 9), ("bias", "positive", "class_weight", "probability", *_BASIS)),
         Task("rank", "swapped-pairs", "rankings", _OF_ROWS, "svmcut.tasks.ranking:Ranking", {"epsilon": 0.001},
              "the order of the rows of a query", "svm_rank", "1/2 w'w + C * loss averaged over the queries",
-             "query's loss", "with swapped-pairs times the mean number of pairs", (0, 1, 2, 3, 4), (*_BASIS, "at")),
+             "query's loss", "with swapped-pairs times the mean number of pairs", "swapped_percent", (0, 1, 2, 3, 4),
+             (*_BASIS, "at")),
         Task("sequence", "hamming", "sequences", ("ChainModel", "KernelChainModel"), "svmcut.tasks.sequences:Tagging",
              {}, "tags of tokens, svm_hmm's files", "svm_hmm", "1/2 w'w + C * wrong tags averaged over the sequences",
-             "sequence's wrong tags", "wrong tags a sequence; of squared slack the mean of xi^2", (0, 1, 2, 3, 4),
-             _CHAIN, ("polish", "basis")),
+             "sequence's wrong tags", "wrong tags a sequence; of squared slack the mean of xi^2",
+             "token_error", (0, 1, 2, 3, 4), _CHAIN, ("polish", "basis")),
         Task("regression", "epsilon-insensitive", "targets", _OF_ROWS, "svmcut.tasks.regression:Regression", {},
              "numbers", None, "1/2 w'w + C * sum of the losses", "example's loss, as in LIBLINEAR and LIBSVM",
-             "the loss of an example, summed", takes=("bias", "tube", *_BASIS), marked=True, gap=1e-3,
+             "the loss of an example, summed", "mse", takes=("bias", "tube", *_BASIS), marked=True, gap=1e-3,
              like="LIBLINEAR and LIBSVM"),
         Task("multilabel", "hamming", "label sets", ("MultilabelModel",), "svmcut.tasks.label_sets:Labelling",
              {"bias": 1.0}, "sets of labels, LIBSVM's files", None,
              "1/2 w'w + C * wrong labels averaged over the examples",
              "example's wrong labels: without pairs the C of LIBLINEAR for every label", "wrong labels an example",
-             takes=("bias", "pairs")),
+             "micro_f1", takes=("bias", "pairs")),
         Task("multiclass", "error-rate", "classes", ("MulticlassModel",), "svmcut.tasks.multiclass:Multiclass",
              {"bias": 1.0}, "classes of whole labels, each with weights of its own", "svm_multiclass",
              "1/2 w'w + C * loss in percent, with weights 100 times those of a unit loss", "example's loss, as in "
-             "LIBLINEAR", "percent points of the loss", (0, 1, 2, 3, 4),
+             "LIBLINEAR", "percent points of the loss", "accuracy", (0, 1, 2, 3, 4),
              ("bias", "multiclass", "class_weight", "probability")),
     )
 }  # fmt: skip
@@ -188,6 +189,8 @@ KERNELS = {
     )
 }
 
+#: Parameters that kernels read, of which a grid may have several values.
+KERNEL_PARAMETERS = tuple(dict.fromkeys(name for row in KERNELS.values() for name in row.takes))
 #: Parameters of kernels, which a model file holds whether its kernel uses them or not.
 KERNEL_DEFAULTS: Mapping[str, Any] = {"degree": 3, "gamma": 1.0, "scale_kernel": 1.0, "coef0": 1.0, "u": "empty"}
 

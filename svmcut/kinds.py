@@ -113,25 +113,26 @@ def integer(low: int, high: int = 2**31 - 1) -> Kind:
     return Kind("INTEGER", f"a whole number {limit}", int, take)
 
 
-class Cost(NamedTuple):
-    """One value of C and its text as typed, which names the model file of a path."""
+class Typed(NamedTuple):
+    """One value of a list, and its text as typed, which names the model file of a path of C."""
 
     text: str
     value: float
 
 
-def costs(one: Kind) -> Kind:
-    """One value of C, or several, separated by commas."""
+def several(one: Kind) -> Kind:
+    """One value, or several, separated by commas."""
 
-    def read(text: str) -> tuple[Cost, ...]:
-        return tuple(Cost(part.strip(), one.parse(part)) for part in text.split(","))
+    def read(text: str) -> tuple[Typed, ...]:
+        return tuple(Typed(part.strip(), one.parse(part)) for part in text.split(","))
 
-    def read_one(text: str) -> tuple[Cost, ...]:
+    def read_one(text: str) -> tuple[Typed, ...]:
         if "," in text:
             raise Refused(f"{text!r} is not one number")
         return read(text)
 
-    return Kind("FLOAT[,FLOAT...]", one.expected, read, tuple, plain=Kind("FLOAT", one.expected, read_one, tuple))
+    plain = Kind(one.name, one.expected, read_one, tuple)
+    return Kind(f"{one.name}[,{one.name}...]", one.expected, read, tuple, plain=plain)
 
 
 def one_of(table: Mapping[str, int | None] | tuple[str, ...], others: Mapping[str, str] | None = None) -> Kind:

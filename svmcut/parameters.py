@@ -51,7 +51,7 @@ EPSILON = 0.1
 KKT_TOLERANCE = 1e-3
 #: Rows, and tokens, below which a dual bound that costs kernel values of its own is computed unless told otherwise.
 CERTIFIED_ROWS = 50_000
-C = number(0, LARGEST_C, above=True)
+C, DEGREE = number(0, LARGEST_C, above=True), integer(0)
 
 
 def param(default: Any, kind: Kind) -> Any:
@@ -160,10 +160,10 @@ class Settings:
     max_iterations: int | None = param(None, integer(1))
     time_limit: float | None = param(None, duration(above=True))
     kernel: str = param("linear", one_of({name: row.number for name, row in KERNELS.items()}))
-    degree: int = param(KERNEL_DEFAULTS["degree"], integer(0))
-    gamma: float = param(KERNEL_DEFAULTS["gamma"], ANY)
-    scale_kernel: float = param(KERNEL_DEFAULTS["scale_kernel"], ANY)
-    coef0: float = param(KERNEL_DEFAULTS["coef0"], ANY)
+    degree: Any = param(KERNEL_DEFAULTS["degree"], DEGREE)
+    gamma: Any = param(KERNEL_DEFAULTS["gamma"], ANY)
+    scale_kernel: Any = param(KERNEL_DEFAULTS["scale_kernel"], ANY)
+    coef0: Any = param(KERNEL_DEFAULTS["coef0"], ANY)
     u: str = param(KERNEL_DEFAULTS["u"], TEXT)
     basis: int = param(500, integer(1))
     basis_method: int = param(0, integer(0, 2))

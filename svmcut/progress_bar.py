@@ -82,9 +82,21 @@ class ProgressBar:
             self._first = gap
         if now - self._drawn < _REDRAWN_SECONDS:
             return
+        self._draw(now, share(self._first, gap, target), self._parts(progress, target, now))
+
+    def count(self, done: int, size: int) -> None:
+        """Draws how many models of a grid are done, ten times a second at most."""
+        now = time.perf_counter()
+        if self._bar is None or now - self._drawn < _REDRAWN_SECONDS:
+            return
+        limit = self._settings.time_limit
+        spent = clock(now - self._fit_began) if limit is None else f"limit in {clock(limit - (now - self._began))}"
+        self._draw(now, done / size, [f"{done} of {size} models of the grid", spent])
+
+    def _draw(self, now: float, reached: float | None, parts: list[str]) -> None:
+        """The bar at this share of the way, None where it is not known."""
         self._drawn, columns = now, _columns()
-        reached = share(self._first, gap, target)
-        text = fitted(self._parts(progress, target, now), columns - columns // 5 - _FRAME)
+        text = fitted(parts, columns - columns // 5 - _FRAME)
         self._bar.ncols, self._bar.n, self._bar.desc = columns, reached or 0.0, text
         self._bar.bar_format = "training {desc}"
         if reached is not None:

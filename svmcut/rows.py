@@ -31,6 +31,8 @@ class Task(NamedTuple):
         Whose -c it takes, and whose options.
     objective, one, points : str
         For help: the objective in C's unit, whose loss example_cost weighs, the unit of epsilon.
+    measure : str
+        What models are compared by where nothing is said.
     algorithms : tuple of int
         The original's -w.
     takes : tuple of str
@@ -56,6 +58,7 @@ class Task(NamedTuple):
     objective: str
     one: str
     points: str
+    measure: str
     algorithms: tuple[int, ...] = ()
     takes: tuple[str, ...] = ()
     lacks: tuple[str, ...] = ()

@@ -2,12 +2,13 @@
 """Signals that end long C calls: Python runs its handlers between bytecodes only, and such a call is one of them.
 
 While signals are watched, SIGINT and SIGTERM set a flag before they go to the handler that was there. The C call returns
-at its next look at the flag, and Python's handler runs at once.
+at its next look at the flag, and Python's handler runs at once. Handlers run in the main thread: it ends what others do.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
 
 import contextlib
+import threading
 
 cdef extern from *:
     """
@@ -50,6 +51,11 @@ cdef extern from *:
 
 
 cdef int watching = 0
+cdef bint ending = False
+
+
+class Cancelled(BaseException):
+    """Raised in threads that the main thread ends, where they are; no failure, hence no Exception."""
 
 
 cdef const int* cancel_flag() noexcept:
@@ -60,14 +66,19 @@ cdef const int* cancel_flag() noexcept:
 cdef int serve() except -1:
     """After a C call that was cancelled: raises what the signal's handler raises; 0 where it raises nothing."""
     global svmcut_signalled
+    if ending:
+        raise Cancelled
     svmcut_signalled = 0
     return PyErr_CheckSignals()
 
 
 @contextlib.contextmanager
 def watched_signals():
-    """Within it SIGINT and SIGTERM end long C calls, where Python handles these signals."""
+    """Within it SIGINT and SIGTERM end long C calls, where Python handles these signals: in the main thread."""
     global svmcut_signalled, watching
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     if watching == 0:
         svmcut_signalled = 0
         svmcut_watch()
@@ -79,3 +90,16 @@ def watched_signals():
         if watching == 0:
             svmcut_unwatch()
             svmcut_signalled = 0
+
+
+@contextlib.contextmanager
+def cancelled():
+    """Within it long C calls of all threads end, and raise Cancelled."""
+    global svmcut_signalled, ending
+    ending = True
+    svmcut_signalled = 1
+    try:
+        yield
+    finally:
+        ending = False
+        svmcut_signalled = 0

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from svmcut import states
 from svmcut._version import __version__
+from svmcut.catalog import KERNEL_PARAMETERS
 from svmcut.cli.guard import warn
 from svmcut.cli.options import options as table
 from svmcut.cli.termination import Terminated, asked
@@ -146,13 +147,17 @@ class Checkpoints:
 
     def _form(self) -> states.Check:
         """What a run writes: the models that are done, what is said of each, and where the next stands."""
-        number, text, several = states.ANY_REAL, states.text(), len(self._options.path) - 1
+        options = self._options
+        number, text, several = states.ANY_REAL, states.text(), 0 if options.searches else len(options.path) - 1
         row = states.fields(
             C=number, model=text, solver=text, primal=number, dual=number, gap=number, converged=states.flag,
             iterations=states.COUNT, seconds=number, training=states.instance(dict),
         )  # fmt: skip
         outcomes = states.many(states.instance(Outcome), 0, several)
-        return states.fields(outcomes=outcomes, rows=states.many(row, 0, several), driver=states.instance(dict))
+        known = {"outcomes": outcomes, "rows": states.many(row, 0, several), "driver": states.instance(dict)}
+        if options.searches:  # which holds no driver before the grid is done
+            known |= {"search": states.instance(dict), "driver": states.maybe(known["driver"])}
+        return states.fields(**known)
 
     def take(self, snapshot: Callable[[], Any]) -> None:
         """Keeps the state of a run at a place it can go on from; writes it when that is due."""
@@ -206,9 +211,9 @@ class Checkpoints:
 def settings(options: LearnOptions) -> dict[str, str]:
     """The options that decide the model, as text by field."""
     values = {field.name: getattr(options, field.name) for field in dataclasses.fields(options)}
-    for name in ("cost", "example_cost"):
+    for name in ("cost", "example_cost", *KERNEL_PARAMETERS):
         if values[name]:
-            values[name] = ",".join(repr(cost.value) for cost in values[name])
+            values[name] = ",".join(repr(typed.value) for typed in values[name])
     return {name: str(value) for name, value in values.items() if name not in FREE}
 
 

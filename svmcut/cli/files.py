@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def model_files(options: LearnOptions) -> list[str]:
-    """Where each model of the path goes: MODEL_FILE for one value of C, MODEL_FILE.C for several."""
-    if len(options.path) == 1:
+    """Where each model goes: MODEL_FILE for one, MODEL_FILE.C for those of a path of several values of C."""
+    if len(options.path) == 1 or options.searches:
         return [options.model_file]
     return [f"{options.model_file}.{cost.text}" for cost in options.path]
 
@@ -31,9 +31,9 @@ def check_training_files(options: LearnOptions, original: bool) -> list[File]:
     UsageError, OutputError
         For what is an input or another output too, or cannot be written.
     """
-    if options.model_file == "-" and len(options.path) > 1:
-        raise UsageError("several values of C train several models, for which standard output is no place; name a file")
     models = model_files(options)
+    if options.model_file == "-" and len(models) > 1:
+        raise UsageError("several values of C train several models, for which standard output is no place; name a file")
     if options.select and len(models) > 1:
         models.append(options.model_file)
     read = (("EXAMPLE_FILE", options.example_file), ("--validate", options.validate), ("--f", options.basis_file),

@@ -11,7 +11,7 @@ import click
 
 from svmcut.cli.options import LEARNT, LearnOptions, options
 from svmcut.cli.panels import PanelCommand, PanelOption
-from svmcut.kinds import Cost
+from svmcut.kinds import Typed
 from svmcut.parameters import EXAMPLE_COST, task_defaults
 
 TASK, WORDS = "svmcut.task", "svmcut.words"
@@ -69,7 +69,7 @@ def collected(ctx: click.Context) -> LearnOptions:
     own = task_defaults(command.task(ctx))
     found = LearnOptions(**{"command": command.name, "given": frozenset(asked), **own, **values})
     if not found.path and found.settings().is_sum:
-        return replace(found, example_cost=(Cost(f"{EXAMPLE_COST:g}", EXAMPLE_COST),))
+        return replace(found, example_cost=(Typed(f"{EXAMPLE_COST:g}", EXAMPLE_COST),))
     return found
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svmcut import refusals
-from svmcut.catalog import AUTO, CUTTING_PLANE, TASKS, measures
+from svmcut.catalog import AUTO, CUTTING_PLANE, KERNEL_PARAMETERS, TASKS, measures
 from svmcut.classes import beside_classes, label_text
 from svmcut.cli import options as table
 from svmcut.cli.option_rows import Option
@@ -88,17 +88,35 @@ def inert(rows: Iterable[Option], given: Container[str]) -> list[str]:
 def _check_outputs(options: LearnOptions) -> None:
     if len({cost.text for cost in options.path}) < len(options.path):
         raise UsageError("the same C stands twice; each value of a path names a model file")
+    _check_grid(options)
     if options.weights == "-" == options.example_file:
         raise UsageError("--weights - and EXAMPLE_FILE - are one standard input; name a file")
-    if options.select and not options.validate:
+    if options.select and not (options.validate or options.cv):
         measure = options.select.replace("_", "-")
-        raise UsageError(f"--select {measure} needs --validate FILE to measure the models on")
-    if options.alphas and len(options.path) > 1:
+        raise UsageError(f"--select {measure} needs --validate FILE to measure the models on, or --cv K")
+    if options.alphas and len(options.path) > 1 and not options.searches:
         raise UsageError("-a writes the multipliers of one model; give a single C")
     if "checkpoint_every" in (options.given or ()) and options.checkpoint is None:
         raise UsageError("--checkpoint-every is the time between checkpoints; name them with --checkpoint FILE")
     if options.resume and options.checkpoint is None:
         raise UsageError("--resume goes on from a checkpoint; name it with --checkpoint FILE")
+
+
+def _check_grid(options: LearnOptions) -> None:
+    """Refusals of lists of kernel parameters."""
+    grid = options.grid
+    for name in KERNEL_PARAMETERS:
+        values = getattr(options, name)
+        if len(values) == 1:
+            continue
+        flag = in_options(f"parameter '{name}'")
+        if name not in grid:
+            raise UsageError(f"{flag} has several values and no effect with the {options.kernel} kernel; leave it out")
+        if len({typed.value for typed in values}) < len(values):
+            raise UsageError(f"the same value stands twice in {flag}; give each once")
+        if options.cv is None and not (options.validate and options.select):
+            raise UsageError(f"several values of {flag} are a grid to choose from; add --cv K, or --validate FILE and "
+                             "--select MEASURE")  # fmt: skip
 
 
 def _check_algorithm(options: LearnOptions) -> None:

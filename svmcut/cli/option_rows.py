@@ -60,13 +60,16 @@ ROWS = (
     Option("class_weight", ("--class-weight",), DATA,
            "What the examples of a class weigh beside that: by label, 1=5,-1=0.5, or balanced, every class as much as "
            "another. Weights of any kind are for -l {weighing} alone."),
+    Option("cv", ("--cv",), DATA,
+           "Cross-validate: every value of C, with every one of the kernel's parameters, is measured on so many folds, "
+           "and the best by --select is trained on all examples and written as MODEL_FILE alone."),
     Option("validate", ("--validate",), DATA, "Measure every model on the examples of this file."),
     Option("zero_based", ("--zero-based",), DATA,
            "Feature indices of the files start at 0: index k is feature k + 1 of the model. classify needs it too.",
            default="off"),
     Option("cost", ("-c", "--cost"), OBJECTIVE, "C: {objective}.",
            "The unit is that of {original}.{needed} Several values, 0.1,1,10, train a path: one model each, "
-           "MODEL_FILE.0.1 and so on.", ""),
+           "MODEL_FILE.0.1 and so on; with --cv they are compared.", ""),
     Option("example_cost", ("--example-cost",), OBJECTIVE, "C as the weight of one {one}. Several values as with -c.",
            default="{example_cost}"),
     Option("loss", ("-l", "--loss"), OBJECTIVE, "What to minimise: {losses}."),
@@ -93,10 +96,14 @@ ROWS = (
            "all: a weight for every pair of labels that an example may have together; none: every label is learnt on "
            "its own."),
     Option("kernel", ("-t", "--kernel"), KERNEL, "{kernels}."),
-    Option("degree", ("-d", "--degree"), KERNEL, "d of the {kernels_of} kernel."),
-    Option("gamma", ("-g", "--gamma"), KERNEL, "g of the {kernels_of} kernel exp(-g |x-z|^2)."),
-    Option("scale_kernel", ("-s", "--scale-kernel"), KERNEL, "s of the {kernels_of} kernels."),
-    Option("coef0", ("-r", "--coef0"), KERNEL, "r of the {kernels_of} kernels."),
+    Option("degree", ("-d", "--degree"), KERNEL, "d of the {kernels_of} kernel.",
+           "Several values as with -g."),
+    Option("gamma", ("-g", "--gamma"), KERNEL, "g of the {kernels_of} kernel exp(-g |x-z|^2).",
+           "Several values, 0.01,0.1,1, are a grid with those of C: add --cv, or --validate and --select."),
+    Option("scale_kernel", ("-s", "--scale-kernel"), KERNEL, "s of the {kernels_of} kernels.",
+           "Several values as with -g."),
+    Option("coef0", ("-r", "--coef0"), KERNEL, "r of the {kernels_of} kernels.",
+           "Several values as with -g."),
     Option("basis", ("--basis", "--k"), KERNEL, "Most vectors that span a subspace.",
            "Used by {spanned}, and by the polish of {polished}."),
     Option("sample_size", ("--sample-size",), KERNEL, "{examples} drawn for a cut of {takers}."),
@@ -132,7 +139,8 @@ ROWS = (
            "without a budget end once its error has not fallen in the second half of the run so far. 0: the best state "
            "by the primal value."),
     Option("select", ("--select",), OUTPUT,
-           "Write the model that is best by this measure on --validate as MODEL_FILE too: {measures}."),
+           "Write the model that is best by this measure on --validate as MODEL_FILE too, or alone where it is best on "
+           "the folds of --cv ({measure} unless given): {measures}."),
     Option("report", ("--report",), OUTPUT, "Write the report as one JSON document."),
     Option("trace", ("--trace",), OUTPUT, "Write one JSON line per iteration."),
     Option("alphas", ("-a",), OUTPUT, "Write the multipliers of the final constraints, one a line."),

@@ -14,6 +14,8 @@ from typing import Any
 from svmcut.catalog import (
     AUTO,
     CUTTING_PLANE,
+    KERNEL_DEFAULTS,
+    KERNEL_PARAMETERS,
     KERNELS,
     QPS,
     RESCALINGS,
@@ -27,10 +29,11 @@ from svmcut.catalog import (
     takers,
 )
 from svmcut.cli.option_rows import COMPATIBILITY, NOTES, ROWS, Option
-from svmcut.kinds import FLAG, LEVEL, PATH, Cost, Kind, costs, dashed, duration, integer, number, one_of
+from svmcut.kinds import ANY, FLAG, LEVEL, PATH, Kind, Typed, dashed, duration, integer, number, one_of, several
 from svmcut.parameters import (
     CERTIFIED_ROWS,
     DEFAULTS,
+    DEGREE,
     EPSILON,
     EXAMPLE_COST,
     KKT_TOLERANCE,
@@ -46,6 +49,12 @@ from svmcut.refusals import OF_TASKS, STEERING, chosen_solver
 LEARNT = tuple(name for name in TASKS if name != "rank")
 
 
+def _values(name: str, kind: Kind) -> Any:
+    """A field of one or several values of a parameter of the kernel."""
+    default = KERNEL_DEFAULTS[name]
+    return param((Typed(f"{default:g}", default),), several(kind))
+
+
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False, eq=False)  # quickly made
 class LearnOptions(Settings):
     """Values of one run: the parameters, C as typed, and what the command line alone knows."""
@@ -53,10 +62,15 @@ class LearnOptions(Settings):
     example_file: str
     model_file: str = "svm_struct_model"
     command: str = "learn"
-    cost: tuple[Cost, ...] | None = param(None, costs(C))
-    example_cost: tuple[Cost, ...] | None = param(None, costs(C))
+    cost: tuple[Typed, ...] | None = param(None, several(C))
+    example_cost: tuple[Typed, ...] | None = param(None, several(C))
+    degree: tuple[Typed, ...] = _values("degree", DEGREE)
+    gamma: tuple[Typed, ...] = _values("gamma", ANY)
+    scale_kernel: tuple[Typed, ...] = _values("scale_kernel", ANY)
+    coef0: tuple[Typed, ...] = _values("coef0", ANY)
     algorithm: int | None = param(None, integer(0, 9))
     weights: str | None = param(None, PATH)
+    cv: int | None = param(None, integer(2))
     validate: str | None = param(None, PATH)
     select: str | None = param(None, PATH)
     checkpoint: str | None = param(None, PATH)
@@ -80,26 +94,38 @@ class LearnOptions(Settings):
     shrink: int = param(1, integer(0, 1))
 
     @property
-    def path(self) -> tuple[Cost, ...]:
+    def path(self) -> tuple[Typed, ...]:
         """The values of C, in whichever unit they were given."""
         return self.cost or self.example_cost or ()
 
+    @property
+    def grid(self) -> dict[str, tuple[Typed, ...]]:
+        """The values of the parameters that the kernel reads."""
+        return {name: getattr(self, name) for name in KERNELS[self.kernel].takes}
+
+    @property
+    def searches(self) -> bool:
+        """Whether one model is chosen from a grid, and not one trained for every C."""
+        return self.cv is not None or any(len(values) > 1 for values in self.grid.values())
+
     def settings(self) -> Settings:
-        """What the library is asked for: the first C, and the solver that -w and --t name where --solver does not."""
+        """What the library is asked for: the first of several values, the solver of -w and --t without --solver."""
         values = {item.name: getattr(self, item.name) for item in fields(Settings)}
         for name in ("cost", "example_cost"):
             values[name] = values[name][0].value if values[name] else None
+        for name in KERNEL_PARAMETERS:
+            values[name] = values[name][0].value
         values["solver"] = solver_name(self)
         if self.algorithm == 9:
             values["rescaling"] = DEFAULTS["rescaling"]
         return Settings(**values)
 
     def as_dict(self) -> dict[str, Any]:
-        """The values for the report; a single C is a number."""
+        """The values for the report; of a list a single one is a number."""
         values = {item.name: getattr(self, item.name) for item in fields(self) if item.name != "given"}
-        for name in ("cost", "example_cost"):
+        for name in ("cost", "example_cost", *KERNEL_PARAMETERS):
             if values[name] is not None:
-                numbers = [cost.value for cost in values[name]]
+                numbers = [typed.value for typed in values[name]]
                 values[name] = numbers[0] if len(numbers) == 1 else numbers
         return values
 
@@ -182,6 +208,7 @@ def _words(task: str) -> dict[str, Any]:
         "gap": f"{row.gap:g}" if row.gap else "none",
         "epochs": ", ".join((f"{usual:g}", *(f"{name} {n:g}" for name, n in passes.items() if n != usual))),
         "measures": ", ".join(name.replace("_", "-") for name in measures(task)),
+        "measure": row.measure.replace("_", "-"),
         "solvers": "; with kernels ".join(by_data),
         "algorithms": listed([str(number) for number in row.algorithms], "or"),
         "qps": "; ".join(f"{name}, {qp.help}" for name, qp in QPS.items()), "qp": next(iter(QPS)),
@@ -202,6 +229,8 @@ def _kinds(task: str) -> dict[str, Kind]:
 
 def _stated(value: Any) -> str:
     """A default, as help states it."""
+    if isinstance(value, tuple):
+        return ",".join(typed.text for typed in value)
     return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 

@@ -28,7 +28,7 @@ from svmcut.errors import UsageError
 from svmcut.files.models import write_model
 from svmcut.files.output import write_atomically
 from svmcut.files.weights import read_weights
-from svmcut.kinds import Cost
+from svmcut.kinds import Typed
 from svmcut.progress_bar import ProgressBar
 from svmcut.tasks.prediction import measure
 from svmcut.tasks.protocol import named
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from svmcut.cli.checkpoints import Checkpoints
+    from svmcut.selection import Search
+    from svmcut.training.driver import Driver
     from svmcut.training.outcome import Outcome
 
 
@@ -74,7 +76,9 @@ def run(options: LearnOptions, original: str = "") -> int:
             stack.enter_context(checkpoints.signals())
         training = Training(options, original, [] if original else idle, checkpoints)
         training.open(stack)
-        for cost, target in list(zip(options.path, targets, strict=True))[len(training.outcomes) :]:
+        if options.searches:
+            training.choose()
+        for cost, target in list(zip(training.options.path, targets, strict=True))[len(training.outcomes) :]:
             training.fit(cost, target)
             if training.over():
                 break
@@ -99,6 +103,8 @@ class Training:
 
     def __init__(self, options: LearnOptions, original: str, idle: list[str], checkpoints: Checkpoints | None = None):
         self.options, self.original, self._checkpoints = options, original, checkpoints
+        self._search: Search | None = None
+        self._grid: dict[str, Any] = {}
         self.outcomes: list[Outcome] = []
         self._failures: list[str] = []
         self.rows: list[dict[str, Any]] = []
@@ -124,7 +130,8 @@ class Training:
             self._task, self._shown = named(options.task), PRESENTATIONS[options.task]
             self._say(f"{len(np.unique(self.examples.y))} classes: {options.task}")
         self._seconds = {"read": time.perf_counter() - self._began, "train": 0.0, "write": 0.0}
-        self._driver = self._task.plan(self.examples, settings, bool(original), time_limit(options))
+        self._time_limit, self._planned = time_limit(options), time.perf_counter()
+        self._driver = self._task.plan(self.examples, settings, bool(original), self._time_limit)
         look()
         self._warnings = [*idle, *self._driver.warnings, *([] if original else hints(options.task, self.examples))]
         self._validation = None
@@ -133,13 +140,14 @@ class Training:
             self._validation = self._task.read(options.validate, **given, test=True)
             self._seconds["read"] += time.perf_counter() - reading
             self._warnings += self._task.label_warnings(self._validation, self._driver)
-        self._state = None
+        self._asked, self._state, self._searched = options, None, None
         self.going_on: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
         if checkpoints is not None:
             checkpoints.identify(self.examples, options)
             saved = checkpoints.resume() if options.resume else None
             if saved is not None:
                 self.outcomes, self.rows, self._state = list(saved["outcomes"]), list(saved["rows"]), saved["driver"]
+                self._searched = saved.get("search")
                 self.going_on = checkpoints.unfit
 
     def open(self, stack: contextlib.ExitStack) -> None:
@@ -151,7 +159,54 @@ class Training:
         for line in self._shown.properties(self.examples, self._driver):
             say(line)
 
-    def fit(self, cost: Cost, target: str) -> None:
+    def choose(self) -> None:
+        """Trains the cells of a grid, prints their table, and leaves the options and the driver of the best."""
+        from svmcut.cli import choosing
+        from svmcut.selection import Search
+
+        options, began = self.options, time.perf_counter()
+        parts, settings, warnings = choosing.parts(options, self.examples, self._validation, self._driver.settings)
+        self._warnings += warnings
+        with self.going_on():
+            self._search = search = Search(
+                self._task, settings, choosing.cells(options), parts, self._driver, time_limit=self._left(),
+                state=self._searched, keep=self._checkpoints is not None,
+            )  # fmt: skip
+            self._say(choosing.head(options, search))
+
+            def keep() -> None:
+                if self._checkpoints is not None:
+                    self._checkpoints.take(lambda: self._snapshot(None))
+
+            def tick() -> None:
+                look()
+                keep()
+                self._bar.count(search.done, search.size)
+
+            if not search.complete:
+                self._state = None
+                with self._bar:
+                    try:
+                        search.run(tick)
+                    finally:
+                        keep()
+        self._say(choosing.table(options, search), end="")
+        self._warnings += choosing.warnings(search)
+        if not search.complete:
+            counts = f"{search.done} of {search.size} models of the grid were measured"
+            self._failures.append(f"{options.model_file}: {counts}")
+        name = choosing.measure_of(options)
+        self._grid = {"cv" if options.cv else "grid": search.rows(name)}
+        self.options = choosing.chosen(options, search.best(name))
+        if self.options.grid != choosing.chosen(options, 0).grid:
+            self._driver = self._task.plan(self.examples, self.options.settings(), False, self._left())
+        self._seconds["train"] += time.perf_counter() - began
+
+    def _left(self) -> float | None:
+        """Seconds that are left of the limit."""
+        return None if self._time_limit is None else max(0.0, self._time_limit - (time.perf_counter() - self._planned))
+
+    def fit(self, cost: Typed, target: str) -> None:
         """Trains for one C, prints the originals' lines and writes the model."""
         options, path = self.options, len(self.options.path) > 1
         if path:
@@ -197,7 +252,8 @@ class Training:
 
     def complete(self) -> bool:
         """Whether there is a model for every C, and all did what was asked."""
-        return len(self.outcomes) == len(self.options.path) and all(outcome.done for outcome in self.outcomes)
+        whole = self._search is None or self._search.complete
+        return whole and len(self.outcomes) == len(self.options.path) and all(outcome.done for outcome in self.outcomes)
 
     def finish(self) -> None:
         """Selects, prints the table of a path, writes the report, gives the warnings."""
@@ -221,7 +277,8 @@ class Training:
         if options.report:
             warnings = self._warnings + (self._checkpoints.warnings if self._checkpoints is not None else [])
             X, counts = self.examples.X, self._task.counts(self.examples) | self._driver.counts
-            document = report.learn_report(options, X, counts, self.outcomes[chosen], self._seconds, warnings)
+            document = report.learn_report(self._asked, X, counts, self.outcomes[chosen], self._seconds, warnings)
+            document |= self._grid
             if self.rows:
                 document["path"] = self.rows
             write_report(options.report, document)
@@ -231,27 +288,31 @@ class Training:
 
     def _unfinished(self) -> bool:
         """Whether a run with larger limits has something to do after the state of the last look."""
-        return len(self.outcomes) < len(self.options.path) or not self.outcomes[-1].done
+        searching = self._search is not None and not self._search.complete
+        return searching or len(self.outcomes) < len(self.options.path) or not self.outcomes[-1].done
 
     def _say_ending(self) -> None:
         """Adds to the warnings which models did not converge, and what the user may do about it."""
         options = self.options
         left = [cost.text for cost in options.path[len(self.outcomes) :]]
         last = None if self.original else ending(self.outcomes, left, options.checkpoint, self._checkpoints)
+        if self._search is not None and not self._search.complete:
+            last = remedy(options.checkpoint, self._checkpoints, " and larger limits")
         if last is not None and not self._failures:
             self._failures.append(f"{options.model_file}: stopped by a limit")
         if last is not None:
             self._failures[-1] += f"; {last}"
         self._warnings += self._failures
 
-    def _snapshot(self) -> dict[str, Any]:
+    def _snapshot(self, driver: Driver | None) -> dict[str, Any]:
         done = [outcome.portable() for outcome in self.outcomes]
-        return {"outcomes": done, "rows": list(self.rows), "driver": self._driver.state()}
+        kept = {"outcomes": done, "rows": list(self.rows), "driver": driver and driver.state()}
+        return kept if self._search is None else kept | {"search": self._search.state()}
 
     def _observe(self, progress, objective) -> None:
         look()
         if self._checkpoints is not None:
-            self._checkpoints.take(self._snapshot)
+            self._checkpoints.take(lambda: self._snapshot(self._driver))
         if not progress.report:
             return
         with self._bar.hidden(self.options.verbosity > 0):
@@ -260,7 +321,7 @@ class Training:
             self._trace.write((report.trace_line(progress, objective) + "\n").encode())
         self._bar.show(progress, objective)
 
-    def _row(self, cost: Cost, target: str, outcome: Outcome) -> dict[str, Any]:
+    def _row(self, cost: Typed, target: str, outcome: Outcome) -> dict[str, Any]:
         """What the table and the report say of one model: certificate, training error, every measure."""
         progress = outcome.progress
         row = {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The progress bar: what it says, and what a terminal shows of it."""
 
+import io
 import math
 import os
 import re
@@ -12,7 +13,8 @@ import numpy as np
 import pytest
 from programs import TIMEOUT, command
 
-from svmcut.progress_bar import clock, fitted, share
+from svmcut.parameters import Settings
+from svmcut.progress_bar import ProgressBar, clock, fitted, share
 
 BAR = re.compile(r"training +(\d+)%\|.*\| gap \S+, target \S+(; .*)?|training +0:00; iteration 1; .*|training")
 LOG = re.compile(r"Iter \d+: \.\*\(NumConst=\d+, SV=\d+, CEps=\d+\.\d{4}, QPEps=0\.0000\)")
@@ -34,6 +36,19 @@ def test_texts_are_whole_and_of_one_length():
     ]  # fmt: skip
     assert {len(fitted(parts, 30)), len(fitted(parts[:1], 30))} == {30}
     assert [clock(seconds) for seconds in (-1, 0, 65, 7207)] == ["0:00", "0:00", "1:05", "2:00:07"]
+
+
+def test_a_grid_counts_its_models(monkeypatch):
+    shown = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", shown)
+    bar = ProgressBar(True, Settings(time_limit=65.0), lambda objective, primal: math.nan)
+    bar.count(1, 40)  # before it is there
+    with bar:
+        bar._drawn = -1.0
+        bar.count(10, 40)
+        bar.count(11, 40)  # too soon to draw again
+    assert re.search(r"training  25%\|.*\| 10 of 40 models of the grid; limit in 1:0[45]", shown.getvalue())
+    assert "11 of 40" not in shown.getvalue() and " 1 of 40" not in shown.getvalue()
 
 
 class Screen:

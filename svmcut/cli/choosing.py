@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The grid of a command line: its cells, the table of what they are worth, and the options of the one that is best."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from svmcut.catalog import TASKS, measures
+from svmcut.selection import Part, Search, cells_of, held_out, parts_of
+
+if TYPE_CHECKING:
+    from svmcut.cli.options import LearnOptions
+    from svmcut.parameters import Settings
+
+
+def parts(
+    options: LearnOptions, examples: Any, validation: Any, settings: Settings
+) -> tuple[list[Part], Settings, list[str]]:
+    """The folds, or all examples beside those of --validate; the settings that train on them, and warnings."""
+    if options.cv is not None:
+        return parts_of(examples, settings, options.cv)
+    return *held_out(examples, validation, settings), []
+
+
+def cells(options: LearnOptions) -> list[dict[str, float]]:
+    """The values of C with those of the kernel's parameters."""
+    return cells_of(*([typed.value for typed in options.path],
+                      {name: [typed.value for typed in values] for name, values in options.grid.items()}))  # fmt: skip
+
+
+def chosen(options: LearnOptions, place: int) -> LearnOptions:
+    """The options with the values of one cell, of which nothing is chosen any more."""
+    cell = cells(options)[place]
+    unit = "cost" if options.cost else "example_cost"
+    values: dict[str, Any] = {name: tuple(typed for typed in found if typed.value == cell[name])
+                              for name, found in options.grid.items()}  # fmt: skip
+    values[unit] = tuple(typed for typed in options.path if typed.value == cell["C"])[:1]
+    return replace(options, cv=None, select=None, **values)
+
+
+def measure_of(options: LearnOptions) -> str:
+    """What cells are compared by."""
+    return options.select or TASKS[options.task].measure
+
+
+def head(options: LearnOptions, search: Search) -> str:
+    """What is going to be done."""
+    count, name = len(search.cells), measure_of(options).replace("_", "-")
+    where = f"{options.cv} folds" if options.cv else options.validate
+    return f"Choosing by {name} on {where} from {count} cell{'s' * (count > 1)}"
+
+
+def table(options: LearnOptions, search: Search) -> str:
+    """One line a cell: its parameters, the mean of the measure, and its standard deviation over the folds."""
+    name = measure_of(options)
+    digits = max(measures(options.task)[name].digits, 3)
+    shown = {"C": options.path} | {name: values for name, values in options.grid.items() if len(values) > 1}
+    texts = {(name, typed.value): typed.text for name, values in shown.items() for typed in values}
+    lines = [[*shown, name.replace("_", "-"), *(["std"] if options.cv else [])]]
+    rows = search.rows(name)
+    for row in rows:
+        numbers = [row["mean"], row["std"]][: 2 if options.cv else 1]
+        lines.append([texts[key, row[key]] for key in shown]
+                     + ["-" if value != value else f"{value:.{digits}f}" for value in numbers])  # fmt: skip
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    text = ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
+    for k, row in enumerate(rows, 1):
+        text[k] += "  <- selected" * row["selected"]
+    return "\n".join(text) + "\n"
+
+
+def warnings(search: Search) -> list[str]:
+    """What a user should know of the models of a grid."""
+    unfinished = sum(not result["done"] for results in search.results for result in results if result is not None)
+    if not unfinished:
+        return []
+    return [f"{unfinished} of the {search.size} models of the grid stopped before their training was done"]

@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Choosing C and parameters of the kernel: every cell of a grid is trained on parts of the examples and measured on the
+rest of them.
+
+The work is cut into chains that do not hang on the threads: one part of the examples, one kernel, and at most CHAIN
+values of C from the smallest on, each of which starts from the solution before. Chains are independent and run in as
+many threads as there are; compiled loops leave the interpreter to the others. So neither the threads nor a stop and a
+resumed run change a number.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import itertools
+import math
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from svmcut import states
+from svmcut._native.interrupt import Cancelled, cancelled
+from svmcut.catalog import measures
+from svmcut.classes import classes_of, labels_of
+from svmcut.errors import UsageError
+from svmcut.folds import STRATIFIED, folds
+from svmcut.kinds import ABOVE_ZERO
+from svmcut.tasks.prediction import measure
+
+if TYPE_CHECKING:
+    from svmcut.parameters import Settings
+    from svmcut.tasks.protocol import Task
+    from svmcut.training.driver import Driver
+
+#: Most values of C of a chain.
+CHAIN = 4
+#: Seconds between looks of the thread that waits.
+WAIT = 0.1
+
+Cell = dict[str, float]
+Part = Callable[[], tuple[Any, Any]]
+
+
+def cells_of(C: Sequence[float], others: Mapping[str, Sequence[float]]) -> list[Cell]:
+    """Every combination, "C" first and slowest."""
+    names = ("C", *others)
+    return [dict(zip(names, values, strict=True)) for values in itertools.product(C, *others.values())]
+
+
+class Chain(NamedTuple):
+    """Cells that one thread trains on one part of the examples, by their places in the grid."""
+
+    part: int
+    cells: tuple[int, ...]
+
+
+def chains_of(cells: Sequence[Cell], parts: int) -> list[Chain]:
+    """The chains of a grid, those with the largest C first, which take the longest."""
+    by_kernel: dict[tuple, list[int]] = {}
+    for place, cell in enumerate(cells):
+        by_kernel.setdefault(tuple(value for name, value in cell.items() if name != "C"), []).append(place)
+    found = []
+    for places in by_kernel.values():
+        places.sort(key=lambda place: cells[place]["C"])
+        pieces = np.array_split(places, math.ceil(len(places) / CHAIN))
+        found += [Chain(part, tuple(map(int, piece))) for piece in pieces for part in range(parts)]
+    return sorted(found, key=lambda chain: -cells[chain.cells[-1]]["C"])
+
+
+def parts_of(data: Any, settings: Settings, K: int) -> tuple[list[Part], Settings, list[str]]:
+    """The folds of K-fold cross-validation, the settings that train on them, and warnings.
+
+    Raises
+    ------
+    UsageError
+        For fewer examples, queries or sequences than folds, and fewer than two rows of one of two classes.
+    DataError
+        As svmcut.classes.labels_of.
+    """
+    dealt, counts, path = data, np.zeros(0, int), data.source.path
+    if settings.task == "classification":
+        settings, positive = _named(data, settings)
+        dealt = replace(data, y=positive.astype(float))
+    if settings.task in STRATIFIED:
+        counts = np.unique(dealt.y, return_counts=True)[1]
+    least, warnings = int(counts.min(initial=K)), []
+    if least < 2 and settings.task == "classification" and len(counts) == 2:
+        raise UsageError(f"{path} has one row of one of the classes, which cannot be both trained on and held out; "
+                         "leave out parameter 'cv'")  # fmt: skip
+    if least < K:
+        warnings = [f"a class of {path} has {least} rows, fewer than the {K} folds: some hold none of it"]
+    found = folds(settings.task, dealt, K, settings.seed)
+
+    def part(fold) -> Part:
+        return lambda: (data.take(fold.train), data.take(fold.held))
+
+    return [part(fold) for fold in found], settings, warnings
+
+
+def _named(data: Any, settings: Settings) -> tuple[Settings, Any]:
+    """Settings that name the positive class of two, so that all parts have the same, and the rows of it."""
+    labels = labels_of(data.y, settings.positive, data.source.path)
+    positive = classes_of(data.y, labels)[0]
+    if labels is not None:
+        return replace(settings, positive=labels[1]), positive
+    if settings.positive != ABOVE_ZERO and positive.any():
+        return replace(settings, positive=1.0), positive
+    return settings, positive
+
+
+def held_out(data: Any, validation: Any, settings: Settings) -> tuple[list[Part], Settings]:
+    """One part: trained on all data and measured on others."""
+    if settings.task == "classification":
+        settings = _named(data, settings)[0]
+    return [lambda: (data, validation)], settings
+
+
+class Search:
+    """Trains and measures every cell on every part.
+
+    Parameters
+    ----------
+    task : Task
+    settings : Settings
+        Checked; C and the parameters of the grid are put in their place.
+    cells : list of dict
+        As cells_of gives them.
+    parts : list of callables
+        Each gives what to train on and what to measure on.
+    whole : Driver
+        Of all examples, which says what C is there: where the loss is a sum, the weight of one example's loss is the
+        same in every part.
+    time_limit : float or None
+        Seconds for all that is left of it.
+    state : dict or None
+        What `state` gave in another search of the same: this one goes on from there.
+    keep : bool
+        Whether `state` will be asked for.
+
+    Attributes
+    ----------
+    results : list of list
+        [part][cell]: measures by name, and under "done" whether training did what it was asked for; None where it did
+        not come to an end.
+    """
+
+    def __init__(
+        self, task: Task, settings: Settings, cells: list[Cell], parts: list[Part], whole: Driver, *,
+        time_limit: float | None = None, state: dict[str, Any] | None = None, keep: bool = False,
+    ):  # fmt: skip
+        self._task, self.cells, self._parts, self._keep = task, cells, parts, keep
+        self._chains = chains_of(cells, len(parts))
+        self._threads = min(settings.threads, len(self._chains))
+        self._settings = replace(settings, time_limit=None, threads=settings.threads // self._threads)
+        self._costs = [_costs(settings, whole, cell["C"]) for cell in cells]
+        self._end = math.inf if time_limit is None else time.perf_counter() + time_limit
+        self.results: list[list[dict[str, Any] | None]] = [[None] * len(cells) for _ in parts]
+        self._standing: dict[int, tuple[int, Any]] = {}
+        if state is not None:
+            self._restore(state)
+        self._change = threading.Condition()
+        self._queue: list[int] = []
+        self._failures: dict[int, BaseException] = {}
+        self._stopping, self._over = False, 0
+
+    @property
+    def done(self) -> int:
+        """How many models were measured."""
+        return sum(result is not None for results in self.results for result in results)
+
+    @property
+    def size(self) -> int:
+        """How many there are to be."""
+        return len(self.cells) * len(self._parts)
+
+    @property
+    def complete(self) -> bool:
+        return self.done == self.size
+
+    def run(self, look: Callable[[], None] = lambda: None) -> None:
+        """Trains until all is done, or until the time is over.
+
+        Parameters
+        ----------
+        look : callable
+            Called in this thread several times a second; what it raises ends the search.
+
+        Raises
+        ------
+        Exception
+            Of the first chain that failed.
+        """
+        self._queue = [k for k, chain in enumerate(self._chains) if self._open(chain)]
+        crew = [threading.Thread(target=contextvars.copy_context().run, args=(self._work,), daemon=True)
+                for _ in range(min(self._threads, len(self._queue)))]  # fmt: skip
+        try:
+            for member in crew:
+                member.start()
+            while any(member.is_alive() for member in crew):
+                with self._change:
+                    self._change.wait_for(lambda: self._over == len(crew), WAIT)
+                look()
+        except BaseException:
+            self._stopping = True
+            with cancelled():
+                for member in crew:
+                    if member.ident is not None:
+                        member.join()
+            raise
+        if self._failures:
+            raise self._failures[min(self._failures)]
+
+    def state(self) -> dict[str, Any]:
+        """Where the search stands, to be called from `look` or after the end."""
+        standing = {str(k): {"at": at, "driver": driver} for k, (at, driver) in self._standing.copy().items()}
+        return {"results": [list(results) for results in self.results], "standing": standing}
+
+    def values(self, name: str) -> list[list[float]]:
+        """A measure of every cell on the parts it was measured on."""
+        columns = zip(*self.results, strict=True)
+        return [[result["values"][name] for result in column if result is not None] for column in columns]
+
+    def best(self, name: str) -> int:
+        """The place of the cell whose mean of a measure is best, the first of several: of those that were measured on
+        all parts, where there are any."""
+        task, values = self._settings.task, self.values(name)
+        sign = 1 if measures(task)[name].rises else -1
+
+        def merit(place: int) -> tuple[bool, float]:
+            mean = float(np.mean(values[place])) if values[place] else math.nan
+            return len(values[place]) == len(self._parts), -math.inf if math.isnan(mean) else sign * mean
+
+        return max(range(len(self.cells)), key=merit)
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        """What a report says of every cell: parameters, mean and standard deviation of a measure over the parts, nan
+        where time was over before, the values, whether training did on all what it was asked for."""
+        found, best = [], self.best(name)
+        for place, (cell, values) in enumerate(zip(self.cells, self.values(name), strict=True)):
+            whole = len(values) == len(self._parts)
+            column = [results[place] for results in self.results]
+            mean, std = (float(np.mean(values)), float(np.std(values))) if whole else (math.nan, math.nan)
+            converged = all(result is not None and result["done"] for result in column)
+            found.append(cell | {"mean": mean, "std": std, "folds": values, "converged": converged,
+                                 "selected": place == best})  # fmt: skip
+        return found
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        result = states.maybe(states.fields(values=states.instance(dict), done=states.flag))
+        results = states.many(result, len(self.cells), len(self.cells))
+        standing = states.instance(dict)
+        states.checked(state, states.fields(
+            results=states.many(results, len(self._parts), len(self._parts)), standing=standing), "search")  # fmt: skip
+        names = set(measures(self._settings.task))
+        for found in (found for row in state["results"] for found in row if found is not None):
+            states.require(found["values"].keys() == names, "measures", ", ".join(sorted(names)))
+            states.many(states.ANY_REAL)(list(found["values"].values()), "measures")
+        self.results = [list(row) for row in state["results"]]
+        for key, kept in state["standing"].items():
+            states.require(key in map(str, range(len(self._chains))), "chains", "those of the grid")
+            at = states.count(0, len(self._chains[int(key)].cells) - 1)
+            states.checked(kept, states.fields(at=at, driver=states.instance(dict)), "standing")
+            self._standing[int(key)] = kept["at"], kept["driver"]
+
+    def _open(self, chain: Chain) -> bool:
+        return any(self.results[chain.part][place] is None for place in chain.cells)
+
+    def _work(self) -> None:
+        """Trains one chain after the other while there are any."""
+        while not self._stopping:
+            with self._change:
+                if not self._queue or time.perf_counter() >= self._end:
+                    break
+                k = self._queue.pop(0)
+            try:
+                self._train(k, self._chains[k])
+            except Cancelled:
+                break
+            except BaseException as failure:
+                self._failures[k], self._stopping = failure, True
+        with self._change:
+            self._over += 1
+            self._change.notify_all()
+
+    def _train(self, k: int, chain: Chain) -> None:
+        train, held = self._parts[chain.part]()
+        cell = self.cells[chain.cells[0]]
+        values: dict[str, Any] = {name: value for name, value in cell.items() if name != "C"}
+        settings = replace(self._settings, **values)
+        left = None if self._end == math.inf else max(0.0, self._end - time.perf_counter())
+        driver = self._task.plan(train, settings, False, left)
+        first, state = self._standing.get(k, (0, None))
+        for at, place in enumerate(chain.cells[first:], first):
+
+            def observe(progress, objective, at=at) -> None:
+                if self._stopping:
+                    raise Cancelled
+                if self._keep:
+                    self._standing[k] = at, driver.state()
+
+            outcome, state = driver.fit(*self._costs[place], observe, state), None
+            if outcome.stopped_by == "limit" and driver.late():
+                return
+            measured = measure(self._task, outcome.model, held, threads=settings.threads, beam=settings.beam)
+            self.results[chain.part][place] = {"values": measured, "done": outcome.done}
+        self._standing.pop(k, None)
+
+
+def _costs(settings: Settings, whole: Driver, C: float) -> tuple[float | None, float | None]:
+    """C of a part, in the unit of the original and as the weight of one example's loss, one of which is None."""
+    if settings.cost is None:
+        return None, C
+    weight = whole.example_cost(whole.objective(C, None))
+    return (C, None) if weight is None else (None, weight)
