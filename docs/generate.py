@@ -164,7 +164,16 @@ DIFFERENCES = (
     ),
     (
         "`-l`, `-o` and `-t` take numbers.",
-        "Names too: `-l f1`, `-t rbf`.",
+        "Names too: `-l f1`, `-t rbf`; but those of svm_learn.",
+    ),
+    (
+        "svm_learn's iterations are of ten variables and more, its `maxdiff` is each example's.",
+        "Iterations are steps of a pair or of all weights, `maxdiff` is LIBSVM's: at most twice as much. Training ends "
+        "at `-e`, at 0.01 at the most.",
+    ),
+    (
+        "svm_light V6.02 and V6.20 refuse each other's models.",
+        "svm_learn writes V6.02, svm_classify reads both.",
     ),
 )
 """What the originals do, and what is done here."""
@@ -174,8 +183,8 @@ They end with 0 or 1 only: 1 after an error, and where the gap was not reached; 
 
 ## Where they differ from the originals on purpose
 
-The programs are meant for scripts of svm_perf, svm_rank, svm_hmm and svm_multiclass: same options, same lines on
-standard output, same files. What is different:
+The programs are meant for scripts of svm_perf, svm_rank, svm_hmm, svm_multiclass and svm_light: same options, same
+lines on standard output, same files. What is different:
 
 | the originals | here |
 |---|---|

@@ -240,6 +240,7 @@ FORMATS = (
     Format(b"svmcut kernel chain model 1", "svmcut.files.models.kernel_chains", ("KernelChainModel",)),
     Format(b"SVM-multiclass Version V2.20", "svmcut.files.models.svm_multiclass", ("MulticlassModel",)),
     Format(b"svmcut multilabel model 1", "svmcut.files.models.label_sets", ("MultilabelModel",)),
+    Format(b"SVM-light Version V6.02", "svmcut.files.models.svm_light", _OF_ROWS, foreign=True),
     Format(b"solver_type", "svmcut.files.models.liblinear", ("LinearModel",), foreign=True),
     Format(b"svm_type", "svmcut.files.models.libsvm", _OF_ROWS, foreign=True),
 )

@@ -241,7 +241,7 @@ class Format(NamedTuple):
     Attributes
     ----------
     first : bytes
-        Line 1; of a foreign format its first word.
+        Line 1; of a foreign format that or its first word.
     where : str
         Module with `read`, of (path, line 1, open file), and `write`, of (path, line 1, output, model), which raise as
         `svmcut.files.models.read_model` and `write_model`.

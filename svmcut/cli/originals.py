@@ -215,6 +215,37 @@ def svm_multiclass_classify(argv: list[str] | None = None) -> int:
     return _classify("svm_multiclass_classify", summary, "multiclass", {}, argv, Flag(IDLE, str, None, "no effect"))
 
 
+def svm_learn(argv: list[str] | None = None) -> int:
+    """Entry point of ``svm_learn``."""
+
+    def work(values: dict[str, Any], arguments: list[str]) -> int:
+        from svmcut.cli.light_learning import learn
+
+        return learn(values, *[*arguments, "svm_model"][:2])
+
+    return run_original(light_grammar("svm_learn"), work, argv)
+
+
+def svm_classify(argv: list[str] | None = None) -> int:
+    """Entry point of ``svm_classify``."""
+
+    def work(values: dict[str, Any], arguments: list[str]) -> None:
+        from svmcut.cli.light_scoring import classify
+
+        classify(*[*arguments, "svm_predictions"][:3], verbosity=values["verbosity"], signed=values["format"] == 0)
+
+    return run_original(light_grammar("svm_classify"), work, argv)
+
+
+def light_grammar(program: str) -> Grammar:
+    """The command line of svm_learn or of svm_classify."""
+    from svmcut.cli.light import PROGRAMS
+
+    arguments, summary, least, helps, *tables = PROGRAMS[program]
+    short, long = ({letter: Flag(*row) for letter, row in table.items()} for table in tables)
+    return Grammar(program, arguments, summary, short, long, helps, least)
+
+
 def classify_grammar(program: str, summary: str, long: dict[str, Flag], other: Flag | None = None) -> Grammar:
     """What the classifiers share, and the long options of one."""
     short = {

@@ -4,19 +4,67 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from svmcut._native.scan import Scanner
 from svmcut.data import Csr, Examples, Source
 from svmcut.errors import DataError
-from svmcut.files.text import block_bytes_of, check_limit, feed, memory_for, opened
+from svmcut.files.text import Text, block_bytes_of, check_limit, feed, memory_for, opened
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 CREW_BYTES = 1 << 22
 """A regular file of so many bytes is read by all threads, each its own blocks."""
 
 
+class Comments:
+    """What stands behind the first ``#`` of lines, by line."""
+
+    def __init__(self) -> None:
+        self._found: dict[int, bytes] = {}
+        self._line, self._open = 1, False
+
+    def add(self, text: bytes) -> None:
+        """Takes in the text that follows what was added before."""
+        at = 0
+        while True:
+            if not self._open:
+                mark = text.find(b"#", at)
+                self._line += text.count(b"\n", at, len(text) if mark < 0 else mark)
+                if mark < 0:
+                    return
+                self._found[self._line], self._open, at = b"", True, mark + 1
+            end = text.find(b"\n", at)
+            self._found[self._line] += text[at:] if end < 0 else text[at:end]
+            if end < 0:
+                return
+            self._open, at = False, end
+
+    def of(self, source: Source, rows: NDArray[np.int64]) -> list[bytes]:
+        """The comments of rows, without a carriage return at the end; empty where a line has none."""
+        if not self._found:
+            return [b""] * len(rows)
+        return [self._found.get(line, b"").rstrip(b"\r") for line in source.lines_of(rows).tolist()]
+
+
+class _Commented:
+    """The bytes of a text, whose comments are kept on the way."""
+
+    def __init__(self, text: Text, comments: Comments):
+        self._text, self._comments, self.bytes_left = text, comments, text.bytes_left
+
+    def readinto(self, view: memoryview) -> int:
+        count = self._text.readinto(view)
+        self._comments.add(bytes(view[:count]))
+        return count
+
+
 def read_examples(
-    path: str, *, threads: int = 1, max_memory: float | None = None, zero_based: bool = False
-) -> Examples:
+    path: str, *, threads: int = 1, max_memory: float | None = None, zero_based: bool = False,
+    comments: Comments | None = None,
+) -> Examples:  # fmt: skip
     """All examples of a file.
 
     Parameters
@@ -29,6 +77,8 @@ def read_examples(
         In MB (10^6 bytes), for the arrays returned.
     zero_based : bool
         Indices of the file start at 0: index k is feature k + 1.
+    comments : Comments, optional
+        Takes in those of the file.
 
     Returns
     -------
@@ -54,12 +104,12 @@ def read_examples(
             check_limit(scanner, position, bytes_left, max_memory)
 
         with memory_for(scanner, block_bytes):
-            if threads > 1 and text.state is not None and text.state[0] >= CREW_BYTES:
+            if comments is None and threads > 1 and text.state is not None and text.state[0] >= CREW_BYTES:
                 from svmcut.files.crew import read_together
 
                 read_together(scanner, text, threads, check)
             else:
-                for _ in feed(scanner, text, block_bytes):
+                for _ in feed(scanner, text if comments is None else _Commented(text, comments), block_bytes):
                     check(text.position, text.bytes_left())
             examples = _take(scanner)
         if not len(examples):
@@ -68,8 +118,9 @@ def read_examples(
 
 
 def stream_examples(
-    path: str, *, threads: int = 1, block_bytes: int = 1 << 20, unlabelled: bool = False, zero_based: bool = False
-) -> Iterator[Examples]:
+    path: str, *, threads: int = 1, block_bytes: int = 1 << 20, unlabelled: bool = False, zero_based: bool = False,
+    may_be_empty: bool = False,
+) -> Iterator[Examples]:  # fmt: skip
     """The examples of a file in blocks of whole rows, in constant memory.
 
     Parameters
@@ -80,6 +131,8 @@ def stream_examples(
         About how much text makes a block; a longer line makes a block of its own.
     unlabelled : bool
         Whether any word but a feature may stand in place of a label, which is 0 then.
+    may_be_empty : bool
+        Whether a file without examples is none to refuse.
 
     Yields
     ------
@@ -101,7 +154,7 @@ def stream_examples(
                 if len(examples):
                     found = True
                     yield examples
-        if not found:
+        if not (found or may_be_empty):
             raise DataError(path, "no examples")
 
 

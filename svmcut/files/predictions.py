@@ -22,6 +22,16 @@ def write_scores(output: Output, scores: NDArray[np.float64]) -> None:
     output.write(format_scores(scores))
 
 
+def write_short_scores(output: Output, scores: NDArray[np.float64], signed: bool = False) -> None:
+    """(n,) scores as svm_light's ``%.8g`` lines; signed: as ``SCORE:+1 -SCORE:-1`` or ``|SCORE|:-1 -|SCORE|:+1``."""
+    if not signed:
+        output.write(b"%.8g\n" * len(scores) % tuple(scores.tolist()))
+        return
+    for score in scores.tolist():
+        size, sign = abs(score), "+-" if score > 0 else "-+"
+        output.write(f"{size:.8g}:{sign[0]}1 {-size:.8g}:{sign[1]}1\n".encode())
+
+
 def write_labels(output: Output, scores: NDArray[np.float64], labels: tuple[str, ...]) -> None:
     """(n,) scores as the label they predict: the second where the score is above 0, else the first."""
     lines = np.array([f"{label}\n".encode() for label in labels], object)

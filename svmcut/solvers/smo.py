@@ -40,6 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmcut import states
+from svmcut._native.kernels import KernelRows
 from svmcut._native.smo import Smo as NativeSmo
 from svmcut.data import Csr
 from svmcut.kernels import Kernel
@@ -282,6 +283,11 @@ class SmoRun(Run):
         beta, v = self._native.solution()
         return Solution(beta, self._bias(beta, v))
 
+    def scores(self) -> NDArray[np.float64]:
+        """(n,) f at the points; exact where every point is active."""
+        beta, v = self._native.solution()
+        return self._problem.y - v + self._bias(beta, v)
+
     def _bias(self, beta, v) -> float:
         if not self._solver.free_bias:
             return 0.0
@@ -325,6 +331,22 @@ class Smo(Solver):
     threads: int = 1
     max_steps: int | None = None
     seconds_between: float = 0.5
+
+    def state_at(self, problem: KernelProblem, beta: NDArray[np.float64]) -> State:
+        """The state of a run that begins at these coefficients, in their boxes and of sum 0 where b is free."""
+        n, points = len(beta), np.flatnonzero(beta)
+        v = problem.y - KernelRows(problem.X, problem.kernel, self.threads).accumulate(points, beta[points])
+        dual = 0.5 * float(beta @ (problem.y + v))
+        native = self.native(problem, 1.0)
+        order = np.arange(n)
+        native.load(np.concatenate([[n, 0, 0, min(n, 1000), 0, -1], order]).astype(np.int64),
+                    np.concatenate([[problem.C, dual, 0.0, 0.0, 0.0], v, beta, v, beta]))  # fmt: skip
+        native.make_whole()
+        integers, reals = native.save()
+        return {
+            "integers": integers, "reals": reals, "first": 0, "primal": np.inf, "tolerance": problem.tolerance,
+            "due": 0, "peek": FIRST_PEEK, "least": np.inf, "futile": 0,
+        }  # fmt: skip
 
     def native(self, problem: KernelProblem, cache_mb: float) -> NativeSmo:
         """The compiled side of a run."""

@@ -333,7 +333,7 @@ DAMAGES = {
     "row18-alpha-inf": (lambda text: text.replace(b"\n1 1:", b"\ninf 1:"), "model:12:1: no finite number"),
     "row18-threshold-nan": (lambda text: text.replace(b"0.5 # thr", b"nan # thr"), "model:11:1: "),
     "row18-kernel": (lambda text: text.replace(b"\n0 # k", b"\n7 # k"), 'model:2:1: kernel type "7" is unknown'),
-    "row18-version": (lambda text: text.replace(b"V6.20", b"V6.02"), "model:1:1: version"),
+    "row18-version": (lambda text: text.replace(b"V6.20", b"V6.03"), "model:1:1: version"),
 }
 
 

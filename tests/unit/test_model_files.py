@@ -115,7 +115,7 @@ def test_truncation_at_every_byte_is_refused(file, kernel, lines):
     "text, place, message",
     [
         ("", "1:1", "empty"),
-        ("SVM-light Version V6.02\n", "1:1", "V6.02"),
+        ("SVM-light Version V6.03\n", "1:1", "V6.03"),
         ("\0" * 100_000, "1:1", "version"),
         (text_of(kernel=4), "2:1", 'kernel type "4" is unknown; expected 0 .linear. to 3 .sigmoid.'),
         (text_of(kernel=-1), "2:1", 'kernel type "-1"'),

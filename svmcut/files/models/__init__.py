@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from svmcut.catalog import FORMATS, load
 from svmcut.errors import ModelError
+from svmcut.files.models import svm_light
 from svmcut.files.models.grammar import LINE_LIMIT
 from svmcut.files.output import write_atomically
 
 if TYPE_CHECKING:
-    from svmcut.models import Model
+    from svmcut.models import KernelModel, Model, ScoringModel
     from svmcut.rows import Format
 
 
@@ -59,6 +60,24 @@ def read_named(path: str, foreign: bool = True) -> tuple[str, Model]:
         raise ModelError(path, error.strerror or str(error)) from error
 
 
+def read_light(path: str) -> tuple[ScoringModel, int]:
+    """A model of SVM-light V6.02 or V6.20 alone, and how many support vectors its file has; raises as `read_named`."""
+    try:
+        with open(path, "rb") as file:
+            first = file.readline(LINE_LIMIT)
+            if first.rstrip() not in (svm_light.LIGHT, FORMATS[0].first):
+                raise _unknown(path, first)
+            return svm_light.read_counted(path, first, file)
+    except OSError as error:
+        raise ModelError(path, error.strerror or str(error)) from error
+
+
+def write_light(path: str, model: KernelModel, comments: list[bytes]) -> None:
+    """Write a model in V6.02 of SVM-light, as `write_model` does; the comments are those of the support vectors."""
+    with write_atomically(path) as output:
+        svm_light.write_vectors(path, output, model, comments)
+
+
 def is_model(path: str) -> bool:
     """Whether a regular file begins like a model."""
     try:
@@ -88,7 +107,8 @@ def write_model(path: str, model: Model) -> None:
 def _row(first: bytes, foreign: bool = True) -> Format | None:
     """The row of the format whose files begin with such a line."""
     line, word = first.rstrip(), (first.split(maxsplit=1) or [b""])[0]
-    return next((row for row in FORMATS if row.first == (word if foreign and row.foreign else line)), None)
+    own, others = (line,), (line, word) if foreign else ()
+    return next((row for row in FORMATS if row.first in (others if row.foreign else own)), None)
 
 
 def _unknown(path: str, line: bytes) -> ModelError:

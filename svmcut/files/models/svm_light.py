@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Model files in the layout of SVM-light V6.20, which svm_perf and svm_rank share.
+"""Model files in the layout of SVM-light, V6.20 as svm_perf and svm_rank share it, V6.02 as svm_learn writes it.
 
 Eleven header lines, then one line per support vector: ``alpha index:value index:value #``. A linear model is one such
-line of weights with alpha 1. The threshold of line 11 is subtracted from scores. Marks may follow.
+line of weights with alpha 1, or, in V6.02, one line a support vector as with every kernel, with the example's comment
+behind the ``#``. The threshold of line 11 is subtracted from scores. Marks may follow.
 """
 
 from __future__ import annotations
@@ -23,8 +24,17 @@ if TYPE_CHECKING:
     from svmcut.models import KernelModel, ScoringModel
 
 
+#: Of a file of `write_vectors`.
+LIGHT = b"SVM-light Version V6.02"
+
+
 def read(path: str, first: bytes, file: BinaryIO) -> ScoringModel:
     """The model behind line 1 of the file; see svmcut.rows.Format."""
+    return read_counted(path, first, file)[0]
+
+
+def read_counted(path: str, first: bytes, file: BinaryIO) -> tuple[ScoringModel, int]:
+    """The model of `read`, and how many support vectors its file has."""
     lines = HeaderLines(path, first, file, 11)
     kernel = lines.kernel()
     highest = lines.integer(8, "the highest feature index", 0)
@@ -33,7 +43,8 @@ def read(path: str, first: bytes, file: BinaryIO) -> ScoringModel:
     b = lines.real(11, "the threshold b")
     text, found = marks.split(path, file.read(), 12)
     vectors, size = lines.vectors(text, count, highest), lines.size + len(text)
-    return scoring_model(path, size, kernel, vectors, b, highest_index=highest, n_documents=documents, **found)
+    known = {"highest_index": highest, "n_documents": documents, **found}
+    return scoring_model(path, size, kernel, vectors, b, **known), count
 
 
 def write(path: str, first: bytes, output: Output, model: ScoringModel) -> None:
@@ -43,6 +54,11 @@ def write(path: str, first: bytes, output: Output, model: ScoringModel) -> None:
     else:
         _write_expansion(path, first, output, model)
     output.write(marks.text_of(model))
+
+
+def write_vectors(path: str, output: Output, model: KernelModel, comments: list[bytes]) -> None:
+    """A file of V6.02: support vectors of any kernel, the linear one too, each with its comment."""
+    _write_expansion(path, LIGHT, output, model, comments)
 
 
 def _write_header(path: str, first: bytes, output: Output, model: ScoringModel, highest: int, count: int) -> None:
@@ -68,7 +84,9 @@ def _write_linear(path: str, first: bytes, output: Output, model: LinearModel) -
     write_weights(output, columns, weights[nonzero])
 
 
-def _write_expansion(path: str, first: bytes, output: Output, model: KernelModel) -> None:
+def _write_expansion(
+    path: str, first: bytes, output: Output, model: KernelModel, comments: list[bytes] | None = None
+) -> None:
     support = model.support
     values, columns = finite32(path, support.data[support.stored]), support.indices[support.stored]
     if model.columns is not None:
@@ -79,4 +97,5 @@ def _write_expansion(path: str, first: bytes, output: Output, model: KernelModel
     bounds = (support.indptr - support.indptr[0]).tolist()
     for i, alpha in enumerate(model.alpha.tolist()):
         row = slice(bounds[i], bounds[i + 1])
-        output.write(b"%.32g " % alpha + format_pairs(columns[row], values[row]) + b"#\n")
+        comment = comments[i] if comments else b""
+        output.write(b"%.32g " % alpha + format_pairs(columns[row], values[row]) + b"#%b\n" % comment)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""svm_learn -z c: two classes."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+
+from svmcut.cli.light_run import LightRun
+from svmcut.risks.weights import example_weights
+from svmcut.solvers.smoothed_margin import balance
+from svmcut.training import estimates
+from svmcut.training.machines import Machine, MachineProblem
+
+#: Tolerance of the KKT conditions at most: the originals' |w| is closer to the optimum than a larger one.
+LOOSEST = 0.01
+
+
+class Classes(LightRun):
+    """Training on labels of two signs."""
+
+    def run(self, model_file: str) -> None:
+        """Trains, reports and writes."""
+        values, y = self.values, np.where(self.examples.y > 0, 1.0, -1.0)
+        positive = int((y > 0).sum())
+        self.report.more(f"{positive} positive, {len(y) - positive} negative, and 0 unlabeled examples.")
+        given = self.alphas(len(y))
+        problem = self.problem(y)
+        start = None if given is None else feasible(given * y, problem) * y
+        self.optimize()
+        machine = problem.train(self.report.observe, start)
+        removed = np.zeros(len(y), bool)
+        if values["remove"] == 1:
+            machine, removed = self.without_bounded(problem, machine)
+        seconds = self.seconds
+        losses, alpha = machine.losses(y), np.abs(machine.beta)
+        self.report.trained(machine.steps, int((y * machine.scores <= 0).sum()), machine.violation, seconds)
+        used = alpha > 0
+        bound = f"including {int((used & (alpha >= problem.boxes)).sum())} at upper bound"
+        if values["remove"] == 1:
+            bound = f"plus {int(removed.sum())} inconsistent examples"
+        norm = math.sqrt(machine.squared)
+        self.report.sizes(int(used.sum()), bound, float(losses.sum()), norm, self.longest)
+        self.report.dimension(estimates.vc_dimension(norm, self.distances[used]))
+        if values["remove"] != 1:
+            began = time.process_time()
+            self.report.xi_alpha(
+                lambda: estimates.rates(self.at_risk(alpha, losses), y > 0), lambda: time.process_time() - began,
+                self.rho_and_depth,
+            )  # fmt: skip
+        self.report.evaluations(machine.evaluations)
+        self.write(model_file, machine.beta, machine.b, len(y), machine.beta, y)
+
+    def problem(self, y) -> MachineProblem:
+        """The problem of all examples."""
+        weights = example_weights(self.examples.weights, len(y))
+        factor = self.values["factor"]
+        if factor != 1:
+            weights = np.where(y > 0, factor, 1.0) * (1.0 if weights is None else weights)
+        return MachineProblem(
+            self.X, y, self.kernel, self.cost(self.distances), weights, min(self.values["tolerance"], LOOSEST),
+            self.values["bias"] != 0, self.cache, self.threads,
+        )  # fmt: skip
+
+    def at_risk(self, alpha, losses):
+        """The examples that may be errors where they are left out."""
+        return estimates.at_risk(alpha, losses, float(self.distances.max()), self.values["rho"])
+
+    def without_bounded(self, problem: MachineProblem, machine: Machine):
+        """The machine of the examples that are left when those at the upper bound are taken out until there are none.
+
+        Also whether each example was taken out.
+        """
+        removed, boxes = np.zeros(len(problem.y), bool), problem.boxes
+        steps, evaluations = machine.steps, machine.evaluations
+        while True:
+            bound = ~removed & (machine.beta != 0) & (np.abs(machine.beta) >= boxes)
+            self.report.say(" Moving training errors to inconsistent examples...done.")
+            if not bound.any():
+                return machine._replace(steps=steps, evaluations=evaluations), removed
+            removed |= bound
+            self.report.say(f" Now {int(removed.sum())} inconsistent examples.")
+            machine = trained_without(problem, removed, self.report.observe)
+            steps, evaluations = steps + machine.steps, evaluations + machine.evaluations
+
+
+def trained_without(problem: MachineProblem, removed, observe=None) -> Machine:
+    """The machine of the rows that are not removed, with the scores of all."""
+    rows = np.flatnonzero(~removed)
+    part = problem.take(rows).train(observe)
+    beta, scores = np.zeros(len(removed)), np.empty(len(removed))
+    beta[rows], scores[rows] = part.beta, part.scores
+    aside, support = np.flatnonzero(removed), np.flatnonzero(beta)
+    vectors = problem.X.take(support)
+    scores[aside] = problem.kernel.expansion(problem.X.take(aside), vectors, beta[support], -part.b, problem.threads)
+    return part._replace(beta=beta, scores=scores)
+
+
+def feasible(alpha, problem: MachineProblem):
+    """These alphas within their boxes, and with sum alpha y = 0 where the bias is free."""
+    inside = np.clip(alpha, 0.0, problem.boxes)
+    if problem.free_bias:
+        balance(inside, problem.y, problem.boxes)
+    return np.clip(inside, 0.0, problem.boxes)

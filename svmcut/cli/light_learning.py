@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One run of svm_learn from read to written model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from svmcut.cli.files import log_beside
+from svmcut.cli.light import check
+from svmcut.cli.light_report import LightReport
+from svmcut.files.examples import Comments, read_examples
+from svmcut.files.roles import File, check_roles
+from svmcut.machine import usable_cpus
+
+
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is found where it matters
+def learn(values: dict[str, Any], example_file: str, model_file: str) -> int:
+    """Reads, trains, reports and writes; values are those of the options.
+
+    Returns
+    -------
+    int
+        Exit status.
+
+    Raises
+    ------
+    SvmcutError
+        Whatever the options, the files or the system refuse.
+    """
+    check(values)
+    named = (("-a", values["alphas"]), ("-l", values["labels"]))
+    outputs = [File("model_file", model_file), *(File(flag, path) for flag, path in named if path is not None)]
+    inputs = [File("example_file", example_file)]
+    if values["restart"] is not None:
+        inputs.append(File("-y", values["restart"]))
+    check_roles(inputs, outputs)
+    with log_beside(outputs):
+        report, comments = LightReport(values["verbosity"]), Comments()
+        report.say("Scanning examples...done")
+        report.say("Reading examples into memory...", end="")
+        try:
+            examples = read_examples(example_file, threads=usable_cpus(), comments=comments)
+        except BaseException:
+            report.say()
+            raise
+        report.say(f"OK. ({len(examples)} examples read)")
+        from svmcut.cli.light_classes import Classes
+
+        Classes(values, examples, comments, report).run(model_file)
+    return 0

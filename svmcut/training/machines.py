@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Hinge machines with a free bias on rows in memory, with all the numbers svm_light's estimates are made of.
+
+A machine is trained by SMO on kernel values; on many rows of few features without a kernel by Newton's method, whose
+solution has multipliers that meet the same KKT conditions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from svmcut.risks.weights import boxes
+from svmcut.solvers.newton import DENSE_DIM
+from svmcut.solvers.smo import KernelProblem, Smo, SmoRun
+from svmcut.solvers.smoothed_margin import SmoothedMargin
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.data import Csr
+    from svmcut.kernels import Kernel
+
+#: Rows from which a linear machine is trained on features, where these are few enough for a Hessian.
+FEATURE_ROWS = 1000
+
+
+class Machine(NamedTuple):
+    """A trained machine.
+
+    Attributes
+    ----------
+    beta, b : (n,) float64, float
+        f(x) = sum_i beta_i K(x_i, x) + b; the signs of beta are those of the labels.
+    scores : (n,) float64
+        f at the training rows.
+    violation : float
+        Of the KKT conditions.
+    steps, evaluations : int
+        Of the solver; kernel values, 0 for a machine that was trained on features.
+    """
+
+    beta: NDArray[np.float64]
+    b: float
+    scores: NDArray[np.float64]
+    violation: float
+    steps: int
+    evaluations: int
+
+    @property
+    def squared(self) -> float:
+        """|w|^2."""
+        return max(0.0, float(self.beta @ (self.scores - self.b)))
+
+    def losses(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Hinge losses at the training rows."""
+        return np.maximum(0.0, 1.0 - y * self.scores)
+
+
+@dataclass(frozen=True)
+class MachineProblem:
+    """min over w, b of 1/2 |w|^2 + C sum_i v_i max(0, 1 - y_i f(x_i)).
+
+    Attributes
+    ----------
+    X, y, kernel, C, weights
+        As of svmcut.solvers.smo.KernelProblem; the kernel may be the linear one.
+    tolerance : float
+        Of the KKT conditions.
+    free_bias : bool
+        b is 0 without.
+    cache_mb, threads
+        Of smo.
+    """
+
+    X: Csr
+    y: NDArray[np.float64]
+    kernel: Kernel
+    C: float
+    weights: NDArray[np.float64] | None = None
+    tolerance: float = 1e-3
+    free_bias: bool = True
+    cache_mb: float = 100.0
+    threads: int = 1
+
+    @property
+    def boxes(self) -> NDArray[np.float64]:
+        """(n,) C_i."""
+        return np.broadcast_to(boxes(self.C, self.weights), len(self.y))
+
+    def take(self, rows: NDArray[np.int64]) -> MachineProblem:
+        """The problem of these rows."""
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(self, X=self.X.take(rows), y=self.y[rows], weights=weights)
+
+    def train(self, observe: Callable[[Any], None] | None = None, beta: NDArray | None = None) -> Machine:
+        """The machine; observe hears of every step the solver speaks of.
+
+        Parameters
+        ----------
+        beta : (n,) float64 or None
+            Coefficients to begin at, within the boxes and of sum 0 where the bias is free.
+
+        Raises
+        ------
+        MemoryError
+        """
+        observe = observe or (lambda step: None)
+        few = self.kernel.is_linear and self.X.n_features < DENSE_DIM
+        if few and len(self.y) >= FEATURE_ROWS and beta is None:
+            found = None
+            for found in self._on_features():
+                observe(found)
+            if found is not None and found.violation <= self.tolerance:
+                solution = found.solution
+                return Machine(solution.beta, solution.b, found.scores, found.violation, found.steps, 0)
+        solver = Smo(self.free_bias, self.cache_mb, self.threads)
+        problem = KernelProblem(self.X, self.y, self.kernel, self.C, self.tolerance, None, self.weights)
+        run = SmoRun(solver, problem, None, None if beta is None else solver.state_at(problem, beta))
+        steps = evaluations = 0
+        for step in run:
+            observe(step)
+            steps, evaluations = step.iteration, step.evaluations or 0
+        f = run.expansion()
+        return Machine(f.beta, f.b, run.scores(), run.violation(), steps, evaluations)
+
+    def _on_features(self) -> SmoothedMargin:
+        return SmoothedMargin(self.X, self.y, self.C, self.weights, self.free_bias, self.tolerance, self.threads)

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""svm_learn and svm_classify: files, reports, refusals."""
+
+import gzip
+import re
+
+import numpy as np
+import pytest
+from programs import call
+
+from svmcut.files.examples import Comments, read_examples
+from svmcut.files.models import read_model
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch, rng):
+    monkeypatch.chdir(tmp_path)
+    X = rng.normal(size=(80, 5))
+    y = np.where(X[:, 0] - X[:, 1] + 0.6 * rng.normal(size=80) > 0, 1, -1)
+    lines = [f"{y[i]:+d} " + " ".join(f"{j + 1}:{X[i, j]:.4f}" for j in range(5)) for i in range(80)]
+    lines[::3] = [f"{line} # row {3 * i}" for i, line in enumerate(lines[::3])]
+    (tmp_path / "train").write_text("".join(f"{line}\n" for line in lines[:60]))
+    (tmp_path / "test").write_text("".join(f"{line}\n" for line in lines[60:]))
+    return tmp_path
+
+
+def vectors(path):
+    """The header, and (alpha y, pairs, comment) of every line behind it."""
+    lines = path.read_text().splitlines()
+    parts = [re.fullmatch(r"(\S+) ((?:\d+:\S+ )*)#(.*)", line).groups() for line in lines[11:]]
+    return lines[:11], [(float(alpha), pairs, comment) for alpha, pairs, comment in parts]
+
+
+def scores(path="svm_predictions"):
+    return np.loadtxt(path, ndmin=1)
+
+
+@pytest.mark.parametrize("kernel", [["-t", "0"], ["-t", "1", "-d", "2"], ["-t", "2", "-g", "0.2"],
+                                    ["-t", "3", "-s", "0.1", "-r", "0"]], ids=" ".join)  # fmt: skip
+def test_models_are_support_vectors_with_their_comments_whatever_the_kernel(folder, kernel, capsys):
+    assert call("svm_learn", "-c", "1", *kernel, "train", "model") == 0
+    told = capsys.readouterr().out
+    head, lines = vectors(folder / "model")
+    assert head[0] == "SVM-light Version V6.02" and head[8] == "60 # number of training documents "
+    assert head[9] == f"{len(lines) + 1} # number of support vectors plus 1 "
+    assert f"Number of SV: {len(lines)} (including" in told
+    texts = {line.split(" ", 1)[1].split(" #")[0].strip(): line for line in (folder / "train").read_text().splitlines()}
+    examples = read_examples("train")
+    rows = {" ".join(f"{j + 1}:{examples.X.to_dense()[i, j]:.8g}" for j in range(5)): i for i in range(60)}
+    assert len(texts) == 60 and {comment for *_, comment in lines} > {""}
+    for alpha, pairs, comment in lines:
+        row = rows[pairs.strip()]
+        assert comment == (f" row {row}" if row % 3 == 0 else "") and alpha * examples.y[row] > 0
+    assert sum(alpha for alpha, *_ in lines) == pytest.approx(0, abs=1e-9)
+    assert call("svm_classify", "-v", "0", "test", "model") == 0
+    assert call("svmcut classify", "-v", "0", "test", "model", "others") == 0
+    np.testing.assert_allclose(scores(), scores("others"), rtol=1e-7, atol=1e-7)
+    assert call("svm_perf_classify", "-v", "0", "test", "model", "others") == 1  # V6.20 alone, as its original
+
+
+def test_the_report_line_by_line(capsys):
+    assert call("svm_learn", "train") == 0
+    lines = capsys.readouterr().out.splitlines()
+    expected = """\
+Scanning examples...done
+Reading examples into memory...OK. (60 examples read)
+Setting default regularization parameter C=#
+Optimizing.+done. (# iterations)
+Optimization finished (# misclassified, maxdiff=#).
+Runtime in cpu-seconds: #
+Number of SV: # (including # at upper bound)
+L1 loss: loss=#
+Norm of weight vector: |w|=#
+Norm of longest example vector: |x|=#
+Estimated VCdim of classifier: VCdim<=#
+Computing XiAlpha-estimates...done
+Runtime for XiAlpha-estimates in cpu-seconds: #
+XiAlpha-estimate of the error: error<=#% (rho=1.00,depth=0)
+XiAlpha-estimate of the recall: recall=>#% (rho=1.00,depth=0)
+XiAlpha-estimate of the precision: precision=>#% (rho=1.00,depth=0)
+Number of kernel evaluations: #
+Writing model file...done""".splitlines()
+    assert len(lines) == len(expected)
+    for line, pattern in zip(lines, expected, strict=True):
+        pattern = re.escape(pattern).replace(r"\#", r"\d+(?:\.\d+)?").replace(r"\.\+done", r"\.+done")
+        assert re.fullmatch(pattern, line), line
+    assert read_model("svm_model").n_documents == 60
+
+
+def test_silence_and_more(capsys):
+    assert call("svm_learn", "-v", "0", "-c", "1", "train", "quiet") == 0
+    assert capsys.readouterr() == ("", "")
+    assert call("svm_learn", "-v", "2", "-c", "1", "train", "loud") == 0
+    told = capsys.readouterr().out
+    assert re.search(r"^\d+ positive, \d+ negative, and 0 unlabeled examples\.$", told, re.M)
+    assert "Iteration 1: " in told and "Optimizing" not in told
+
+
+def test_alphas_and_a_start_from_them(folder, capsys):
+    options = "-c", "0.5", "-e", "1e-5"
+    assert call("svm_learn", *options, "-a", "alphas", "train", "model") == 0
+    cold = int(re.search(r"\((\d+) iterations\)", capsys.readouterr().out).group(1))
+    lines, y = (folder / "alphas").read_text().splitlines(), read_examples("train").y
+    assert len(lines) == 60 and all((line[0] == "-") == (label < 0) for line, label in zip(lines, y, strict=True))
+    alpha = np.array(list(map(float, lines)))
+    assert np.abs(alpha).max() == 0.5 and alpha.sum() == pytest.approx(0, abs=1e-12)
+    model = sorted(alpha for alpha, *_ in vectors(folder / "model")[1])
+    np.testing.assert_allclose(model, np.sort(alpha[alpha != 0]))
+    assert call("svm_learn", *options, "-y", "alphas", "train", "again") == 0
+    told = capsys.readouterr().out
+    assert "Reading alphas...done\nComputing starting state...done.\n" in told and cold > 20
+    assert int(re.search(r"\((\d+) iterations\)", told).group(1)) <= cold / 4
+    (folder / "far").write_text("".join(f"{7 * value}\n" for value in y))  # outside the boxes, and not balanced
+    assert call("svm_learn", *options, "-y", "far", "train", "other") == 0
+    for name in ("again", "other"):
+        assert call("svm_classify", "-v", "0", "test", "model", "a") == 0
+        assert call("svm_classify", "-v", "0", "test", name, "b") == 0
+        np.testing.assert_allclose(scores("a"), scores("b"), atol=5e-4)
+
+
+@pytest.mark.parametrize("text, message", [
+    ("1\n", "far: 1 finite numbers; expected 60, one a line, as -a wrote them"),
+    ("one\n" * 60, "far: a line is no number"),
+    ("nan\n" * 60, "far: 60 finite numbers; expected 60"), (None, "far: No such file or directory"),
+])  # fmt: skip
+def test_alphas_that_are_none(folder, capsys, text, message):
+    if text is not None:
+        (folder / "far").write_text(text)
+    assert call("svm_learn", "-y", "far", "train", "model") == 1
+    assert capsys.readouterr().err.startswith(message) and not (folder / "model").exists()
+
+
+def test_c_of_an_example_is_c_times_its_cost_and_the_factor(folder):
+    costs, y = np.resize([0.5, 1.0, 4.0], 60), read_examples("train").y
+    lines = zip((folder / "train").read_text().splitlines(), costs, strict=True)
+    text = "".join(re.sub(" ", f" cost:{cost:g} ", line, count=1) + "\n" for line, cost in lines)
+    (folder / "costs").write_text(text)
+    assert call("svm_learn", "-v", "0", "-c", "0.1", "-j", "3", "-a", "alphas", "costs", "model") == 0
+    alpha = np.abs(scores("alphas"))
+    boxes = 0.1 * costs * np.where(y > 0, 3, 1)
+    assert (alpha <= boxes * (1 + 1e-12)).all()
+    assert all((alpha[boxes == box] == box).any() for box in np.unique(boxes))
+
+
+def test_examples_at_the_bound_are_taken_out_until_there_are_none(folder, capsys):
+    assert call("svm_learn", "-c", "1", "-i", "1", "-a", "alphas", "train", "model") == 0
+    told = capsys.readouterr().out
+    counts = [int(text) for text in re.findall(r"Now (\d+) inconsistent examples\.", told)]
+    alpha = np.abs(scores("alphas"))
+    assert counts and counts == sorted(counts) and alpha.max() < 1
+    assert f"Number of SV: {(alpha > 0).sum()} (plus {counts[-1]} inconsistent examples)" in told
+    assert "XiAlpha" not in told
+
+
+@pytest.mark.parametrize("options", [
+    "-z x", "-c -1", "-j -1", "-e 0", "-e -1", "-q 1", "-n 20", "-p 1.5", "-k 101", "-k -1", "-Z 1", "-t 5", "-t -1",
+    "-c one", "-d -1", "--what 1", "-c",
+])  # fmt: skip
+def test_options_that_are_refused(folder, capsys, options):
+    assert call("svm_learn", *options.split(), *([] if options == "-c" else ["train", "model"])) == 1
+    told = capsys.readouterr()
+    assert "option" in told.err and not told.out and not (folder / "model").exists()
+
+
+def test_options_that_are_not(folder):
+    for options in ("-o 0", "-o 3", "-b 2", "-m 1", "-h 4", "-f 3", "-# 0", "-q 2", "-n 0", "-d 0 -t 1"):
+        assert call("svm_learn", "-v", "0", "-c", "1", *options.split(), "train", "model") == 0, options
+
+
+@pytest.mark.parametrize("program", ["svm_learn", "svm_classify"])
+def test_help_and_version(program, capsys):
+    for word in ("--help", "-?", "--version"):
+        assert call(program, word) == 0
+        told = capsys.readouterr()
+        assert told.out.startswith("usage: " + program if word != "--version" else program) and not told.err
+
+
+def test_measures_come_with_labels_of_one_alone(folder, capsys):
+    assert call("svm_learn", "-v", "0", "-c", "1", "train", "model") == 0
+    assert call("svm_classify", "test", "model") == 0
+    told = capsys.readouterr().out.splitlines()
+    y, found = read_examples("test").y, scores()
+    right, both = int(((found > 0) == (y > 0)).sum()), int(((found > 0) & (y > 0)).sum())
+    assert re.fullmatch(r"Reading model\.\.\.OK\. \(\d+ support vectors read\)", told[0])
+    assert told[1] == "Classifying test examples..done" and told[2].startswith("Runtime (without IO) in cpu-seconds: ")
+    assert told[3] == f"Accuracy on test set: {5 * right:.2f}% ({right} correct, {20 - right} incorrect, 20 total)"
+    rates = f"{100 * both / (found > 0).sum():.2f}%/{100 * both / (y > 0).sum():.2f}%"
+    assert told[4:] == [f"Precision/recall on test set: {rates}"]
+    assert call("svm_classify", "-v", "1", "test", "model") == 0
+    assert capsys.readouterr().out.splitlines() == [told[0], *told[3:]]
+    (folder / "counts").write_text((folder / "test").read_text().replace("-1 ", "0 "))
+    assert call("svm_classify", "counts", "model", "again") == 0
+    assert len(capsys.readouterr().out.splitlines()) == 3 and (scores("again") == found).all()
+    assert call("svm_classify", "-v", "0", "-f", "0", "test", "model") == 0
+    lines = (folder / "svm_predictions").read_text().splitlines()
+    assert lines == [f"{abs(s):.8g}:{'+' if s > 0 else '-'}1 {-abs(s):.8g}:{'-' if s > 0 else '+'}1" for s in found]
+
+
+def test_models_that_svm_classify_reads_and_those_it_does_not(folder, capsys):
+    for kernel in ("0", "2"):
+        assert call("svmcut learn", "-v", "0", "-t", kernel, "--solver", "auto" if kernel == "0" else "smo",
+                    "--example-cost", "1", "train", "perf") == 0  # fmt: skip
+        assert call("svm_classify", "-v", "0", "test", "perf") == 0
+        assert call("svmcut classify", "-v", "0", "test", "perf", "others") == 0
+        np.testing.assert_allclose(scores(), scores("others"), atol=2e-7)
+    (folder / "empty").write_text("# nothing\n")
+    assert call("svm_classify", "empty", "perf") == 0 and (folder / "svm_predictions").read_text() == ""
+    (folder / "other").write_text("svm_type c_svc\n")
+    capsys.readouterr()
+    for name, message in (("other", "other:1:1: version 'svm_type c_svc' is not supported"),
+                          ("train", "train:1:1: version"), ("none", "none: No such file or directory")):  # fmt: skip
+        assert call("svm_classify", "test", name) == 1
+        assert capsys.readouterr().err.startswith(message)
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_comments_whatever_the_blocks(size):
+    text = b"# head\n1 1:1 # one\n\n2 1:1\n3 1:1 #three # more\r\n# 4\n4 1:1 #\n5 1:2 # no end"
+    comments = Comments()
+    for start in range(0, len(text), size):
+        comments.add(text[start : start + size])
+    source = read_examples_of(text)
+    assert comments.of(source, np.arange(5)) == [b" one", b"", b"three # more", b"", b" no end"]
+    assert Comments().of(source, np.arange(2)) == [b"", b""]
+
+
+def read_examples_of(text):
+    with open("commented", "wb") as file:
+        file.write(text)
+    return read_examples("commented").source
+
+
+def test_comments_of_packed_files(folder):
+    (folder / "packed").write_bytes(gzip.compress((folder / "train").read_bytes()))
+    for name in ("train", "packed"):
+        assert call("svm_learn", "-v", "0", "-c", "1", name, f"{name}.model") == 0
+    assert (folder / "packed.model").read_bytes() == (folder / "train.model").read_bytes()
+
+
+def test_one_class_and_no_examples(folder, capsys):
+    (folder / "one").write_text("+1 1:1\n+1 2:1\n")
+    assert call("svm_learn", "-c", "1", "one", "model") == 0
+    assert call("svm_classify", "-v", "0", "test", "model") == 0 and (scores() == 1).all()
+    (folder / "none").write_text("# nothing\n")
+    assert call("svm_learn", "-c", "1", "none", "other") == 1
+    assert capsys.readouterr().err.startswith("none: no examples") and not (folder / "other").exists()

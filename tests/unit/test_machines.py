@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Machines with a free bias: both trainers meet the KKT conditions, and one optimum."""
+
+import numpy as np
+import pytest
+
+from svmcut.data import Csr
+from svmcut.kernels import Kernel
+from svmcut.solvers.smoothed_margin import SmoothedMargin, balance
+from svmcut.training import machines
+from svmcut.training.machines import MachineProblem
+
+
+def problem_of(rng, n=400, d=6, **others):
+    X = rng.normal(size=(n, d)).astype(np.float32)
+    y = np.where(X[:, 0] + X[:, 1] + 0.7 + rng.normal(size=n) > 0, 1.0, -1.0)
+    return X, MachineProblem(Csr.from_dense(X), y, **{"kernel": Kernel(), "C": 1.0, "tolerance": 1e-6} | others)
+
+
+def conditions(X, problem, machine):
+    """The largest violation of the KKT conditions, from the definition."""
+    assert np.all(machine.beta * problem.y >= 0) and np.all(np.abs(machine.beta) <= problem.boxes)
+    s = X.astype(np.float64) @ (X.T.astype(np.float64) @ machine.beta)
+    np.testing.assert_allclose(machine.scores, s + machine.b, atol=1e-9)
+    if problem.free_bias:
+        assert abs(machine.beta.sum()) <= 1e-9 * np.abs(machine.beta).sum()
+    else:
+        assert machine.b == 0
+    v, alpha = problem.y - s, np.abs(machine.beta)
+    below, above = alpha < problem.boxes, alpha > 0
+    rise, fall = np.where(problem.y > 0, below, above), np.where(problem.y > 0, above, below)
+    if problem.free_bias:
+        return v[rise].max() - v[fall].min()
+    return max(v[rise].max(), -v[fall].min())
+
+
+@pytest.mark.parametrize("C", [1e-3, 1.0, 30.0])
+@pytest.mark.parametrize("free", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_both_trainers_end_at_one_optimum(rng, monkeypatch, C, free, weighted):
+    weights = rng.integers(0, 4, 400).astype(np.float64) if weighted else None
+    X, problem = problem_of(rng, C=C, free_bias=free, weights=weights)
+    found = []
+    for rows in (1, 10**9):
+        monkeypatch.setattr(machines, "FEATURE_ROWS", rows)
+        machine = problem.train()
+        assert (machine.evaluations == 0) == (rows == 1)
+        assert conditions(X, problem, machine) <= 1.01e-6 * (1 if free else 2)
+        v = 1.0 if weights is None else weights
+        primal = machine.squared / 2 + C * float((v * machine.losses(problem.y)).sum())
+        assert primal - (np.abs(machine.beta).sum() - machine.squared / 2) <= 1e-5 * primal
+        found.append(primal)
+    assert found[0] == pytest.approx(found[1], rel=1e-6)
+
+
+def test_features_beyond_a_dense_hessian_take_conjugate_gradients(rng):
+    X, problem = problem_of(rng, n=150, d=1100, C=0.01)
+    *_, last = SmoothedMargin(problem.X, problem.y, 0.01, None, True, 1e-5)
+    machine = machines.Machine(last.solution.beta, last.solution.b, last.scores, last.violation, last.steps, 0)
+    assert last.violation <= 1e-5 and conditions(X, problem, machine) <= 1.01e-5
+
+
+def test_a_start_at_the_solution_takes_no_steps(rng):
+    _, problem = problem_of(rng, n=200, kernel=Kernel("rbf", gamma=0.1), tolerance=1e-4)
+    cold = problem.train()
+    warm = problem.train(beta=cold.beta)
+    assert cold.steps > 50 and warm.steps <= cold.steps / 10
+    np.testing.assert_allclose(warm.scores, cold.scores, atol=1e-3)
+
+
+def test_one_class_alone_has_its_score_everywhere(rng):
+    X = Csr.from_dense(rng.normal(size=(5, 2)))
+    machine = MachineProblem(X, np.ones(5), Kernel(), 1.0).train()
+    assert machine.squared == 0 and np.all(machine.scores == 1) and not machine.beta.any()
+
+
+def test_balance_moves_points_inside_their_boxes_first(rng):
+    alpha, y, most = np.array([0.5, 1.0, 0.2, 0.0]), np.array([1.0, 1.0, -1.0, -1.0]), np.ones(4)
+    balance(alpha, y, most)
+    assert alpha @ y == pytest.approx(0, abs=1e-15)
+    assert alpha[1] == 1.0 and alpha[3] == 0.0 and 0 <= alpha[0] < 0.5 and 0.2 < alpha[2] <= 1
+    full = np.array([1.0, 1.0, 0.0])
+    balance(full, np.array([1.0, 1.0, -1.0]), np.ones(3))
+    assert full @ np.array([1.0, 1.0, -1.0]) == pytest.approx(0, abs=1e-15)
