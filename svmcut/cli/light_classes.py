@@ -60,8 +60,8 @@ class Classes(LightRun):
         if factor != 1:
             weights = np.where(y > 0, factor, 1.0) * (1.0 if weights is None else weights)
         return MachineProblem(
-            self.X, y, self.kernel, self.cost(self.distances), weights, min(self.values["tolerance"], LOOSEST),
-            self.values["bias"] != 0, self.cache, self.threads,
+            self.X, y, self.kernel, self.cost(self.distances), self.values["bias"] != 0, weights,
+            min(self.values["tolerance"], LOOSEST), self.cache, self.threads,
         )  # fmt: skip
 
     def at_risk(self, alpha, losses):

@@ -80,9 +80,9 @@ class MachineProblem:
     y: NDArray[np.float64]
     kernel: Kernel
     C: float
+    free_bias: bool
     weights: NDArray[np.float64] | None = None
     tolerance: float = 1e-3
-    free_bias: bool = True
     cache_mb: float = 100.0
     threads: int = 1
 

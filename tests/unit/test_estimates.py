@@ -32,7 +32,7 @@ def test_the_recorded_figures_of_recorded_runs(shared, name):
         assert f"{C:.4f}" == given.group(1)
     assert f"|x|={np.sqrt(estimates.own_values(kernel, squared).max()):.5f}" in told
     y = np.where(examples.y > 0, 1.0, -1.0)
-    machine = MachineProblem(examples.X, y, kernel, C, tolerance=1e-5).train()
+    machine = MachineProblem(examples.X, y, kernel, C, True, tolerance=1e-5).train()
     norm, alpha = np.sqrt(machine.squared), np.abs(machine.beta)
     found = estimates.rates(estimates.at_risk(alpha, machine.losses(y), distances.max(), 1.0), y > 0)
     numbers = [float(text) for text in re.findall(r"\|w\|=([\d.]+)|VCdim<=([\d.]+)", told) for text in text if text]
@@ -63,7 +63,7 @@ def test_rows_that_two_rho_leaves_out_are_no_errors(rng):
     """A row below the threshold of rho = 2 is right where the others alone are trained on (Joachims 2000)."""
     X = Csr.from_dense(rng.normal(size=(40, 2)))
     y = np.where(X.to_dense()[:, 0] + 0.8 * rng.normal(size=40) > 0, 1.0, -1.0)
-    problem = MachineProblem(X, y, Kernel("rbf", gamma=0.5), 1.0, tolerance=1e-6)
+    problem = MachineProblem(X, y, Kernel("rbf", gamma=0.5), 1.0, True, tolerance=1e-6)
     machine = problem.train()
     risky = estimates.at_risk(np.abs(machine.beta), machine.losses(y), 1.0, 2.0)
     assert (~risky & (machine.beta != 0)).sum() > 0 and risky.any()

@@ -14,7 +14,8 @@ from svmcut.training.machines import MachineProblem
 def problem_of(rng, n=400, d=6, **others):
     X = rng.normal(size=(n, d)).astype(np.float32)
     y = np.where(X[:, 0] + X[:, 1] + 0.7 + rng.normal(size=n) > 0, 1.0, -1.0)
-    return X, MachineProblem(Csr.from_dense(X), y, **{"kernel": Kernel(), "C": 1.0, "tolerance": 1e-6} | others)
+    usual = {"kernel": Kernel(), "C": 1.0, "free_bias": True, "tolerance": 1e-6}
+    return X, MachineProblem(Csr.from_dense(X), y, **usual | others)
 
 
 def conditions(X, problem, machine):
@@ -70,7 +71,7 @@ def test_a_start_at_the_solution_takes_no_steps(rng):
 
 def test_one_class_alone_has_its_score_everywhere(rng):
     X = Csr.from_dense(rng.normal(size=(5, 2)))
-    machine = MachineProblem(X, np.ones(5), Kernel(), 1.0).train()
+    machine = MachineProblem(X, np.ones(5), Kernel(), 1.0, True).train()
     assert machine.squared == 0 and np.all(machine.scores == 1) and not machine.beta.any()
 
 
