@@ -10,22 +10,24 @@ from svmcut._version import __version__
 
 if TYPE_CHECKING:
     from svmcut.api import train
-    from svmcut.estimators.kernel import KernelSVM
+    from svmcut.estimators.kernel import KernelSVM, KernelSVMRegressor
     from svmcut.estimators.linear import LinearSVM, PerfClassifier
     from svmcut.estimators.ranking import RankSVM
+    from svmcut.estimators.regression import LinearSVMRegressor
     from svmcut.estimators.structured import ChainSVM, MultilabelSVM
     from svmcut.loading import load, load_svmlight_file
 
 _WHERE = {
     "train": "svmcut.api", "load": "svmcut.loading", "load_svmlight_file": "svmcut.loading",
-    "KernelSVM": "svmcut.estimators.kernel", "LinearSVM": "svmcut.estimators.linear",
+    "KernelSVM": "svmcut.estimators.kernel", "KernelSVMRegressor": "svmcut.estimators.kernel",
+    "LinearSVM": "svmcut.estimators.linear", "LinearSVMRegressor": "svmcut.estimators.regression",
     "PerfClassifier": "svmcut.estimators.linear", "RankSVM": "svmcut.estimators.ranking",
     "ChainSVM": "svmcut.estimators.structured", "MultilabelSVM": "svmcut.estimators.structured",
 }  # fmt: skip
 
 __all__ = [
-    "ChainSVM", "KernelSVM", "LinearSVM", "MultilabelSVM", "PerfClassifier", "RankSVM", "__version__", "load",
-    "load_svmlight_file", "train",
+    "ChainSVM", "KernelSVM", "KernelSVMRegressor", "LinearSVM", "LinearSVMRegressor", "MultilabelSVM", "PerfClassifier",
+    "RankSVM", "__version__", "load", "load_svmlight_file", "train",
 ]  # fmt: skip
 
 

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -16,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from svmcut.arrays import as_rows, given_weights
 from svmcut.catalog import MULTICLASS
-from svmcut.data import Csr
+from svmcut.data import Csr, Examples
 from svmcut.errors import DataError, SvmcutError
 from svmcut.machine import usable_cpus
 from svmcut.parameters import Settings
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from svmcut.solvers.protocol import Start
     from svmcut.training.driver import Driver
     from svmcut.training.outcome import Outcome
 
@@ -89,6 +92,11 @@ class Trained(BaseEstimator):
     random_state: Any
     solver: str
     verbose: int
+    warm_start: bool = False
+    _starts: tuple[bytes, dict[int | None, tuple[float, Start] | None]]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name != "_starts"}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -144,6 +152,17 @@ class Trained(BaseEstimator):
         for message in (*driver.warnings, *outcome.warnings, *driver.underfitted(outcome)):
             warnings.warn(in_words(message, word), UserWarning, stacklevel=4)
         return outcome
+
+    def _last(self, data: Examples, y: NDArray, settings: Settings) -> dict[int | None, Any]:
+        """What the last fit left by machine, where it was on the same rows and differed in C alone; to be filled."""
+        settings = replace(settings, cost=None, example_cost=None, seed=0, threads=1)
+        X, known = data.X, hashlib.blake2b(repr((settings, data.X.n_features, data.X.nnz)).encode())
+        weights = np.zeros(0) if data.weights is None else data.weights
+        for part in (X.indptr - X.indptr[0], X.indices[X.stored], X.data[X.stored], y, weights):
+            known.update(np.ascontiguousarray(part).data)
+        if getattr(self, "_starts", (b"",))[0] != known.digest():
+            self._starts = known.digest(), {}
+        return self._starts[1]
 
     def _certify(self, outcomes: list[Outcome]) -> Self:
         """Sets what is known of the runs, and warns where they ended before their aim."""

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 
     from svmcut.models import MulticlassModel, ScoringModel
     from svmcut.parameters import Settings
-    from svmcut.solvers.protocol import Start
     from svmcut.training.outcome import Outcome
 
 
@@ -43,12 +41,7 @@ class Machines(ClassifierMixin, Trained):
     """
 
     task = "classification"
-    warm_start: bool = False
     classes_: NDArray
-    _starts: tuple[bytes, dict[int | None, tuple[float, Start] | None]]
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in super().__getstate__().items() if name != "_starts"}
 
     def _fit(self, X: Any, y: Any, weights: Any = None, class_weight: Any = None) -> Self:
         """Trains the machines and keeps them."""
@@ -77,17 +70,6 @@ class Machines(ClassifierMixin, Trained):
                 starts[k] = driver.warm
             self._keep(outcomes, settings)
         return self._certify(outcomes)
-
-    def _last(self, data: Examples, codes: NDArray, settings: Settings) -> dict[int | None, Any]:
-        """What the last fit left by machine, where it was on the same rows and differed in C alone; to be filled."""
-        settings = replace(settings, cost=None, example_cost=None, seed=0, threads=1)
-        X, known = data.X, hashlib.blake2b(repr((settings, data.X.n_features, data.X.nnz)).encode())
-        weights = np.zeros(0) if data.weights is None else data.weights
-        for part in (X.indptr - X.indptr[0], X.indices[X.stored], X.data[X.stored], codes.astype(np.int64), weights):
-            known.update(np.ascontiguousarray(part).data)
-        if getattr(self, "_starts", (b"",))[0] != known.digest():
-            self._starts = known.digest(), {}
-        return self._starts[1]
 
     def _parameters(self, rows: Csr) -> dict[str, Any]:
         """Of Settings, for these rows."""

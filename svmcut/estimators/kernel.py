@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kernel machines of classes: exact, in a subspace, on a budget."""
+"""Kernel machines of classes and of numbers: exact, in a subspace, on a budget."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from svmcut.catalog import AUTO, SOLVERS
 from svmcut.data import Csr
 from svmcut.errors import UsageError
 from svmcut.estimators.classes import Machines
+from svmcut.estimators.regression import Regressor
 from svmcut.training.settings import choose_kernel_solver
 
 if TYPE_CHECKING:
@@ -27,66 +28,30 @@ if TYPE_CHECKING:
 KERNELS = {"linear": "linear", "poly": "polynomial", "rbf": "rbf", "sigmoid": "sigmoid"}
 
 
-class KernelSVM(Machines):
-    """Support vector machines with a kernel and a certificate: 1/2 |f|^2 + C sum_i v_i max(0, 1 - y_i f(x_i)).
-
-    Parameters
-    ----------
-    C : float
-        Weighs the loss of one example, as in SVC.
-    kernel : {"rbf", "poly", "sigmoid", "linear"}
-    degree : int
-    gamma : float, "scale" or "auto"
-        As in SVC: 1 / (d variance of X), 1 / d.
-    coef0 : float
-    solver : str
-        One of ``svmcut learn --solver`` for kernels: smo and cutting-plane are exact, subspace, sampled-cuts, bsca,
-        bsgd and others choose some rows; "auto" is smo, and subspace from 50,000 rows on.
-    budget, basis : int
-        Most support vectors of bsca and bsgd; most basis vectors of a subspace.
-    epochs : float or None
-        Passes of solvers that go step by step, which end after them and not by tol.
-    cache_size : float
-        Megabytes of kernel values kept.
-    tol : float
-        Training ends where the gap is at most this part of the primal value.
-    fit_intercept : bool or None
-        A bias that is not regularised, as in SVC; None where the solver has one: smo and sbp.
-    class_weight, max_iter, n_jobs, random_state, verbose
-        As of LinearSVM.
+class Expansions:
+    """What machines of kernels share: parameters, and sums over support vectors.
 
     Attributes
     ----------
     support_vectors_ : csr_matrix
     dual_coef_ : (machines, support vectors) float64
     intercept_ : (machines,) float64
-    classes_, primal_, dual_, gap_, converged_, solver_, n_iter_
-        As of LinearSVM. What no bound is known of has a dual_ of nan.
-
-    Examples
-    --------
-    >>> from svmcut import KernelSVM
-    >>> machine = KernelSVM(C=10.0).fit([[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1])
-    >>> machine.predict([[0, 0], [0, 1]]).tolist(), machine.solver_
-    ([0, 1], 'smo')
     """
 
+    kernel: str
+    C: float
+    degree: int
+    gamma: Any
+    coef0: float
+    solver: str
+    budget: int
+    basis: int
+    epochs: float | None
+    cache_size: float
+    tol: float
+    fit_intercept: bool | None
+    n_features_in_: int
     _kernel_machines: list[Any]
-
-    def __init__(
-        self, C: float = 1.0, *, kernel: str = "rbf", degree: int = 3, gamma: Any = "scale", coef0: float = 0.0,
-        solver: str = AUTO, budget: int = 500, basis: int = 500, epochs: float | None = None, cache_size: float = 200.0,
-        tol: float = 1e-3, fit_intercept: bool | None = None, class_weight: Any = None, max_iter: int | None = None,
-        n_jobs: int | None = None, random_state: Any = None, verbose: int = 0,
-    ):  # fmt: skip
-        self.C, self.kernel, self.degree, self.gamma, self.coef0 = C, kernel, degree, gamma, coef0
-        self.solver, self.budget, self.basis, self.epochs, self.cache_size = solver, budget, basis, epochs, cache_size
-        self.tol, self.fit_intercept, self.class_weight, self.max_iter = tol, fit_intercept, class_weight, max_iter
-        self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """As LinearSVM.fit."""
-        return self._fit(X, y, sample_weight, self.class_weight)
 
     def _parameters(self, rows: Csr) -> dict[str, Any]:
         if self.kernel not in KERNELS:
@@ -148,6 +113,113 @@ class KernelSVM(Machines):
         coef = np.zeros((len(parts), len(firsts)))
         np.add.at(coef, (np.concatenate(machine_of), places), np.concatenate(alphas))
         return rows[np.unique(places, return_index=True)[1]], coef
+
+
+class KernelSVM(Expansions, Machines):
+    """Support vector machines with a kernel and a certificate: 1/2 |f|^2 + C sum_i v_i max(0, 1 - y_i f(x_i)).
+
+    Parameters
+    ----------
+    C : float
+        Weighs the loss of one example, as in SVC.
+    kernel : {"rbf", "poly", "sigmoid", "linear"}
+    degree : int
+    gamma : float, "scale" or "auto"
+        As in SVC: 1 / (d variance of X), 1 / d.
+    coef0 : float
+    solver : str
+        One of ``svmcut learn --solver`` for kernels: smo and cutting-plane are exact, subspace, sampled-cuts, bsca,
+        bsgd and others choose some rows; "auto" is smo, and subspace from 50,000 rows on.
+    budget, basis : int
+        Most support vectors of bsca and bsgd; most basis vectors of a subspace.
+    epochs : float or None
+        Passes of solvers that go step by step, which end after them and not by tol.
+    cache_size : float
+        Megabytes of kernel values kept.
+    tol : float
+        Training ends where the gap is at most this part of the primal value.
+    fit_intercept : bool or None
+        A bias that is not regularised, as in SVC; None where the solver has one: smo and sbp.
+    class_weight, max_iter, n_jobs, random_state, verbose
+        As of LinearSVM.
+
+    Attributes
+    ----------
+    support_vectors_ : csr_matrix
+    dual_coef_ : (machines, support vectors) float64
+    intercept_ : (machines,) float64
+    classes_, primal_, dual_, gap_, converged_, solver_, n_iter_
+        As of LinearSVM. What no bound is known of has a dual_ of nan.
+
+    Examples
+    --------
+    >>> from svmcut import KernelSVM
+    >>> machine = KernelSVM(C=10.0).fit([[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1])
+    >>> machine.predict([[0, 0], [0, 1]]).tolist(), machine.solver_
+    ([0, 1], 'smo')
+    """
+
+    def __init__(
+        self, C: float = 1.0, *, kernel: str = "rbf", degree: int = 3, gamma: Any = "scale", coef0: float = 0.0,
+        solver: str = AUTO, budget: int = 500, basis: int = 500, epochs: float | None = None, cache_size: float = 200.0,
+        tol: float = 1e-3, fit_intercept: bool | None = None, class_weight: Any = None, max_iter: int | None = None,
+        n_jobs: int | None = None, random_state: Any = None, verbose: int = 0,
+    ):  # fmt: skip
+        self.C, self.kernel, self.degree, self.gamma, self.coef0 = C, kernel, degree, gamma, coef0
+        self.solver, self.budget, self.basis, self.epochs, self.cache_size = solver, budget, basis, epochs, cache_size
+        self.tol, self.fit_intercept, self.class_weight, self.max_iter = tol, fit_intercept, class_weight, max_iter
+        self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """As LinearSVM.fit."""
+        return self._fit(X, y, sample_weight, self.class_weight)
+
+
+class KernelSVMRegressor(Expansions, Regressor):
+    """Regression with a kernel and a certificate: 1/2 |f|^2 + C sum_i v_i max(0, |y_i - f(x_i)| - tube).
+
+    Parameters
+    ----------
+    C : float
+        Weighs the loss of one example, as in SVR.
+    kernel, degree, gamma, coef0, budget, basis, epochs, cache_size, tol, max_iter, n_jobs, random_state, verbose
+        As of KernelSVM.
+    tube : float
+        Errors up to this cost nothing: SVR's epsilon.
+    solver : str
+        One of ``svmcut learn --task regression --solver`` for kernels; "auto" is smo, and subspace from 50,000 rows on.
+    fit_intercept : bool or None
+        A bias that is not regularised, as in SVR; None where the solver has one: smo.
+
+    Attributes
+    ----------
+    support_vectors_ : csr_matrix
+    dual_coef_ : (1, support vectors) float64
+    intercept_, primal_, dual_, gap_ : (1,) float64
+    converged_, solver_, n_iter_
+        As of LinearSVM. What no bound is known of has a dual_ of nan.
+
+    Examples
+    --------
+    >>> from svmcut import KernelSVMRegressor
+    >>> machine = KernelSVMRegressor(C=100.0, gamma=1.0).fit([[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 0.0, -1.0])
+    >>> machine.predict([[1.0], [3.0]]).round(1).tolist(), machine.solver_
+    ([0.9, -0.9], 'smo')
+    """
+
+    def __init__(
+        self, C: float = 1.0, *, kernel: str = "rbf", degree: int = 3, gamma: Any = "scale", coef0: float = 0.0,
+        tube: float = 0.1, solver: str = AUTO, budget: int = 500, basis: int = 500, epochs: float | None = None,
+        cache_size: float = 200.0, tol: float = 1e-3, fit_intercept: bool | None = None, max_iter: int | None = None,
+        n_jobs: int | None = None, random_state: Any = None, verbose: int = 0,
+    ):  # fmt: skip
+        self.C, self.kernel, self.degree, self.gamma, self.coef0 = C, kernel, degree, gamma, coef0
+        self.tube, self.solver, self.budget, self.basis, self.epochs = tube, solver, budget, basis, epochs
+        self.cache_size, self.tol, self.fit_intercept, self.max_iter = cache_size, tol, fit_intercept, max_iter
+        self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
+
+    def _parameters(self, rows: Csr) -> dict[str, Any]:
+        return super()._parameters(rows) | {"tube": self.tube}
 
 
 def _gamma(gamma: Any, rows: Csr) -> float:

@@ -4,7 +4,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from svmcut import KernelSVM, LinearSVM, PerfClassifier
+from svmcut import KernelSVM, KernelSVMRegressor, LinearSVM, LinearSVMRegressor, PerfClassifier
 
 #: The two are compared to 1e-7. A gap g bounds the weights by |w - w*| <= sqrt(2 g), so that asks for a gap of 5e-15,
 #: beyond float64; scikit-learn leaves LinearSVC's dual solver out for it. test_classes.py compares the objectives.
@@ -20,7 +20,8 @@ def expected(estimator):
 
 @pytest.mark.filterwarnings("ignore:C = .* leaves:UserWarning", "ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks(
-    [LinearSVM(), LinearSVM(multi_class="crammer_singer"), KernelSVM(), PerfClassifier()],
+    [LinearSVM(), LinearSVM(multi_class="crammer_singer"), KernelSVM(), PerfClassifier(), LinearSVMRegressor(),
+     KernelSVMRegressor()],
     expected_failed_checks=expected,
 )
 def test_estimators_are_those_of_scikit_learn(estimator, check):

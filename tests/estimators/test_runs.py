@@ -21,7 +21,18 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 import svmcut
-from svmcut import ChainSVM, KernelSVM, LinearSVM, MultilabelSVM, PerfClassifier, RankSVM, api, loading
+from svmcut import (
+    ChainSVM,
+    KernelSVM,
+    KernelSVMRegressor,
+    LinearSVM,
+    LinearSVMRegressor,
+    MultilabelSVM,
+    PerfClassifier,
+    RankSVM,
+    api,
+    loading,
+)
 from svmcut.solvers.protocol import Progress
 
 DATA = Path(__file__).resolve().parents[2] / "data"
@@ -45,11 +56,13 @@ def sets():
     parts = [(tokens[a:b], tags[a:b].tolist()) for a, b in itertools.pairwise(starts)]
     return {
         LinearSVM: (rows, y), PerfClassifier: (rows, y), KernelSVM: (rows, y), RankSVM: ranked,
+        LinearSVMRegressor: (rows, y), KernelSVMRegressor: (rows, y),
         MultilabelSVM: labelled, ChainSVM: tuple(map(list, zip(*parts, strict=True))),
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("Estimator", [PerfClassifier, KernelSVM, RankSVM, MultilabelSVM, ChainSVM])
+@pytest.mark.parametrize("Estimator", [PerfClassifier, KernelSVM, LinearSVMRegressor, KernelSVMRegressor, RankSVM,
+                                       MultilabelSVM, ChainSVM])  # fmt: skip
 def test_same_bytes_for_any_threads_clones_and_pickles(sets, Estimator):
     data = sets[Estimator]
 

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Regression: what its machines share, and the linear one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from svmcut.arrays import as_rows
+from svmcut.catalog import AUTO, TASKS, solvers
+from svmcut.data import Examples, Source
+from svmcut.errors import UsageError
+from svmcut.estimators.base import Trained, own_words, threads_of
+from svmcut.files.models import write_model
+from svmcut.models import LinearModel
+
+if TYPE_CHECKING:
+    import os
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+    from svmcut.data import Csr
+    from svmcut.models import ScoringModel
+    from svmcut.parameters import Settings
+    from svmcut.training.outcome import Outcome
+
+
+class Regressor(RegressorMixin, Trained):
+    """A machine of numbers."""
+
+    task = "regression"
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Trains on rows X (n, d), their targets y (n,), and what they weigh.
+
+        Raises
+        ------
+        ValueError, MemoryError
+            That say what to do.
+        """
+        with own_words():
+            X, y = self._validated(X, y=y, y_numeric=True)
+            rows = as_rows(X)
+            settings = self._settings(**self._parameters(rows))
+            data = Examples(rows, np.ascontiguousarray(y, np.float64), None, None, Source("X")).checked()
+            own, data = self._weighed(data, settings, sample_weight)
+            starts = self._last(data, data.y, settings) if self.warm_start else {}
+            driver = own.plan(data, settings)
+            driver.warm = starts.get(None)
+            outcome = self._drive(driver, settings)
+            starts[None] = driver.warm
+            self._keep([outcome], settings)
+        return self._certify([outcome])
+
+    def _parameters(self, rows: Csr) -> dict[str, Any]:
+        """Of Settings, for these rows."""
+        raise NotImplementedError
+
+    def _keep(self, outcomes: list[Outcome], settings: Settings) -> None:
+        """Sets the attributes of the machine."""
+        raise NotImplementedError
+
+    def _machines(self) -> list[ScoringModel]:
+        """The one there is."""
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """The number (n,) of every row."""
+        rows = self._rows(X)
+        return self._machines()[0].scores(rows, threads_of(self.n_jobs))
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Writes the model file of the command line, whose numbers have eight digits; pickle keeps them all."""
+        check_is_fitted(self)
+        write_model(str(path), replace(self._machines()[0], loss=TASKS[self.task].loss))
+
+
+class LinearSVMRegressor(Regressor):
+    """Linear regression with a certificate: 1/2 w'w + C sum_i v_i max(0, |y_i - f(x_i)| - tube).
+
+    Parameters
+    ----------
+    C : float
+        Weighs the loss of one example, as in LinearSVR.
+    tube : float
+        Errors up to this cost nothing: LinearSVR's epsilon.
+    tol, fit_intercept, intercept_scaling, solver, max_iter, warm_start, n_jobs, random_state, verbose
+        As of LinearSVM; the bias is regularised, so targets far from 0 are best centred.
+
+    Attributes
+    ----------
+    coef_ : (d,) float64
+    intercept_, primal_, dual_, gap_ : (1,) float64
+    converged_, solver_, n_iter_
+        As of LinearSVM.
+
+    Examples
+    --------
+    >>> from svmcut import LinearSVMRegressor
+    >>> machine = LinearSVMRegressor(C=10.0, random_state=0).fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])
+    >>> machine.predict([[3.0]]).round(1).tolist(), machine.converged_
+    ([6.9], True)
+    """
+
+    def __init__(
+        self, C: float = 1.0, *, tube: float = 0.1, tol: float = 1e-3, fit_intercept: bool = True,
+        intercept_scaling: float = 1.0, solver: str = AUTO, max_iter: int | None = None, warm_start: bool = False,
+        n_jobs: int | None = None, random_state: Any = None, verbose: int = 0,
+    ):  # fmt: skip
+        self.C, self.tube, self.tol, self.fit_intercept, self.intercept_scaling = (
+            C, tube, tol, fit_intercept, intercept_scaling
+        )  # fmt: skip
+        self.solver, self.max_iter, self.warm_start = solver, max_iter, warm_start
+        self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
+
+    def _parameters(self, rows: Csr) -> dict[str, Any]:
+        if self.solver not in (AUTO, *solvers(self.task, False)):
+            known = ", ".join((AUTO, *solvers(self.task, False)))
+            raise UsageError(f"solver {self.solver!r} trains no weights of features; expected one of {known}")
+        bias = self.intercept_scaling if self.fit_intercept else 0.0
+        return {"example_cost": self.C, "tube": self.tube, "bias": bias}
+
+    def _keep(self, outcomes: list[Outcome], settings: Settings) -> None:
+        model: Any = outcomes[0].model
+        self.coef_, self.intercept_ = np.zeros(self.n_features_in_), np.array([0.0 - model.b])
+        self.coef_[slice(len(model.w)) if model.columns is None else model.columns] = model.w
+
+    def _machines(self) -> list[ScoringModel]:
+        return [LinearModel(self.coef_, -self.intercept_.item())]
