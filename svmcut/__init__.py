@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from svmcut._version import __version__
 
 if TYPE_CHECKING:
-    from svmcut.api import train
+    from svmcut.api import cross_validate, train
     from svmcut.estimators.kernel import KernelSVM, KernelSVMRegressor
     from svmcut.estimators.linear import LinearSVM, PerfClassifier
     from svmcut.estimators.ranking import RankSVM
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from svmcut.loading import load, load_svmlight_file
 
 _WHERE = {
-    "train": "svmcut.api", "load": "svmcut.loading", "load_svmlight_file": "svmcut.loading",
+    "train": "svmcut.api", "cross_validate": "svmcut.api",
+    "load": "svmcut.loading", "load_svmlight_file": "svmcut.loading",
     "KernelSVM": "svmcut.estimators.kernel", "KernelSVMRegressor": "svmcut.estimators.kernel",
     "LinearSVM": "svmcut.estimators.linear", "LinearSVMRegressor": "svmcut.estimators.regression",
     "PerfClassifier": "svmcut.estimators.linear", "RankSVM": "svmcut.estimators.ranking",
@@ -27,7 +28,7 @@ _WHERE = {
 
 __all__ = [
     "ChainSVM", "KernelSVM", "KernelSVMRegressor", "LinearSVM", "LinearSVMRegressor", "MultilabelSVM", "PerfClassifier",
-    "RankSVM", "__version__", "load", "load_svmlight_file", "train",
+    "RankSVM", "__version__", "cross_validate", "load", "load_svmlight_file", "train",
 ]  # fmt: skip
 
 

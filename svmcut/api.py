@@ -1,23 +1,29 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The library's door: parameters by name in, an Outcome out."""
+"""The library's door: parameters by name in, an Outcome out, or the choice of one."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from svmcut.arrays import given_weights
+from svmcut.catalog import KERNEL_PARAMETERS, KERNELS, TASKS, measures
 from svmcut.classes import by_labels
 from svmcut.errors import UsageError
 from svmcut.files.weights import read_weights
 from svmcut.parameters import Settings
 from svmcut.refusals import check, check_names, check_weights, plain
+from svmcut.selection import Search, cells_of, check_grid, parts_of
 from svmcut.tasks.protocol import named
 from svmcut.tasks.weights import weighed
 
 if TYPE_CHECKING:
     from svmcut.solvers.protocol import Progress
+    from svmcut.tasks.protocol import Task
     from svmcut.training.outcome import Outcome
 
 
@@ -66,6 +72,90 @@ def train(
     >>> svmcut.train((X, y), loss="f1", cost=1.0, callback=steps.append).solver, steps[0].iteration
     ('cutting-plane', 1)
     """
+    own, examples, settings, idle = _examples(data, task, weights, parameters)
+    driver = own.plan(examples, settings)
+    observe = None if callback is None else lambda progress, objective: callback(progress)
+    outcome = driver.fit(settings.cost, settings.example_cost, observe)
+    outcome.warnings = [*idle, *driver.warnings, *outcome.warnings, *driver.underfitted(outcome)]
+    return outcome
+
+
+class Choice(NamedTuple):
+    """What a cross-validation chose.
+
+    Attributes
+    ----------
+    outcome : Outcome
+        Of training on all examples with the chosen values, as `train` returns it.
+    best : dict
+        The chosen values: C, and the parameters that the kernel reads.
+    cells : list of dict
+        One a cell of the grid: those values, "mean" and "std" of the measure over the folds, "folds", its value on
+        each, "converged", "selected".
+    """
+
+    outcome: Outcome
+    best: dict[str, float]
+    cells: list[dict[str, Any]]
+
+
+def cross_validate(
+    data: Any, folds: int = 5, *, select: str | None = None, task: str | None = None, weights: Any = None,
+    **parameters: Any,
+) -> Choice:  # fmt: skip
+    """Trains every combination of values on all folds but one, measures it there, and trains the best on all examples.
+
+    Parameters
+    ----------
+    data, task, weights
+        As in `train`.
+    folds : int
+        At least 2; they depend on the seed. Classes are dealt evenly, queries and sequences stay whole.
+    select : str or None
+        A measure of svmcut.catalog.MEASURES; None for the task's own. The best mean wins, of equal ones the first.
+    **parameters
+        As in `train`; cost or example_cost, gamma, degree, coef0 and scale_kernel may be lists. C of a fold has the
+        weight of one example's loss that it has of all examples.
+
+    Raises
+    ------
+    UsageError, DataError, TrainingError, MemoryLimitError
+        As `train`.
+    """
+    lists = {name: list(values) for name, values in parameters.items()
+             if name in ("cost", "example_cost", *KERNEL_PARAMETERS) and np.ndim(values)}  # fmt: skip
+    for name, values in lists.items():
+        if not values:
+            raise UsageError(f"parameter {name!r} is an empty list; give one value at least")
+    firsts = {name: values[0] for name, values in lists.items()}
+    own, examples, settings, idle = _examples(data, task, weights, parameters | firsts)
+    for name, values in lists.items():
+        for value in values[1:]:
+            check(replace(settings, **{name: value}))
+    check_grid(settings.kernel, lists)
+    name = select or TASKS[settings.task].measure
+    if name not in (known := measures(settings.task)):
+        raise UsageError(f"select={name!r} is unknown; expected one of {', '.join(known)}")
+    whole = own.plan(examples, settings)
+    unit = "example_cost" if settings.cost is None else "cost"
+    taken = {key: lists.get(key, [getattr(settings, key)]) for key in KERNELS[settings.kernel].takes}
+    cells = cells_of([float(C) for C in lists.get(unit, [getattr(settings, unit)])], taken)
+    parts, parted, warnings = parts_of(examples, whole.settings, folds)
+    search = Search(own, parted, cells, parts, whole, time_limit=settings.time_limit)
+    search.run()
+    best = cells[search.best(name)]
+    found: dict[str, Any] = {unit: best["C"], **{key: best[key] for key in taken}}
+    chosen = replace(settings, **found)
+    driver = own.plan(examples, chosen)
+    outcome = driver.fit(chosen.cost, chosen.example_cost)
+    outcome.warnings = [*idle, *warnings, *driver.warnings, *outcome.warnings, *driver.underfitted(outcome)]
+    return Choice(outcome, best, search.rows(name))
+
+
+def _examples(
+    data: Any, task: str | None, weights: Any, parameters: dict[str, Any]
+) -> tuple[Task, Any, Settings, list[str]]:
+    """The task, the weighed examples, checked settings, and warnings of parameters without effect."""
     check_names(parameters)
     arrays = () if isinstance(data, str | os.PathLike) else data
     if not isinstance(arrays, tuple) or (arrays and len(arrays) not in (2, 3)) or data == ():
@@ -93,8 +183,4 @@ def train(
     if settings.is_open:
         settings = by_labels(settings, examples.y, examples.source.path)
         own = named(settings.task)
-    driver = own.plan(examples, settings)
-    observe = None if callback is None else lambda progress, objective: callback(progress)
-    outcome = driver.fit(settings.cost, settings.example_cost, observe)
-    outcome.warnings = [*idle, *driver.warnings, *outcome.warnings, *driver.underfitted(outcome)]
-    return outcome
+    return own, examples, settings, idle

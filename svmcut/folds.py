@@ -45,8 +45,10 @@ def folds(task: str, data: Any, K: int, seed: int = 0) -> list[Fold]:
     Raises
     ------
     UsageError
-        Where there are fewer examples, queries or sequences than folds.
+        Where there are fewer examples, queries or sequences than folds, and for less than two folds.
     """
+    if K < 2:
+        raise UsageError(f"folds is {K}; expected at least 2")
     units = np.arange(len(data))
     if task == "rank":
         qid = np.zeros(len(data)) if data.qid is None else data.qid

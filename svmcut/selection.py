@@ -23,7 +23,7 @@ import numpy as np
 
 from svmcut import states
 from svmcut._native.interrupt import Cancelled, cancelled
-from svmcut.catalog import measures
+from svmcut.catalog import KERNEL_PARAMETERS, KERNELS, measures
 from svmcut.classes import classes_of, labels_of
 from svmcut.errors import UsageError
 from svmcut.folds import STRATIFIED, folds
@@ -48,6 +48,17 @@ def cells_of(C: Sequence[float], others: Mapping[str, Sequence[float]]) -> list[
     """Every combination, "C" first and slowest."""
     names = ("C", *others)
     return [dict(zip(names, values, strict=True)) for values in itertools.product(C, *others.values())]
+
+
+def check_grid(kernel: str, grid: Mapping[str, Sequence]) -> None:
+    """Refuses several values of what the kernel does not read, and values that stand twice, as a UsageError."""
+    for name, values in grid.items():
+        if len(values) > 1 and name in KERNEL_PARAMETERS and name not in KERNELS[kernel].takes:
+            raise UsageError(
+                f"parameter '{name}' has several values and no effect with the {kernel} kernel; leave it out"
+            )
+        if len(set(values)) < len(values):
+            raise UsageError(f"the same value stands twice in parameter '{name}'; give each once")
 
 
 class Chain(NamedTuple):
@@ -86,13 +97,11 @@ def parts_of(data: Any, settings: Settings, K: int) -> tuple[list[Part], Setting
         dealt = replace(data, y=positive.astype(float))
     if settings.task in STRATIFIED:
         counts = np.unique(dealt.y, return_counts=True)[1]
-    least, warnings = int(counts.min(initial=K)), []
-    if least < 2 and settings.task == "classification" and len(counts) == 2:
+    found, least = folds(settings.task, dealt, K, settings.seed), int(counts.min(initial=K))
+    if least == 1 and settings.task == "classification" and len(counts) == 2:
         raise UsageError(f"{path} has one row of one of the classes, which cannot be both trained on and held out; "
-                         "leave out parameter 'cv'")  # fmt: skip
-    if least < K:
-        warnings = [f"a class of {path} has {least} rows, fewer than the {K} folds: some hold none of it"]
-    found = folds(settings.task, dealt, K, settings.seed)
+                         "choose on other examples, by parameter 'validate'")  # fmt: skip
+    warnings = [f"a class of {path} has {least} rows, fewer than the {K} folds: some hold none of it"] * (least < K)
 
     def part(fold) -> Part:
         return lambda: (data.take(fold.train), data.take(fold.held))

@@ -104,17 +104,14 @@ def _check_outputs(options: LearnOptions) -> None:
 
 def _check_grid(options: LearnOptions) -> None:
     """Refusals of lists of kernel parameters."""
-    grid = options.grid
-    for name in KERNEL_PARAMETERS:
-        values = getattr(options, name)
-        if len(values) == 1:
-            continue
-        flag = in_options(f"parameter '{name}'")
-        if name not in grid:
-            raise UsageError(f"{flag} has several values and no effect with the {options.kernel} kernel; leave it out")
-        if len({typed.value for typed in values}) < len(values):
-            raise UsageError(f"the same value stands twice in {flag}; give each once")
+    grid = {name: [typed.value for typed in getattr(options, name)] for name in KERNEL_PARAMETERS}
+    lists = {name: values for name, values in grid.items() if len(values) > 1}
+    if lists:
+        from svmcut.selection import check_grid
+
+        check_grid(options.kernel, lists)
         if options.cv is None and not (options.validate and options.select):
+            flag = in_options(f"parameter '{next(iter(lists))}'")
             raise UsageError(f"several values of {flag} are a grid to choose from; add --cv K, or --validate FILE and "
                              "--select MEASURE")  # fmt: skip
 

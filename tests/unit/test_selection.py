@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from svmcut._native.interrupt import cancelled
 
+import svmcut
 from svmcut.data import Csr, Examples, Source
-from svmcut.errors import TrainingError
+from svmcut.errors import TrainingError, UsageError
 from svmcut.folds import folds
 from svmcut.parameters import Settings
 from svmcut.selection import CHAIN, Search, cells_of, chains_of, parts_of
@@ -129,3 +130,37 @@ def test_a_state_of_another_grid_is_refused(rng):
     damaged = search.state() | {"standing": {"17": {"at": 0, "driver": {}}}}
     with pytest.raises(ValueError, match="chains"):
         searched(data, cells_of([1.0, 2.0], {}))._restore(damaged)
+
+
+def test_cross_validate_is_the_command_from_python(rng):
+    data = examples(rng)
+    X, words = data.X.to_dense(), {"kernel": "rbf", "gap": 1e-6}
+    grid = {"example_cost": [0.3, 3.0], "gamma": [0.1, 1.0]}
+    choice = svmcut.cross_validate((X, data.y), 3, select="f1", **grid, **words)
+    assert [(cell["C"], cell["gamma"]) for cell in choice.cells] == [(0.3, 0.1), (0.3, 1.0), (3.0, 0.1), (3.0, 1.0)]
+    (best,) = (cell for cell in choice.cells if cell["selected"])
+    assert best["mean"] == max(cell["mean"] for cell in choice.cells) == np.mean(best["folds"])
+    assert choice.best == {"C": best["C"], "gamma": best["gamma"]}
+    alone = svmcut.train((X, data.y), example_cost=best["C"], gamma=best["gamma"], **words)
+    assert alone.primal == choice.outcome.primal and choice.outcome.converged
+    fixed = svmcut.cross_validate((X, data.y), 3, select="f1", example_cost=3.0, gamma=1.0, **words)
+    assert fixed.cells[0]["folds"] == choice.cells[3]["folds"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"gamma": [1.0, 2.0]}, "'gamma' has several values and no effect with the linear kernel; leave it out"),
+        ({"cost": []}, "'cost' is an empty list"),
+        ({"example_cost": [1.0, 1]}, "the same value stands twice in parameter 'example_cost'"),
+        ({"example_cost": [1.0, -1.0]}, "'example_cost' is -1.0; expected a number above 0"),
+        ({"tube": [1.0, 2.0]}, "parameter 'tube' is"),
+        ({"select": "mse"}, "select='mse' is unknown; expected one of error_rate, accuracy"),
+        ({"folds": 81}, "has 80 examples, too few for 81 folds"),
+        ({"folds": 1}, "folds is 1; expected at least 2"),
+    ],
+)
+def test_refusals_of_cross_validate(rng, words, message):
+    data = examples(rng)
+    with pytest.raises(UsageError, match=message):
+        svmcut.cross_validate((data.X.to_dense(), data.y), **words)
