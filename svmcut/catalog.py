@@ -54,6 +54,7 @@ TASKS = {
 }  # fmt: skip
 
 _TABLES = ("svmcut.risks.contingency:ContingencyRisk", BOTH_RESCALINGS, BOTH_NORMS)
+SQUARED_HINGE, LOGISTIC = "squared-hinge", "logistic"
 _ORDINAL, _SQUARED = "svmcut.risks.ordinal:OrdinalRisk", "svmcut.risks.ordinal_squared:SquaredOrdinalRisk"
 _MEASURE, _TAGS = "svmcut.risks.rankings:RankingRisk", (BOTH_RESCALINGS, BOTH_NORMS)
 LOSSES = (
@@ -65,9 +66,9 @@ LOSSES = (
     Loss("rec-at-k", "classification", 5, *_TABLES, at=(1.0, math.inf, 2.0)),
     Loss("roc-area", "classification", 10, "svmcut.risks.rocarea:RocAreaRisk", drawn=True),
     Loss("average-precision", "classification", 11, "svmcut.risks.average_precision:AveragePrecisionRisk"),
-    Loss("squared-hinge", "classification", None, "svmcut.risks.squared_hinge:SquaredHingeRisk", is_sum=True,
+    Loss(SQUARED_HINGE, "classification", None, "svmcut.risks.squared_hinge:SquaredHingeRisk", is_sum=True,
          added=True),
-    Loss("logistic", "classification", None, "svmcut.risks.logistic:LogisticRisk", is_sum=True, added=True,
+    Loss(LOGISTIC, "classification", None, "svmcut.risks.logistic:LogisticRisk", is_sum=True, added=True,
          log_odds=True),
     Loss("epsilon-insensitive", "regression", None, "svmcut.risks.epsilon_insensitive:EpsilonInsensitiveRisk",
          is_sum=True),
@@ -83,8 +84,8 @@ LOSSES = (
     Loss("zero-one", "sequence", 0, "svmcut.risks.chain_scaled:zero_one", *_TAGS, is_sum=True,
          added=True, help="1 for a sequence with any"),
     Loss("error-rate", "multiclass", None, "svmcut.risks.multiclass:CrammerSingerRisk", *_TAGS, is_sum=True),
-    Loss("squared-hinge", "multiclass", None, "svmcut.risks.squared_hinge:SquaredHingeRisk", is_sum=True, added=True),
-    Loss("logistic", "multiclass", None, "svmcut.risks.logistic:LogisticRisk", is_sum=True, added=True,
+    Loss(SQUARED_HINGE, "multiclass", None, "svmcut.risks.squared_hinge:SquaredHingeRisk", is_sum=True, added=True),
+    Loss(LOGISTIC, "multiclass", None, "svmcut.risks.logistic:LogisticRisk", is_sum=True, added=True,
          log_odds=True),
     Loss("hamming", "multilabel", 1, "svmcut.risks.multilabel:LabelRisk", is_sum=True,
          help="the number of wrong labels"),
@@ -95,7 +96,7 @@ LOG_ODDS_OF = frozenset(row.name for row in LOSSES if row.log_odds)
 
 _CLASSES, _VECTORS = ("classification",), ("classification", "rank")
 _HINGE, _SUMS, _ADDED = (
-    ("error-rate",), ("hamming",), ("squared-hinge", "logistic", "epsilon-insensitive")
+    ("error-rate",), ("hamming",), (SQUARED_HINGE, LOGISTIC, "epsilon-insensitive")
 )  # fmt: skip
 _SCORED = (*_CLASSES, "regression", "multiclass")
 _SMO, _TUBE = (*_CLASSES, "regression"), (*_HINGE, "epsilon-insensitive")
@@ -241,7 +242,7 @@ FORMATS = (
     Format(b"SVM-multiclass Version V2.20", "svmcut.files.models.svm_multiclass", ("MulticlassModel",)),
     Format(b"svmcut multilabel model 1", "svmcut.files.models.label_sets", ("MultilabelModel",)),
     Format(b"SVM-light Version V6.02", "svmcut.files.models.svm_light", _OF_ROWS, foreign=True),
-    Format(b"solver_type", "svmcut.files.models.liblinear", ("LinearModel",), foreign=True),
+    Format(b"solver_type", "svmcut.files.models.liblinear", ("LinearModel", "MulticlassModel"), foreign=True),
     Format(b"svm_type", "svmcut.files.models.libsvm", _OF_ROWS, foreign=True),
 )
 

@@ -31,7 +31,7 @@ class MulticlassModel:
     bias : float
         Its value, 0 for none.
     names : (K,) float64
-        The labels of the classes, increasing.
+        The labels of the classes, increasing; of a foreign model in the order of its file.
     columns : (d,) int32 or None
         As in LinearModel.
     highest_index : int

@@ -151,7 +151,8 @@ def _truncated(data: Examples) -> Examples:
 
 def _places(y: NDArray, names: NDArray[np.float64]) -> NDArray[np.int64]:
     """(n,) places of labels among those of the classes; -1 of a label that is none."""
-    place = np.minimum(np.searchsorted(names, y), len(names) - 1)
+    order = np.argsort(names)
+    place = order[np.minimum(np.searchsorted(names, y, sorter=order), len(names) - 1)]
     return np.where(names[place] == y, place, -1)
 
 

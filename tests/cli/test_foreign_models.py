@@ -11,6 +11,7 @@ import pytest
 from programs import call
 from reference.kernel import matrix
 
+import svmcut
 from svmcut.data import Csr
 from svmcut.errors import ModelError
 from svmcut.files.models import read_model
@@ -67,8 +68,15 @@ def test_a_model_of_liblinear(capsys):
     capsys.readouterr()
     assert call("svmcut", "inspect", "--json", "model") == 0
     found = json.loads(capsys.readouterr().out)
-    assert (found["format"], found["loss"], found["labels"]) == ("solver_type L2R_LR", None, ["7", "3"])
+    assert (found["format"], found["loss"], found["labels"]) == ("solver_type L2R_LR", "logistic", ["7", "3"])
     assert (found["threshold"], found["weights"][0]["lowest"]) == (-1.5, [{"feature": 2, "weight": -0.125}])
+    assert call("svmcut", "inspect", "model") == 0
+    assert "Loss              logistic\n" in capsys.readouterr().out
+    assert call("svmcut", "classify", "-v", 0, "--probability", "rows", "model", "chances") == 0
+    positive = 1 / (1 + np.exp(-expected))
+    np.testing.assert_allclose(np.loadtxt("chances"), np.column_stack([1 - positive, positive]), atol=1e-8)
+    Path("model").write_text(LIBLINEAR.replace("L2R_LR", "L2R_L1LOSS_SVC_DUAL"))
+    capsys.readouterr()
     assert call("svmcut", "inspect", "model") == 0
     assert "Loss              not in the file\n" in capsys.readouterr().out
 
@@ -136,11 +144,12 @@ def test_labels_are_those_of_svm_predict(options):
 
 
 @pytest.mark.parametrize("old, new, message", [
-    ("nr_class 2", "nr_class 3", "model:2:1: a model of 3 classes is not read; expected one of two, nr_class 2"),
+    ("nr_class 2", "nr_class 3", "model:3:1: label '3 7' is refused; expected 3 finite numbers"),
+    ("nr_class 2", "nr_class 1", "model:2:1: nr_class '1' is refused; expected two classes or more"),
     ("label 3 7", "label 3 7 9", "model:3:1: label '3 7 9' is refused; expected 2 finite numbers"),
-    ("label 3 7", "label 3 3", "model:3:1: label '3 3' is refused; expected two different labels"),
+    ("label 3 7", "label 3 3", "model:3:1: label '3 3' is refused; expected different labels"),
     ("label 3 7\n", "", "model: there is no line 'label'; expected 2 finite numbers"),
-    ("L2R_LR", "L2R_L2LOSS_SVR", "model:1:1: solver_type 'L2R_L2LOSS_SVR' is refused; expected L2R_LR, "),
+    ("L2R_LR", "ONECLASS_SVM", "model:1:1: solver_type 'ONECLASS_SVM' is refused; expected L2R_LR, "),
     ("nr_feature 3", "nr_feature -3", "model:4:1: nr_feature '-3' is refused; expected an integer from 0 to "),
     ("nr_feature 3", "nr_feature 2147483646", "model:11: the file ends before the last of 2147483647 lines of weights"),
     ("bias 2", "bias nan", "model:5:1: bias 'nan' is refused; expected a finite number"),
@@ -161,10 +170,12 @@ def test_what_is_refused_of_liblinear(old, new, message):
 
 
 @pytest.mark.parametrize("old, new, message", [
-    ("c_svc", "epsilon_svr", "model:1:1: svm_type 'epsilon_svr' is refused; expected c_svc or nu_svc"),
+    ("c_svc", "one_class", "model:1:1: svm_type 'one_class' is refused; expected c_svc, nu_svc, epsilon_svr or nu_svr"),
+    ("label -1 1", "label -1 1\nprobA -2", "model: there is no line 'probB'; expected a finite number"),
     ("rbf\ngamma 1", "precomputed", "model:2:1: kernel_type 'precomputed' is refused; expected linear, polynomial, "),
     ("gamma 1\n", "", "model: there is no line 'gamma'; expected a finite number"),
-    ("nr_class 2", "nr_class 4", "model:4:1: a model of 4 classes is not read"),
+    ("nr_class 2\ntotal_sv 3\nrho -0.5\nlabel -1 1", "nr_class 3\ntotal_sv 3\nrho -0.5\nlabel -1 1 2",
+     "model:4:1: nr_class '3' is refused; expected two classes"),
     ("rho -0.5", "rho -0.5 1", "model:6:1: rho '-0.5 1' is refused; expected a finite number"),
     ("total_sv 3", "total_sv 2", "model:12:1: more lines than total_sv announces"),
     ("total_sv 3", "total_sv 4", "model:13:1: the file ends before its last support vector; it was cut short"),
@@ -178,6 +189,132 @@ def test_what_is_refused_of_libsvm(old, new, message):
     with pytest.raises(ModelError) as refused:
         read_model("model")
     assert str(refused.value).startswith(message)
+
+
+CLASSES = """\
+solver_type MCSVM_CS
+nr_class 3
+label 7 -2 5
+nr_feature 2
+bias {bias}
+w
+0.5 0 1
+-1 0.25 0
+1 1 0
+"""
+
+
+@pytest.mark.parametrize("bias", [2, 0, -1])
+def test_several_classes_of_liblinear_in_the_order_of_the_file(capsys, bias):
+    text = CLASSES.format(bias=bias) if bias >= 0 else CLASSES.format(bias=bias).removesuffix("1 1 0\n")
+    Path("model").write_text(text)
+    Path("several").write_text("-2 1:1 2:4\n5 2:-1\n7 1:3\n9\n")
+    assert call("svmcut", "classify", "-v", 0, "--report", "report", "several", "model", "out") == 0
+    W, constant = np.array([[0.5, 0, 1], [-1, 0.25, 0]]), max(0, bias) * np.array([1, 1, 0])
+    scores = np.array([[1, 4], [0, -1], [3, 0], [0, 0]]) @ W + constant
+    labels = np.array([7, -2, 5])[scores.argmax(axis=1)]
+    np.testing.assert_allclose(np.loadtxt("out"), np.column_stack([labels, scores]), atol=1e-8)
+    report = json.loads(Path("report").read_text())
+    assert report["labels"] == [7, -2, 5] and report["accuracy"] == 100 * np.mean(labels == [-2, 5, 7, 9])
+    assert np.trace(report["confusion"]) == (labels == [-2, 5, 7, 9]).sum() and np.sum(report["confusion"]) == 3
+    capsys.readouterr()
+    assert call("svmcut", "inspect", "--json", "model") == 0
+    assert json.loads(capsys.readouterr().out)["labels"] == ["7", "-2", "5"]
+    assert svmcut.load("model").predict(np.array([[0.0, 0]])).tolist() == [7]  # the first of equal scores
+
+
+@pytest.mark.parametrize("text", [
+    "solver_type L2R_L2LOSS_SVR\nnr_class 2\nnr_feature 2\nbias 1\nw\n0.5 \n-1 \n3 \n",
+    "svm_type epsilon_svr\nkernel_type linear\nnr_class 2\ntotal_sv 2\nrho -3\nprobA 0.1\nSV\n0.5 1:1 \n-1 2:1 \n",
+    "svm_type nu_svr\nkernel_type polynomial\ndegree 1\ngamma 1\ncoef0 0\nnr_class 2\ntotal_sv 2\nrho -3\nSV\n"
+    "0.5 1:1 \n-1 2:1 \n",
+], ids=["liblinear", "linear", "kernel"])  # fmt: skip
+def test_models_of_numbers(text, capsys):
+    Path("model").write_text(text)
+    Path("numbers").write_text("1 1:2 2:4\n2.5 2:-1\n")
+    assert call("svmcut", "classify", "-v", 0, "--report", "report", "numbers", "model", "out") == 0
+    np.testing.assert_allclose(np.loadtxt("out"), [0, 4], atol=1e-8)
+    assert json.loads(Path("report").read_text())["mse"] == pytest.approx((1 + 1.5**2) / 2)
+    capsys.readouterr()
+    assert call("svmcut", "inspect", "--json", "model") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["tasks"] == ["regression"] and "labels" not in found
+    assert call("svmcut", "classify", "--probability", "numbers", "model", "out") == 1
+
+
+@pytest.mark.parametrize("order", ["1 -1", "-1 1"])
+def test_probabilities_of_libsvm(order):
+    text = LIBSVM.format(kernel="linear").replace("label -1 1", f"label {order}\nprobA -1.5\nprobB 0.25")
+    Path("model").write_text(text)
+    assert call("svmcut", "classify", "-v", 0, "--probability", "rows", "model", "out") == 0
+    first = 1 / (1 + np.exp(-1.5 * (X[:, :3] @ SUPPORT.T @ ALPHA + 0.5) + 0.25))
+    np.testing.assert_allclose(np.loadtxt("out"), np.column_stack([1 - first, first]), atol=1e-7)
+
+
+def sets_of_classes():
+    """Four sets of several classes in two parts: three of scikit-learn, and words with tags."""
+    datasets = pytest.importorskip("sklearn.datasets")
+    for name in ("iris", "wine", "digits"):
+        values, y = getattr(datasets, f"load_{name}")(return_X_y=True)
+        order = np.random.default_rng(0).permutation(len(y))
+        values = np.round(values / np.maximum(values.max(axis=0), 1) * 64) / 64  # exact in float32
+        pairs = [" ".join(f"{j + 1}:{value:.9g}" for j, value in enumerate(row) if value) for row in values]
+        lines = np.array([f"{y[i]} {pairs[i]}" for i in order])
+        for part, chosen in (("train", np.arange(len(y)) % 3 > 0), ("test", np.arange(len(y)) % 3 == 0)):
+            Path(f"{name}.{part}").write_text("\n".join(lines[chosen]) + "\n")
+    for part in ("train", "test"):
+        lines = (line.split() for line in (DATA / f"tags.{part}").read_text().splitlines())
+        Path(f"tags.{part}").write_text("".join(" ".join([line[0], *line[2:]]) + "\n" for line in lines))
+    return "iris", "wine", "digits", "tags"
+
+
+def several(program, options, theirs=(), ours=("--labels",)):
+    """Predictions of the program's models of these options, by it and by svmcut, with options of either."""
+    asked = theirs, ours
+    for name in sets_of_classes():
+        for words in ([f"{program}-train", "-q", *options, f"{name}.train", "model"],
+                      [f"{program}-predict", *asked[0], f"{name}.test", "model", "theirs"]):  # fmt: skip
+            subprocess.run(words, check=True, capture_output=True, timeout=60)
+        assert call("svmcut", "classify", "-v", 0, *asked[1], f"{name}.test", "model", "ours") == 0
+        yield name, np.loadtxt("theirs", skiprows=1 if asked[0] else 0), np.loadtxt("ours")
+
+
+@pytest.mark.skipif(shutil.which("liblinear-train") is None, reason="needs liblinear-train")
+@pytest.mark.parametrize("solver, bias", [(0, 1), (2, -1), (3, 1), (4, 1), (5, 0.5), (7, -1)])
+def test_several_labels_are_those_of_liblinear_predict(solver, bias):
+    for name, theirs, ours in several("liblinear", ["-s", str(solver), "-B", str(bias)]):
+        assert np.array_equal(theirs, ours), name
+
+
+@pytest.mark.skipif(shutil.which("liblinear-train") is None, reason="needs liblinear-train")
+def test_probabilities_are_those_of_liblinear_predict():
+    for name, theirs, ours in several("liblinear", ["-s", "0"], ("-b", "1"), ("--labels", "--probability")):
+        assert np.array_equal(theirs[:, 0], ours[:, 0]), name
+        np.testing.assert_allclose(ours, theirs, atol=1e-5, err_msg=name)
+
+
+@pytest.mark.parametrize("program, options", [
+    ("liblinear", "-s 11 -B 1"), ("liblinear", "-s 12"), ("liblinear", "-s 13 -B 1"), ("svm", "-s 3 -t 0"),
+    ("svm", "-s 3 -t 2"), ("svm", "-s 4 -t 1 -d 2 -g 0.5"),
+])  # fmt: skip
+def test_numbers_are_those_of_their_programs(program, options):
+    if shutil.which(f"{program}-train") is None:
+        pytest.skip(f"needs {program}-train")
+    for name, theirs, ours in several(program, options.split(), ours=()):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-4, err_msg=name)
+
+
+@pytest.mark.skipif(shutil.which("svm-train") is None, reason="needs svm-train")
+def test_probabilities_are_those_of_svm_predict():
+    for name in SETS:
+        test = str(DATA / f"{name}.test")
+        for words in (["svm-train", "-q", "-b", "1", "-g", "0.1", str(DATA / f"{name}.train"), "model"],
+                      ["svm-predict", "-b", "1", test, "model", "theirs"]):  # fmt: skip
+            subprocess.run(words, check=True, capture_output=True, timeout=60)
+        assert call("svmcut", "classify", "-v", 0, "--probability", test, "model", "ours") == 0
+        theirs, ours = np.loadtxt("theirs", skiprows=1)[:, 1:], np.loadtxt("ours")
+        # they have the first label of the file first, which is the positive class here
+        np.testing.assert_allclose(ours[:, ::-1], theirs, atol=1e-5, err_msg=name)
 
 
 @pytest.mark.parametrize("text", [LIBLINEAR, LIBSVM.format(kernel="linear")], ids=["liblinear", "libsvm"])

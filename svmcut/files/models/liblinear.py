@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""LIBLINEAR's models of two classes, which are read alone: a header of names, then a weight a line.
+"""LIBLINEAR's models, which are read alone: a header of names, then a line of weights a feature.
 
-A score above 0 is for the first label. With a bias of at least 0 the last weight is that of a feature of this value.
+Of two classes a score above 0 is for the first label, of more the largest score wins, the first of equal ones: labels
+stay in the order of the file. With a bias of at least 0 the last weights are those of a feature of this value.
 """
 
 from __future__ import annotations
@@ -10,41 +11,60 @@ from typing import BinaryIO
 
 import numpy as np
 
+from svmcut.catalog import LOGISTIC, SQUARED_HINGE, TASKS
 from svmcut.errors import ModelError
 from svmcut.files.models.grammar import INDEX_LIMIT
-from svmcut.files.models.named_lines import NamedLines
-from svmcut.models import LinearModel
+from svmcut.files.models.named_lines import NamedLines, two_labels
+from svmcut.models import LinearModel, MulticlassModel
 
 _NAMES = ("solver_type", "nr_class", "label", "nr_feature", "bias")
-#: The one with weights of its own for both classes.
+#: The one with weights of its own for both of two classes.
 _TWO_COLUMNS = "MCSVM_CS"
-_CLASSIFIERS = (
-    "L2R_LR", "L2R_L2LOSS_SVC_DUAL", "L2R_L2LOSS_SVC", "L2R_L1LOSS_SVC_DUAL", "L1R_L2LOSS_SVC", "L1R_LR", "L2R_LR_DUAL",
-    _TWO_COLUMNS,
-)  # fmt: skip
+#: The loss of each solver of classes as a model has it.
+_CLASSIFIERS = {
+    "L2R_LR": LOGISTIC, "L2R_L2LOSS_SVC_DUAL": SQUARED_HINGE, "L2R_L2LOSS_SVC": SQUARED_HINGE,
+    "L2R_L1LOSS_SVC_DUAL": None, "L1R_L2LOSS_SVC": SQUARED_HINGE, "L1R_LR": LOGISTIC, "L2R_LR_DUAL": LOGISTIC,
+    _TWO_COLUMNS: None,
+}  # fmt: skip
+_REGRESSORS = ("L2R_L2LOSS_SVR", "L2R_L2LOSS_SVR_DUAL", "L2R_L1LOSS_SVR_DUAL")
+#: What says that a model is one of numbers; the square of it is no loss here.
+_OF_NUMBERS = TASKS["regression"].loss
 
 
-def read(path: str, first: bytes, file: BinaryIO) -> LinearModel:
+def read(path: str, first: bytes, file: BinaryIO) -> LinearModel | MulticlassModel:
     """The model behind line 1 of the file; see svmcut.rows.Format."""
     lines = NamedLines(path, first, file, "w", _NAMES)
-    columns = 1 + (lines.word("solver_type", _CLASSIFIERS) == _TWO_COLUMNS)
-    labels, d, (bias,) = lines.labels(), lines.integer("nr_feature", INDEX_LIMIT - 1), lines.reals("bias", 1)
-    text = file.read()
-    words, rows = text.split(), d + (bias >= 0)
+    solver = lines.word("solver_type", (*_CLASSIFIERS, *_REGRESSORS))
+    names = [] if solver in _REGRESSORS else lines.classes()
+    columns = len(names) if len(names) > 2 else 1 + (solver == _TWO_COLUMNS)
+    d, (bias,) = lines.integer("nr_feature", INDEX_LIMIT - 1), lines.reals("bias", 1)
+    W = _weights(lines, file.read(), d + (bias >= 0), columns)
+    if len(names) > 2:
+        constant, bias = W[d] if bias >= 0 else np.zeros(columns), max(0.0, bias)
+        own = constant, bias, np.array(names), None, d, 0, _CLASSIFIERS[solver]
+        return MulticlassModel(np.ascontiguousarray(W[:d]), *own)
+    w = np.ascontiguousarray(W[:, 0] - W[:, 1] if columns == 2 else W[:, 0])
+    b = -bias * float(w[d]) if bias >= 0 else 0.0
+    if not names:
+        return LinearModel(w[:d], b, loss=_OF_NUMBERS)
+    return LinearModel(w[:d], b, labels=two_labels(names), loss=_CLASSIFIERS[solver])
+
+
+def _weights(lines: NamedLines, text: bytes, rows: int, columns: int) -> np.ndarray:
+    """(rows, columns) numbers of the text behind the header."""
+    path, words = lines.path, text.split()
     if len(words) < rows * columns or not text.endswith(b"\n"):
         message = f"the file ends before the last of {rows} lines of weights; it was cut short"
         raise ModelError(path, message, lines.next + text.count(b"\n"))
     if len(words) > rows * columns:
         raise ModelError(path, f"more weights than the {rows} of its header", lines.next + rows)
     try:
-        w = np.array(words, np.float64)
+        W = np.array(words, np.float64)
     except ValueError:
-        w = np.full(1, np.nan)
-    if not np.isfinite(w).all():
+        W = np.full(1, np.nan)
+    if not np.isfinite(W).all():
         raise ModelError(path, "no finite number; expected a weight", lines.next + _bad_line(text))
-    w = w.reshape(rows, columns)
-    w = np.ascontiguousarray(w[:, 0] - w[:, 1] if columns == 2 else w[:, 0])
-    return LinearModel(w[:d], -bias * float(w[d]) if bias >= 0 else 0.0, labels=labels)
+    return W.reshape(rows, columns)
 
 
 def _bad_line(text: bytes) -> int:

@@ -65,7 +65,8 @@ class NamedLines:
             line = file.readline(LINE_LIMIT)
             self.next += 1
 
-    def _refuse(self, name: str, expected: str) -> ModelError:
+    def refuse(self, name: str, expected: str) -> ModelError:
+        """What is wrong with the line of a name, or that there is none."""
         number, values = self._values.get(name, (None, []))
         found = f"{name} '{' '.join(values)[:40]}' is refused" if number else f"there is no line '{name}'"
         return ModelError(self.path, f"{found}; expected {expected}", number, 1 if number else None)
@@ -74,14 +75,14 @@ class NamedLines:
         """One of these words."""
         values = self._values.get(name, (0, []))[1]
         if len(values) != 1 or values[0] not in words:
-            raise self._refuse(name, listed(words, "or"))
+            raise self.refuse(name, listed(words, "or"))
         return values[0]
 
     def integer(self, name: str, most: int) -> int:
         """A whole number from 0 to most."""
         values = self._values.get(name, (0, []))[1]
         if len(values) != 1 or not values[0].isdigit() or len(values[0]) > 20 or int(values[0]) > most:
-            raise self._refuse(name, f"an integer from 0 to {most}")
+            raise self.refuse(name, f"an integer from 0 to {most}")
         return int(values[0])
 
     def reals(self, name: str, count: int) -> list[float]:
@@ -91,22 +92,24 @@ class NamedLines:
         except (KeyError, ValueError):
             values = []
         if len(values) != count or not all(map(math.isfinite, values)):
-            raise self._refuse(name, "a finite number" if count == 1 else f"{count} finite numbers")
+            raise self.refuse(name, "a finite number" if count == 1 else f"{count} finite numbers")
         return values
 
-    def labels(self) -> Labels | None:
-        """The labels of a model of two classes, of which the file has the positive one first.
+    def classes(self) -> list[float]:
+        """The labels of the classes in the order of the file, two or more."""
+        count = self.integer("nr_class", 2**31 - 1)
+        if count < 2:
+            raise self.refuse("nr_class", "two classes or more")
+        names = self.reals("label", count)
+        if len(set(names)) < count:
+            raise self.refuse("label", "different labels")
+        return names
 
-        Raises
-        ------
-        ModelError
-            For another number of classes too.
-        """
-        classes = self.integer("nr_class", 2**31 - 1)
-        if classes != 2:
-            what = f"a model of {classes} classes is not read; expected one of two, nr_class 2"
-            raise ModelError(self.path, what, self._values["nr_class"][0], 1)
-        positive, negative = self.reals("label", 2)
-        if positive == negative:
-            raise self._refuse("label", "two different labels")
-        return None if (negative, positive) == SIGNS else (negative, positive)
+    def __contains__(self, name: str) -> bool:
+        return name in self._values
+
+
+def two_labels(names: Sequence[float]) -> Labels | None:
+    """The labels of a model of two classes, of which the file has the positive one first."""
+    positive, negative = names
+    return None if (negative, positive) == SIGNS else (negative, positive)
