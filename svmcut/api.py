@@ -171,7 +171,7 @@ def _examples(
             given = read_weights(where := os.fspath(weights))
         else:
             given = given_weights(weights)
-    own = named(settings.task)
+    own = named(settings.task, input=settings.input)
     if arrays and settings.zero_based:
         raise UsageError("parameter 'zero_based' says where a file's indices start; leave it out with arrays")
     if arrays:

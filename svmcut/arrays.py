@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -61,6 +63,57 @@ def as_rows(X: Any, name: str = "X") -> Csr:
         indices, indptr = matrix.indices.astype(np.int32, copy=False), matrix.indptr.astype(np.int64, copy=False)
         return Csr(values, indices, indptr, matrix.shape[1])
     return Csr.from_dense(_float32(matrix, name))
+
+
+def gathered_rows(lengths: Any, columns: Any, values: Any, n_features: int, name: str = "X") -> Csr:
+    """Rows of so many entries each, in any order; what stands in one column of a row adds up.
+
+    Raises
+    ------
+    DataError
+        Where a value, or what they add up to, is beyond a float of 32 bits.
+    """
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    keys = rows * (n_features + 1) + columns
+    if not (keys[1:] > keys[:-1]).all():
+        order = np.argsort(keys, kind="stable")
+        keys, starts = np.unique(keys[order], return_index=True)
+        values = np.add.reduceat(np.asarray(values, np.float64)[order], starts)
+        rows, columns = np.divmod(keys, n_features + 1)
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(lengths)))])
+    indices = np.ascontiguousarray(columns, np.int32)
+    return Csr(_float32(values, name), indices, indptr.astype(np.int64), n_features, True)
+
+
+def named_rows(tokens: Iterable[Any], columns: dict[str, int], learn: bool = False) -> Csr:
+    """Tokens as rows of the columns by name, which grow where they are learnt; other names are left out.
+
+    A token is a mapping of features or a list of their names, as python-crfsuite has them: {"word": "dog"} is the name
+    word:dog, True is 1, {"near": {"dog": 2.0}} is near:dog of 2, and {"near": ["dog", "cat"]} both names.
+    """
+    places, values, lengths = array("i"), array("d"), array("q")
+    for token in tokens:
+        before = len(places)
+        for name, value in _features(token):
+            place = columns.setdefault(name, len(columns)) if learn else columns.get(name, -1)
+            if place >= 0:
+                places.append(place)
+                values.append(value)
+        lengths.append(len(places) - before)
+    return gathered_rows(np.array(lengths), np.array(places), np.array(values), len(columns))
+
+
+def _features(token: Any, front: str = "") -> Iterator[tuple[str, float]]:
+    """Names and values of a token."""
+    if not isinstance(token, Mapping):
+        for name in [token] if isinstance(token, str) else token:
+            yield front + name, 1.0
+        return
+    for name, value in token.items():
+        if isinstance(value, str | Mapping | list | tuple | set | frozenset):
+            yield from _features(value, f"{front}{name}:")
+        else:
+            yield front + name, float(value)
 
 
 def _float32(values: Any, name: str) -> Any:

@@ -20,7 +20,7 @@ RESCALINGS = {SLACK: 1, MARGIN: 2}
 BOTH_RESCALINGS, BOTH_NORMS = (MARGIN, SLACK), (1, 2)
 
 _OF_ROWS = ("LinearModel", "KernelModel")
-_BASIS, _CHAIN = ("basis_method", "basis_file"), ("transitions", "emissions", "beam")
+_BASIS, _CHAIN = ("basis_method", "basis_file"), ("input", "transitions", "emissions", "beam")
 TASKS = {
     task.name: task
     for task in (
@@ -250,6 +250,8 @@ MAINTENANCE = ("merge", "project", "remove")
 SAMPLING = ("shuffled", "independent", "adaptive")
 AVERAGES = ("suffix", "full")
 PAIRS = ("all", "none")
+#: Texts of example files.
+INPUTS = ("svm", "crfsuite")
 #: All classes at once, and one against the rest.
 MULTICLASS = ("crammer-singer", "one-vs-rest")
 AUTO = "auto"

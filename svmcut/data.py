@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -268,6 +268,13 @@ def checked_rows(X: Csr, source: Source) -> Csr:
         raise DataError(source.path, str(error)) from None
 
 
+class Names(NamedTuple):
+    """What the tags and the features of sequences are called, in the order of their numbers."""
+
+    tags: tuple[str, ...]
+    attributes: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Sequences:
     """Tokens of sequences, one behind the other.
@@ -284,6 +291,8 @@ class Sequences:
         Path and line numbers of the tokens.
     weights : (n,) float64 or None
         Of the sequences; None for 1 each.
+    names : Names or None
+        Where the file has them.
     """
 
     X: Csr
@@ -291,6 +300,7 @@ class Sequences:
     tags: NDArray[np.int32]
     source: Source = field(default_factory=lambda: Source("memory"))
     weights: NDArray[np.float64] | None = None
+    names: Names | None = None
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
@@ -307,7 +317,8 @@ class Sequences:
         """The sequences to keep."""
         lengths, weights = np.diff(self.indptr), None if self.weights is None else self.weights[keep]
         rows, indptr = np.flatnonzero(np.repeat(keep, lengths)), np.concatenate([[0], np.cumsum(lengths[keep])])
-        return Sequences(self.X.take(rows), indptr.astype(np.int64), self.tags[rows], self.source.take(rows), weights)
+        taken = self.X.take(rows), indptr.astype(np.int64), self.tags[rows], self.source.take(rows)
+        return Sequences(*taken, weights, self.names)
 
     def part(self, first: int, last: int) -> Sequences:
         """Sequences first to last as views, without the lines they came from."""

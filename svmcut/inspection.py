@@ -9,6 +9,7 @@ import numpy as np
 
 from svmcut.catalog import KERNELS, TASKS, losses
 from svmcut.classes import SIGNS, label_text
+from svmcut.data import Names
 from svmcut.models import ChainModel, KernelChainModel, KernelModel, LinearModel, MulticlassModel, MultilabelModel
 from svmcut.probabilities import LOG_ODDS
 
@@ -38,6 +39,9 @@ def facts(model: Model, top: int = 10, names: Sequence[str] | None = None) -> di
     dict
         ``kind``, ``loss``, ``labels``, and what the kind has; docs/inspect.md lists the keys.
     """
+    known = getattr(model, "names", None)
+    if names is None and isinstance(known, Names):
+        names = known.attributes
     return _FACTS[type(model)](model, _Ends(top, names))
 
 
@@ -128,28 +132,35 @@ def _chain(model: ChainModel, ends: _Ends) -> dict[str, Any]:
     K, slots = shape.n_tags, shape.node_size // shape.stride
     nodes = model.w[: shape.n_features * shape.node_size].reshape(shape.n_features, slots, shape.stride)[:, :, :K]
     loss = next(row.name for row in losses("sequence").values() if row.number == bool(model.loss))
+    labels = _tags(model)
     weights = [
-        {"of": str(tag + 1), **({"behind": str(before)} if before else {})}
+        {"of": labels[tag], **({"behind": labels[before - 1]} if before else {})}
         | ends.of_features(nodes[:, before, tag], model.columns)
         for before in range(slots)
         for tag in range(K)
     ]
     return {
-        "kind": "chain", "loss": loss, "labels": [str(tag + 1) for tag in range(K)],
+        "kind": "chain", "loss": loss, "labels": labels,
         "features": _features(model.columns, np.count_nonzero(nodes, (1, 2))), "weights": weights,
-        "transitions": _transitions(model.w[len(model.w) - shape.transitions :], shape, ends),
+        "transitions": _transitions(model.w[len(model.w) - shape.transitions :], shape, labels, ends),
     }  # fmt: skip
 
 
 def _kernel_chain(model: KernelChainModel, ends: _Ends) -> dict[str, Any]:
+    labels = _tags(model)
     return {
-        "kind": "kernel chain", "loss": None, "labels": [str(tag + 1) for tag in range(model.shape.n_tags)],
+        "kind": "kernel chain", "loss": None, "labels": labels,
         "kernel": _kernel_facts(model.kernel), "features": _support_features(model), **_support(model),
-        "transitions": _transitions(model.transitions, model.shape, ends),
+        "transitions": _transitions(model.transitions, model.shape, labels, ends),
     }  # fmt: skip
 
 
-def _transitions(weights: NDArray, shape: ChainShape, ends: _Ends) -> list[dict[str, Any]]:
+def _tags(model: ChainModel | KernelChainModel) -> list[str]:
+    """Names of the tags, or their numbers."""
+    return [str(tag + 1) for tag in range(model.shape.n_tags)] if model.names is None else [*model.names.tags]
+
+
+def _transitions(weights: NDArray, shape: ChainShape, labels: list[str], ends: _Ends) -> list[dict[str, Any]]:
     """Of every order: tags from the farthest to the one that is weighed; all of order 1 where there are few."""
     K, start, found = shape.n_tags, 0, []
     for order in range(1, shape.transition_order + 1):
@@ -158,7 +169,7 @@ def _transitions(weights: NDArray, shape: ChainShape, ends: _Ends) -> list[dict[
         sizes = (K,) * (order + 1)
 
         def name(place: int, sizes: tuple[int, ...] = sizes) -> dict[str, Any]:
-            return {"tags": [str(tag + 1) for tag in np.unravel_index(place, sizes)]}
+            return {"tags": [labels[tag] for tag in np.unravel_index(place, sizes)]}
 
         row = {"order": order, "weighted": int(np.count_nonzero(table))} | ends.of(table.ravel(), name)
         found.append(row | ({"matrix": table.tolist()} if order == 1 and K <= MATRIX_TAGS else {}))

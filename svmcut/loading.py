@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.arrays import as_rows, vector_examples
+from svmcut.arrays import as_rows, named_rows, vector_examples
 from svmcut.catalog import losses
 from svmcut.classes import SIGNS
 from svmcut.data import Csr
@@ -54,22 +55,34 @@ class Model:
             return LabelDecoder(model).label_scores(as_rows(X), threads)
         return model.scores(as_rows(X), threads)
 
-    def predict(self, X: Any, qid: Any = None, threads: int = 1) -> NDArray:
+    def predict(self, X: Any, qid: Any = None, threads: int = 1) -> Any:
         """What is predicted of the rows of X.
 
         Parameters
         ----------
+        X : matrix
+            Of a model of sequences with names also a list of sequences, as ChainSVM takes them: lists of dicts of
+            features or of their names.
         qid : (n,) int
-            The sequence of each row, for a model of sequences; rows of a sequence stand together.
+            The sequence of each row, for a model of sequences and a matrix; rows of a sequence stand together.
 
         Returns
         -------
         (n,) array
             Labels of classes, nan for a class of many labels; numbers of a regression; tags from 1 of sequences.
+        list of lists
+            Names of the tags, of a list of sequences.
         (n, L) bool
             Of label sets: column k says whether a row has the label k.
         """
-        model, rows = self.model, as_rows(X)
+        model = self.model
+        if isinstance(model, ChainModel | KernelChainModel) and model.names is not None and qid is None:
+            columns = {name: k for k, name in enumerate(model.names.attributes)}
+            bounds = np.concatenate([[0], np.cumsum([len(sequence) for sequence in X])]).astype(np.int64)
+            rows = named_rows((token for sequence in X for token in sequence), columns)
+            tags = [model.names.tags[tag] for tag in model.tags(rows, bounds, threads).tolist()]
+            return [tags[start:stop] for start, stop in itertools.pairwise(bounds.tolist())]
+        rows = as_rows(X)
         if isinstance(model, ChainModel | KernelChainModel):
             if qid is None:
                 raise UsageError("a model of sequences needs the sequence of every row; give predict(X, qid)")

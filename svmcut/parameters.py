@@ -13,6 +13,7 @@ from svmcut.catalog import (
     AUTO,
     AVERAGES,
     CHOICES,
+    INPUTS,
     KERNEL_DEFAULTS,
     KERNELS,
     LOSSES,
@@ -135,6 +136,8 @@ class Settings:
         The model's bytes do not depend on threads.
     zero_based : bool
         Feature indices of files start at 0.
+    input : {"svm", "crfsuite"}
+        How files are written: crfsuite names tags and attributes, and the model keeps the names.
     given : frozenset of str or None
         Names of the parameters that were asked for, and are refused where they have no effect; None for those that
         differ from their defaults.
@@ -190,6 +193,7 @@ class Settings:
     threads: int = param(usable_cpus, integer(1, 4096))
     seed: int = param(0, integer(0))
     zero_based: bool = param(False, FLAG)
+    input: str = param(INPUTS[0], one_of(INPUTS))
     given: frozenset[str] | None = None
 
     @property

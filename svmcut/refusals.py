@@ -282,6 +282,8 @@ def _check_classes(settings: Settings) -> None:
 
 def _check_chain(settings: Settings) -> None:
     name, scaled, beam = chosen_solver(settings), variant(settings), settings.beam
+    if settings.input != DEFAULTS["input"] and settings.zero_based:
+        raise UsageError("parameter 'zero_based' counts features, which parameter 'input' names; leave one of them out")
     if settings.bias:
         raise UsageError("chains have no constant feature; leave out parameter 'bias'")
     if settings.has_kernel and scaled:

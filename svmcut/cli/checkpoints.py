@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 FREE = frozenset({
     "example_file", "model_file", "weights", "threads", "max_memory", "report", "trace", "progress", "alphas",
     "verbosity", "light_verbosity", "time_limit", "max_iterations", "checkpoint", "checkpoint_every", "resume", "given",
-    "zero_based",
+    "zero_based", "input",
 })  # fmt: skip
 
 
@@ -221,6 +221,7 @@ def fingerprint(examples: Examples | Sequences | MultilabelExamples) -> str:
     """A digest of all that was read of the examples."""
     digest = hashlib.sha256()
     X, *others = (getattr(examples, field.name) for field in dataclasses.fields(examples) if field.name != "source")
-    for array in (X.indptr, X.indices, X.data, *others):
-        digest.update(b"none" if array is None else memoryview(array).cast("B"))
+    for part in (X.indptr, X.indices, X.data, *others):
+        array = b"none" if part is None else repr(part).encode() if isinstance(part, tuple) else part
+        digest.update(memoryview(array).cast("B"))
     return digest.hexdigest()

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from svmcut import __version__
+from svmcut.catalog import INPUTS
 from svmcut.classes import SIGNS, label_text
 from svmcut.cli.files import log_beside
 from svmcut.cli.report import report_text
@@ -20,7 +21,7 @@ from svmcut.files.text import BLOCK_BYTES, opened
 from svmcut.inspection import curves, distribution, facts
 from svmcut.machine import usable_cpus
 from svmcut.tasks.prediction import tallied
-from svmcut.tasks.protocol import named, tasks_of
+from svmcut.tasks.protocol import named, names_for, tasks_of
 from svmcut.tasks.vectors import Scores
 
 #: Labels that rows are grouped by; where there are more, all rows are one group.
@@ -37,6 +38,7 @@ def run_inspection(
     report: str | None = None,
     trace: str | None = None,
     data: str | None = None,
+    input: str = INPUTS[0],
     top: int = 10,
     json: bool = False,
     html: str | None = None,
@@ -52,6 +54,8 @@ def run_inspection(
     inputs = [File(name, path) for name, path in read.items() if path is not None]
     outputs = [] if html is None else [File("--html", html)]
     check_roles(inputs, outputs)
+    if input != INPUTS[0] and data is None:
+        raise UsageError("--input is the text of --data; leave it out")
     if names == data == "-":
         raise UsageError("--names and --data cannot both be standard input; name one of them")
     first, scorer = read_named(model)
@@ -70,7 +74,7 @@ def run_inspection(
     if trace is not None:
         found["trace"] = _convergence(trace)
     if data is not None:
-        found["data"], cautions = _measured(scorer, data)
+        found["data"], cautions = _measured(scorer, data, input, names_for(scorer, model, input))
         warnings += cautions
     found["warnings"] = warnings
     with log_beside(outputs):
@@ -166,13 +170,13 @@ def _convergence(path: str) -> dict[str, Any]:
     return {"file": path, "lines": len(lines), "points": [lines[k] for k in places]}
 
 
-def _measured(scorer: Any, path: str) -> tuple[dict[str, Any], list[str]]:
+def _measured(scorer: Any, path: str, input: str, how: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Measures of a model on a file and, where a row has a score, how the scores are spread; and warnings."""
     tasks, threads = tasks_of(scorer), usable_cpus()
-    reader = named(tasks[-1])
-    tally: Any = tallied(reader, scorer, reader.stream(path, threads=threads), threads)
+    reader = named(tasks[-1], input=input)
+    tally: Any = tallied(reader, scorer, reader.stream(path, threads=threads, **how), threads)
     name = tasks[-1 if tally.queries else 0]
-    judge = named(name)
+    judge = named(name, input=input)
     found = {"file": path, "task": name, **judge.counts_of(tally), "measures": judge.measured(tally).values}
     if isinstance(tally, Scores):
         scores = tally.scores

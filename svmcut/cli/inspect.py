@@ -8,6 +8,7 @@ import click
 from svmcut.cli.option_rows import DATA, OUTPUT, Option
 from svmcut.cli.panels import PanelCommand
 from svmcut.kinds import PATH, integer
+from svmcut.parameters import KINDS
 
 _EPILOG = """\b
 Examples:
@@ -26,6 +27,8 @@ ROWS = (
            kind=PATH),
     Option("data", ("--data",), DATA, "Examples: adds measures, and the scores of each class.", default="none",
            kind=PATH),
+    Option("input", ("--input",), DATA, "Text of --data: svm, or crfsuite, tags and attributes by name.", default="svm",
+           kind=KINDS["input"]),
     Option("top", ("--top",), OUTPUT, "How many of the highest and of the lowest weights are named.", default="10",
            kind=integer(0)),
     Option("json", ("--json",), OUTPUT, "Print one JSON document in place of the text.", default="off"),

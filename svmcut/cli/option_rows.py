@@ -67,6 +67,10 @@ ROWS = (
     Option("zero_based", ("--zero-based",), DATA,
            "Feature indices of the files start at 0: index k is feature k + 1 of the model. classify needs it too.",
            default="off"),
+    Option("input", ("--input",), DATA,
+           "Text of the files: svm, as above; crfsuite: lines of a tag and of attributes by name, NAME or NAME:VALUE, "
+           "with tabs in between, and an empty line behind every sequence. The model keeps the names; classify needs "
+           "this option too."),
     Option("cost", ("-c", "--cost"), OBJECTIVE, "C: {objective}.",
            "The unit is that of {original}.{needed} Several values, 0.1,1,10, train a path: one model each, "
            "MODEL_FILE.0.1 and so on; with --cv they are compared.", ""),

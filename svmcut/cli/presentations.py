@@ -17,10 +17,19 @@ if TYPE_CHECKING:
     from svmcut.cli.options import LearnOptions
 
 
-#: Of a table that is printed.
-MOST_CLASSES = 30
+#: Of a table that is printed; lines of one by tag.
+MOST_CLASSES, MOST_TAGS = 30, 100
 #: What to do about a model of classes without probabilities.
 NOT_CALIBRATED = "; train it with svmcut learn --probability, or with -l logistic"
+
+
+def aligned(table: list[list[str]]) -> list[str]:
+    """The lines of a table, whose first column stands left."""
+    first, *others = (max(map(len, column)) for column in zip(*table, strict=True))
+    return [
+        name.ljust(first) + "".join(f"  {cell:>{k}}" for cell, k in zip(cells, others, strict=True))
+        for name, *cells in table
+    ]
 
 
 class Presentation:
@@ -110,6 +119,10 @@ class Presentation:
         rows, values = measures(self.task).values(), measured.values
         return self.note + "".join(f"{row.line}: {self.number(values[row.name])}\n" for row in rows if row.line)
 
+    def table(self, tally: Any) -> str:
+        """What is said of every tag by name."""
+        return ""
+
     def number(self, value: float) -> str:
         """A measure; -nan where it is undefined, as scripts know it."""
         if math.isnan(value):
@@ -150,12 +163,8 @@ NOTE: The loss reported above is the percentage of errors. The zero/one-error
         for name, rows in classes.items():
             above = int((rows & (scores > 0)).sum())
             table.append([name, str(int(rows.sum()) - above), str(above)])
-        first, *others = (max(map(len, column)) for column in zip(*table, strict=True))
-        lines.append("")
-        for name, *cells in table:
-            lines.append(name.ljust(first) + "".join(f"  {cell:>{k}}" for cell, k in zip(cells, others, strict=True)))
         told = self.caution(model)
-        return "\n".join([*lines, *(["", told] if told else []), ""])
+        return "\n".join([*lines, "", *aligned(table), *(["", told] if told else []), ""])
 
     def caution(self, model: Any) -> str:
         loss = None if model.loss is None else losses(self.task)[model.loss]
@@ -196,10 +205,7 @@ class Multiclass(Presentation):
             table.append([name, *map(str, row)])
         if tally.others.any():
             table.append(["other", *map(str, tally.others.tolist())])
-        first, *rest = (max(map(len, column)) for column in zip(*table, strict=True))
-        rows = [name.ljust(first) + "".join(f"  {cell:>{k}}" for cell, k in zip(cells, rest, strict=True))
-                for name, *cells in table]  # fmt: skip
-        return "\n".join([*lines, "", *rows, ""])
+        return "\n".join([*lines, "", *aligned(table), ""])
 
 
 class SvmMulticlass(Multiclass):
@@ -283,6 +289,14 @@ class Tagging(Presentation):
     def timing(self, outcome: Any) -> list[str]:
         # the original times two parts of its search; here they are one, and what is timed is training
         return [f"Viterbi timing: CreateTransEmitMatrix={0:f} Viterbi={outcome.seconds:f}"]
+
+    def table(self, tally: Any) -> str:
+        if not hasattr(tally, "table"):
+            return ""
+        table = [["tag", "tokens", "precision", "recall", "F1"]]
+        for tag, tokens, *shares in (row.values() for row in tally.table() if not math.isnan(row["f1"])):
+            table.append([tag, str(tokens), *("-" if math.isnan(share) else f"{share:.2f} %" for share in shares)])
+        return "\n".join(["", *aligned(table), ""]) if len(table) <= MOST_TAGS else ""
 
     def number(self, value: float) -> str:
         return f"{value / 100:.4f}"

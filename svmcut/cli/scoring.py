@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from svmcut import __version__
+from svmcut.catalog import INPUTS
 from svmcut.cli.files import log_beside
 from svmcut.cli.presentations import PRESENTATIONS, presentation
 from svmcut.cli.report import write_report
@@ -18,7 +19,7 @@ from svmcut.errors import ModelError, UsageError
 from svmcut.files.models import is_model, read_model
 from svmcut.files.roles import File, check_roles
 from svmcut.tasks.prediction import predict
-from svmcut.tasks.protocol import named, tasks_of
+from svmcut.tasks.protocol import named, names_for, tasks_of
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # a model may have scores beyond float64
@@ -37,6 +38,7 @@ def run_scoring(
     report: str | None = None,
     beam: int = 0,
     zero_based: bool = False,
+    input: str = INPUTS[0],
     arguments: tuple[str, str, str] = ("EXAMPLE_FILE", "MODEL_FILE", "PREDICTIONS_FILE"),
 ) -> list[str]:
     """Scores, writes, prints the measures; returns warnings.
@@ -47,7 +49,7 @@ def run_scoring(
         Whose measures are printed; None lets the model and the file say: ranking where it has queries.
     verbosity : int
         0 prints the measures alone; 2 adds the contingency table.
-    labels, probability, unlabelled, report, beam, zero_based
+    labels, probability, unlabelled, report, beam, zero_based, input
         As the options of classify.
     format : {"plain", "svm_perf"} or None
         Of the measures of classes; None for svm_perf's where a task is given, else for plain words.
@@ -95,15 +97,17 @@ def run_scoring(
                 raise UsageError("--format is for measures of two classes; leave it out")
             if beam and task is None and not shown.has_beam:
                 raise UsageError("parameter 'beam' is for models of sequences; leave it out")
-            reader = named(task or own[-1], task is not None)
+            reader = named(task or own[-1], task is not None, input)
             given: dict[str, Any] = {"threads": threads, "beam": beam, "labels": labels, "probability": probability}
-            how = {"unlabelled": unlabelled, "zero_based": zero_based}
+            if zero_based and input != INPUTS[0]:
+                raise UsageError("parameter 'zero_based' has no effect on attributes by name; leave it out")
+            how = {"unlabelled": unlabelled, "zero_based": zero_based} | names_for(scorer, model, input)
             found = predict(reader, scorer, examples, predictions, **given, **how)
             close(f"{shown.sizes(found.tally)}.")
         if task is not None and verbosity <= 0:
             print(shown.quiet(found.tally), end="", flush=True)
         name = task or own[-1 if found.tally.queries or unlabelled else 0]
-        judge, shown = named(name), presentation(name, task is not None)
+        judge, shown = named(name, input=input), presentation(name, task is not None)
         warnings = judge.warnings(found.tally, examples)
         if format is not None and not shown.has_plain:
             warnings.append(f"--format has no effect where {examples} has queries")
@@ -118,7 +122,7 @@ def run_scoring(
         if measured:
             say("" if plain else shown.losses(measured), end="")
             text = shown.plain(found.tally, measured, scorer) if plain else shown.measures(measured)
-            print(text, end="", flush=True)
+            print(text + shown.table(found.tally), end="", flush=True)
             if skill:
                 print(shown.skill(skill), end="", flush=True)
         if report is not None:

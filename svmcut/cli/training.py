@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.catalog import SOLVERS, measures
+from svmcut.catalog import INPUTS, SOLVERS, measures
 from svmcut.classes import by_labels
 from svmcut.cli import training_report as report
 from svmcut.cli.endings import ending, remedy, told
@@ -110,7 +110,8 @@ class Training:
         self.rows: list[dict[str, Any]] = []
         self._say = report.out if options.verbosity > 0 else (lambda text="", end="\n": None)
         self._began, self._cpu_began = time.perf_counter(), time.process_time()
-        self._task, self._shown = named(options.task, bool(original)), presentation(options.task, bool(original))
+        self._task = named(options.task, bool(original), options.input)
+        self._shown = presentation(options.task, bool(original))
         given: dict[str, Any] = {"threads": options.threads, "max_memory": options.max_memory,
                                  "zero_based": options.zero_based}  # fmt: skip
         weights = None if options.weights is None else read_weights(options.weights)
@@ -137,6 +138,8 @@ class Training:
         self._validation = None
         if options.validate:
             reading = time.perf_counter()
+            if options.input != INPUTS[0]:
+                given["names"] = self.examples.names
             self._validation = self._task.read(options.validate, **given, test=True)
             self._seconds["read"] += time.perf_counter() - reading
             self._warnings += self._task.label_warnings(self._validation, self._driver)

@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from svmcut.arrays import as_rows, multilabel_examples
-from svmcut.data import Csr, Sequences, Source
+from svmcut.arrays import as_rows, multilabel_examples, named_rows
+from svmcut.data import Csr, Names, Sequences, Source
 from svmcut.errors import DataError
 from svmcut.estimators.base import Trained, own_words, threads_of
 from svmcut.files.models import write_model
@@ -180,7 +181,8 @@ class ChainSVM(Trained):
         ----------
         X : list of sequences
             A sequence is a matrix of one row a token, or a list of tokens; a token is a dict of features or a list of
-            their names, as in sklearn-crfsuite: {"word": "dog", "title": True, "length": 3}.
+            their names, as in sklearn-crfsuite: {"word": "dog", "title": True, "length": 3}. A text is the feature
+            word:dog of 1, as is each of a list of texts; those of a dict within have its name in front.
         y : list of lists
             Tags of any type that sorts.
         """
@@ -240,9 +242,17 @@ class ChainSVM(Trained):
         return weights[:, : shape.n_tags].copy()
 
     def save(self, path: str | os.PathLike) -> None:
-        """Writes the model file of the command line: tags and features are numbered from 1 in the order here."""
+        """Writes the model file of the command line: tags and features are numbered from 1 in the order here.
+
+        Of features by name it has their names and those of the tags, as texts: ``svmcut classify --input crfsuite``
+        tags with it, and `svmcut.load`.
+        """
         check_is_fitted(self, "classes_")
-        write_model(str(path), self._model)
+        model = self._model
+        if self._columns is not None:
+            tags = tuple(map(str, self.classes_.tolist()[: model.shape.n_tags]))
+            model = replace(model, names=Names(tags, tuple(self._columns)))
+        write_model(str(path), model)
 
     def _tokens(self, X: Sequence[Any], learn: bool = False) -> Csr:
         """All tokens as rows; names that were not learnt are left out."""
@@ -251,7 +261,7 @@ class ChainSVM(Trained):
 
             matrices = [part if hasattr(part, "tocsr") else csr_matrix(np.asarray(part)) for part in X]
             return as_rows(vstack(matrices, "csr")).checked()
-        return _named_rows((token for sequence in X for token in sequence), self._columns, learn)
+        return named_rows((token for sequence in X for token in sequence), self._columns, learn)
 
 
 def _is_matrix(sequence: Any) -> bool:
@@ -262,31 +272,3 @@ def _is_matrix(sequence: Any) -> bool:
 
 def _length(sequence: Any) -> int:
     return sequence.shape[0] if hasattr(sequence, "shape") else len(sequence)
-
-
-def _features(token: Any) -> Iterable[tuple[str, float]]:
-    """Names and values of a token: {"word": "dog"} is word:dog, True is 1, a name alone too."""
-    if not isinstance(token, Mapping):
-        yield from ((name, 1.0) for name in token)
-        return
-    for name, value in token.items():
-        if isinstance(value, str):
-            yield f"{name}:{value}", 1.0
-        else:
-            yield name, float(value)
-
-
-def _named_rows(tokens: Iterable[Any], columns: dict[str, int], learn: bool) -> Csr:
-    """Tokens as rows of the columns by name, which grow where they are learnt; a name twice adds up."""
-    from scipy.sparse import csr_matrix
-
-    indices, values, indptr = [], [], [0]
-    for token in tokens:
-        for name, value in _features(token):
-            place = columns.setdefault(name, len(columns)) if learn else columns.get(name, -1)
-            if place >= 0:
-                indices.append(place)
-                values.append(value)
-        indptr.append(len(indices))
-    shape = len(indptr) - 1, len(columns)
-    return as_rows(csr_matrix((np.array(values), np.array(indices, np.int32), np.array(indptr)), shape)).checked()

@@ -67,6 +67,14 @@ def write_tags(output: Output, tags: NDArray[np.int32]) -> None:
     output.write(format_integers(tags.astype(np.int64) + 1))
 
 
+def write_names(output: Output, tags: NDArray[np.int32], indptr: NDArray[np.int64], names: tuple[str, ...]) -> None:
+    """(tokens,) tags by name, one a line, and an empty line behind every sequence, as crfsuite tag writes them."""
+    lines = [f"{names[tag]}\n" for tag in tags.tolist()]
+    for end in (indptr[1:] - indptr[0]).tolist():
+        lines[end - 1] += "\n"
+    output.write("".join(lines).encode("utf-8", "surrogateescape"))
+
+
 def write_label_sets(output: Output, sets: NDArray[np.bool_], names: NDArray[np.int64]) -> None:
     """(rows, K) sets as lines of labels with commas in between; a row without labels is an empty line."""
     lines = [",".join(map(str, names[row].tolist())) for row in sets]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svmcut._native import sparse
-from svmcut.data import Csr
+from svmcut.data import Csr, Names
 from svmcut.errors import MemoryLimitError
 from svmcut.kernels import Kernel
 from svmcut.machine import shortage
@@ -98,6 +98,8 @@ class ChainModel:
         The number of emission features a model file states; None for the largest there is.
     loss : int
         svm_hmm's number of the loss that a model file states: 1 for wrong tags, 0 for zero/one.
+    names : Names or None
+        Of the tags and of all features.
     """
 
     w: NDArray[np.float64]
@@ -106,6 +108,7 @@ class ChainModel:
     columns: NDArray[np.int32] | None = None
     highest_feature: int | None = None
     loss: int = 1
+    names: Names | None = None
 
     def tags(self, X: Csr, sequences: NDArray[np.int64], threads: int = 1, beam: int = 0) -> NDArray[np.int32]:
         """(tokens,) int32 best tags, from 0, of the sequences X[sequences[n] : sequences[n + 1]]; see Chains.argmax."""
@@ -135,7 +138,7 @@ class KernelChainModel:
         As behind the emissions of a ChainModel.
     shape : ChainShape
         Emission order 0.
-    columns, highest_feature
+    columns, highest_feature, names
         As in ChainModel.
     """
 
@@ -146,6 +149,7 @@ class KernelChainModel:
     shape: ChainShape
     columns: NDArray[np.int32] | None = None
     highest_feature: int | None = None
+    names: Names | None = None
 
     def node_scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n, stride) f_k(x_i) of every row, 0 behind the last tag; kernel values are float32, sums float64."""

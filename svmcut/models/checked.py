@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svmcut import states
+from svmcut.data import Names
 from svmcut.models import ChainModel, KernelChainModel, KernelModel, LinearModel, MulticlassModel, MultilabelModel
 
 if TYPE_CHECKING:
@@ -53,6 +54,10 @@ def check_model(model: Model, n_features: int = 2**31 - 1) -> None:
         labels = states.maybe(states.row(states.maybe(states.REAL), states.REAL))
         loss, sigmoid = states.maybe(states.text()), states.maybe(states.row(states.REAL, states.REAL))
         states.checked(model, states.fields(labels=labels, loss=loss, sigmoid=sigmoid), "model")
+    if isinstance(model, ChainModel | KernelChainModel):
+        texts = states.many(states.text())
+        names = states.maybe(states.instance(Names, tags=texts, attributes=texts))
+        states.checked(model, states.fields(names=names), "model")
     columns = states.array(np.int32, d, low=0, high=n_features - 1, rising=True)
     states.checked(model, states.fields(columns=states.maybe(columns)), "model")
 

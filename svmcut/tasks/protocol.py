@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from svmcut.catalog import TASKS, load, losses
+from svmcut.catalog import INPUTS, TASKS, load, losses
+from svmcut.errors import ModelError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -126,10 +127,27 @@ class Task(Protocol):
         return []
 
 
-def named(name: str, original: bool = False) -> Task:
-    """The task of a row of svmcut.catalog.TASKS, imported now; as its original knows it."""
+def named(name: str, original: bool = False, input: str = INPUTS[0]) -> Task:
+    """The task of a row of svmcut.catalog.TASKS, imported now; as its original knows it, or on files of such a text."""
+    if input != INPUTS[0]:
+        return load("svmcut.tasks.named_sequences:NamedTagging")()
     task = load(TASKS[name].where)()
     return task.as_original() if original else task
+
+
+def names_for(model: Any, path: str, input: str) -> dict[str, Any]:
+    """What Task.stream needs to know of the model of a file, where examples are such a text.
+
+    Raises
+    ------
+    ModelError
+        When the model has no names.
+    """
+    if input == INPUTS[0]:
+        return {}
+    if "sequence" not in tasks_of(model) or model.names is None:
+        raise ModelError(path, "no names of tags and attributes; expected a model trained with input='crfsuite'")
+    return {"names": model.names}
 
 
 def tasks_of(model: Any) -> list[str]:

@@ -127,6 +127,14 @@ def test_tagging(tmp_path):
     assert len((tmp_path / "tagging.tags").read_text().splitlines()) == report["tokens"]
 
 
+def test_tagging_by_name(tmp_path):
+    out = run("tagging_by_name.sh", tmp_path, *sets("tags"))
+    assert float(re.search(r"loss per token: (\S+)", out)[1]) < 0.13
+    assert re.search(r"Weights of tag tag1: .*\n +[\d.]+ +\d+ word=\d+ ", out)
+    tags = (tmp_path / "named.tags").read_text().split()
+    assert set(tags) == {f"tag{k}" for k in range(1, 7)} and len(tags) == len(sets("tags")[1].read_text().splitlines())
+
+
 def test_label_sets(tmp_path):
     out = run("label_sets.sh", tmp_path, *sets("labels"))
     assert len(out.splitlines()) == 6

@@ -41,6 +41,11 @@ def refused(capsys, *words, status=1):
     return err
 
 
+def options(folder):
+    """What a model of tests/earlier is read with."""
+    return (folder / "options").read_text().split() if (folder / "options").exists() else []
+
+
 def learn(*words):
     assert call("svmcut learn", "-v", 0, "--no-progress", *words) == 0
 
@@ -266,6 +271,7 @@ def test_what_is_refused(capsys):
     assert "--names and --data cannot both be" in refused(capsys, "--names", "-", "--data", "-", "model", status=2)
     assert "option --top" in refused(capsys, "--top", -1, "model", status=2)
     assert "No such file" in refused(capsys, "--names", "none", "model")
+    assert "--input is the text of --data" in refused(capsys, "--input", "crfsuite", "model", status=2)
 
 
 EARLIER = sorted((Path(__file__).resolve().parents[1] / "earlier").iterdir())
@@ -273,7 +279,7 @@ EARLIER = sorted((Path(__file__).resolve().parents[1] / "earlier").iterdir())
 
 @pytest.mark.parametrize("kept", EARLIER, ids=lambda kept: kept.name)
 def test_a_model_of_any_format_is_looked_at_with_data_and_drawn(kept, capsys):
-    found = inspected(capsys, "--data", kept / "examples", "--html", "page.html", kept / "model")
+    found = inspected(capsys, *options(kept), "--data", kept / "examples", "--html", "page.html", kept / "model")
     assert found["data"]["measures"] and "<svg" in Path("page.html").read_text(encoding="utf-8")
     assert found["features"]["weighted"] > 0
 

@@ -137,7 +137,7 @@ def test_a_users_script_has_types(tmp_path):
         "reveal_type(machine)": "LinearSVM",
         "reveal_type(machine.decision_function([[1.0]]))": "float64",
         "reveal_type(machine.converged_)": '"bool"',
-        "reveal_type(load('model').predict([[1.0]]))": "ndarray",
+        "reveal_type(load('model').decision_function([[1.0]]))": "ndarray",
         "reveal_type(train('file').gap)": '"float"',
         "reveal_type(ChainSVM().predict([]))": "list[list[Any]]",
         "LinearSVM(penalty=1)": 'Unexpected keyword argument "penalty"',

@@ -16,7 +16,8 @@ MODELS = sorted((Path(__file__).resolve().parents[1] / "earlier").iterdir())
 @pytest.mark.parametrize("folder", MODELS, ids=lambda folder: folder.name)
 def test_a_model_of_an_earlier_release_predicts_the_same_numbers_and_is_written_as_it_was(folder, tmp_path):
     examples, model, predictions = (str(folder / name) for name in ("examples", "model", "predictions"))
-    assert main(["classify", "-v", "0", examples, model, str(tmp_path / "now")]) == 0
+    options = (folder / "options").read_text().split() if (folder / "options").exists() else []
+    assert main(["classify", "-v", "0", *options, examples, model, str(tmp_path / "now")]) == 0
     assert (tmp_path / "now").read_text() == Path(predictions).read_text()
     write_model(str(tmp_path / "again"), read_model(model))
     assert (tmp_path / "again").read_bytes() == Path(model).read_bytes()

@@ -19,6 +19,7 @@ import numpy as np
 from svmcut.data import MOST_TAGS
 from svmcut.errors import ModelError
 from svmcut.files.models.grammar import HeaderLines, finite32, products, write_header, write_weights
+from svmcut.files.models.names import split, write_names
 from svmcut.files.models.transitions import transition_numbers, transition_places
 from svmcut.models import ChainModel, ChainShape
 
@@ -42,7 +43,7 @@ def read(path: str, first: bytes, file: BinaryIO) -> ChainModel:
     loss = lines.integer(13, "the loss function", 0)
     count = lines.integer(14, "the number of support vectors plus 1", 1) - 1
     lines.real(15, "the threshold b")
-    text = file.read()
+    text, names = split(path, file.read(), 16, tags, features)
     alpha, indptr, indices, values = lines.vectors(text, count, highest)
     weights = products(alpha, indptr, values)
     whole, described = ChainShape(tags, features, transition, emission), 64 * (lines.size + len(text) + 2**20)
@@ -62,7 +63,7 @@ def read(path: str, first: bytes, file: BinaryIO) -> ChainModel:
     np.add.at(w, places, weights)
     if not np.isfinite(w[places]).all():
         raise ModelError(path, "the support vectors add up to weights that are not finite")
-    return ChainModel(w, shape, kernel, columns, features, loss)
+    return ChainModel(w, shape, kernel, columns, features, loss, names)
 
 
 def write(path: str, first: bytes, output: Output, model: ChainModel) -> None:
@@ -88,6 +89,7 @@ def write(path: str, first: bytes, output: Output, model: ChainModel) -> None:
         "0 # threshold b, each following line is a SV (starting with alpha*y)\n",
     )  # fmt: skip
     write_weights(output, (numbers - 1).astype(np.int32), weights)
+    write_names(path, output, model.names, shape.n_tags, features)
 
 
 def _emission_base(shape: ChainShape) -> int:

@@ -24,6 +24,7 @@ from svmcut._native.text import format_pairs
 from svmcut.data import MOST_TAGS, Csr
 from svmcut.errors import ModelError
 from svmcut.files.models.grammar import HeaderLines, finite32, products, write_header, write_weights
+from svmcut.files.models.names import split, write_names
 from svmcut.files.models.transitions import transition_numbers, transition_places
 from svmcut.models import ChainShape, KernelChainModel
 
@@ -44,7 +45,7 @@ def read(path: str, first: bytes, file: BinaryIO) -> KernelChainModel:
     count = lines.integer(10, "the number of support tokens plus 1", 1)
     K = lines.integer(11, "the number of classes", 1, MOST_TAGS)
     order = lines.integer(12, "the order of transitions", 0, 3)
-    text = file.read()
+    text, names = split(path, file.read(), _FIRST_LINE, K, features)
     room = 64 * (len(text) + 2**20)
     shape = ChainShape(K, features, order)
     if shape.transitions > room or (count - 1) * K > room:
@@ -71,7 +72,7 @@ def read(path: str, first: bytes, file: BinaryIO) -> KernelChainModel:
         d, shape = len(columns), ChainShape(K, len(columns), order)
     starts = np.concatenate([[0], np.cumsum(np.bincount(tokens[~is_tag], minlength=count - 1))]).astype(np.int64)
     support = Csr(values[~is_tag], found.astype(np.int32), starts, d, True)
-    return KernelChainModel(kernel, support, alpha, transitions, shape, columns, features)
+    return KernelChainModel(kernel, support, alpha, transitions, shape, columns, features, names)
 
 
 def write(path: str, first: bytes, output: Output, model: KernelChainModel) -> None:
@@ -98,6 +99,7 @@ def write(path: str, first: bytes, output: Output, model: KernelChainModel) -> N
         row, tags = slice(bounds[u], bounds[u + 1]), np.flatnonzero(alpha[u])
         places = np.concatenate([tags, K + columns[row]]).astype(np.int32)
         output.write(b"1 " + format_pairs(places, np.concatenate([alpha[u, tags], values[row]])) + b"#\n")
+    write_names(path, output, model.names, K, features)
 
 
 def _transitions(path: str, shape: ChainShape, indices: NDArray, values: NDArray) -> NDArray[np.float64]:

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Names of tags and features behind the last line of a model of sequences: ``#@ tag N NAME``, ``#@ attribute N NAME``.
+
+Numbers are those of the file, from 1; a name is the rest of its line, in UTF-8, and may hold anything but a newline.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from svmcut.data import Names
+from svmcut.errors import ModelError
+
+if TYPE_CHECKING:
+    from svmcut.files.output import Output
+
+_START = b"#@ "
+
+
+def write_names(path: str, output: Output, names: Names | None, tags: int, features: int) -> None:
+    """The lines of so many tags and features, none where there are no names.
+
+    Raises
+    ------
+    ModelError
+        For a name with a newline.
+    """
+    if names is None:
+        return
+    for kind, found in (("tag", names.tags[:tags]), ("attribute", names.attributes[:features])):
+        lines = [f"#@ {kind} {number} {name}\n" for number, name in enumerate(found, 1)]
+        text = "".join(lines)
+        if text.count("\n") > len(lines):
+            bad = next(name for name in found if "\n" in name)
+            raise ModelError(path, f"{kind} {bad!r} has a newline, which no line holds; the model is not written")
+        output.write(text.encode("utf-8", "surrogateescape"))
+
+
+def split(path: str, text: bytes, line: int, tags: int, features: int) -> tuple[bytes, Names | None]:
+    """The text, which starts at that line of the file, without its names, and these.
+
+    Raises
+    ------
+    ModelError
+        Where a line is none of these, names are not numbered 1, 2, 3, ..., tags first, one stands twice, or there is
+        not one for every tag and feature.
+    """
+    end = 0 if text.startswith(_START) else text.find(b"\n" + _START) + 1
+    if not end and not text.startswith(_START):
+        return text, None
+    line += text.count(b"\n", 0, end)
+    lines = text[end:].split(b"\n")
+    if lines.pop():
+        raise ModelError(path, "the last line does not end in a newline; the file was cut short", line + len(lines), 1)
+    found: list[list[str]] = []
+    for kind, count in (("tag", tags), ("attribute", features)):
+        own, lines = lines[:count], lines[count:]
+        names = []
+        for number, text_of in enumerate(own, 1):
+            head = b"#@ %s %d " % (kind.encode(), number)
+            if not text_of.startswith(head):
+                raise _refusal(path, text_of, f"'{head.decode()}NAME'", line)
+            names.append(text_of[len(head) :].decode("utf-8", "surrogateescape"))
+            line += 1
+        if len(own) < count:
+            raise ModelError(path, f"the file names {len(own)} of {count} {kind}s; it was cut short", line)
+        if len(set(names)) < count:
+            twice = Counter(names).most_common(1)[0][0]
+            raise ModelError(path, f"{kind} {twice!r} stands twice; expected each once", line - 1)
+        found.append(names)
+    if lines:
+        raise _refusal(path, lines[0], "nothing behind the last attribute", line)
+    return text[:end], Names(tuple(found[0]), tuple(found[1]))
+
+
+def _refusal(path: str, text: bytes, expected: str, line: int) -> ModelError:
+    shown = text.decode("utf-8", "backslashreplace").strip()[:60]
+    return ModelError(path, f"line '{shown}' is refused; expected {expected}", line, 1)

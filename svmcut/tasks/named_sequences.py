@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tags of the tokens of sequences, both by name: CRFsuite's text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from svmcut.errors import UsageError
+from svmcut.files.crfsuite import read_crfsuite, stream_crfsuite
+from svmcut.files.predictions import write_names
+from svmcut.tasks.sequences import Tagging, Tags
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.data import Names, Sequences
+    from svmcut.files.output import Output
+    from svmcut.models import ChainModel, KernelChainModel
+    from svmcut.parameters import Settings
+    from svmcut.training.driver import Driver
+
+
+class Tagged(NamedTuple):
+    """(tokens,) tags, from 0, and (n + 1,) where the sequences start."""
+
+    tags: NDArray[np.int32]
+    indptr: NDArray[np.int64]
+
+
+class NamedTags(Tags):
+    """Tags, and of each how many tokens have it, are predicted to have it, and both."""
+
+    def __init__(self, names: tuple[str, ...]):
+        super().__init__(len(names))
+        self.names, self.unknown = names, 0
+        self.right, self.predicted, self.both = (np.zeros(len(names), np.int64) for _ in range(3))
+
+    def add(self, part: Sequences, predicted: Any) -> None:
+        super().add(part, predicted.tags)
+        K, known = self.known, part.tags >= 0
+        self.unknown += int((~known).sum())
+        for total, tags in (
+            (self.right, part.tags[known]), (self.predicted, predicted.tags),
+            (self.both, part.tags[predicted.tags == part.tags]),
+        ):  # fmt: skip
+            total += np.bincount(tags, minlength=K)
+
+    def table(self) -> list[dict[str, Any]]:
+        """Of every tag its tokens, and precision, recall and F1 in percent; nan where they are not defined."""
+        with np.errstate(invalid="ignore"):
+            shares = [100.0 * self.both / total for total in (self.predicted, self.right)]
+            shares.append(200.0 * self.both / (self.predicted + self.right))
+        columns = [self.right, *shares]
+        keys = ("tag", "tokens", "precision", "recall", "f1")
+        rows = zip(self.names, *(column.tolist() for column in columns), strict=True)
+        return [dict(zip(keys, row, strict=True)) for row in rows]
+
+
+class NamedTagging(Tagging):
+    """Sequences of tokens with attributes by name, and the names of their tags."""
+
+    def read(
+        self, path: str, *, test: bool = False, costs: bool = False, names: Names | None = None, **how: Any
+    ) -> Sequences:
+        """As Task.read; with names, those of the training set, as a test file."""
+        return read_crfsuite(path, names=names, max_memory=how["max_memory"])
+
+    def from_arrays(self, X: Any, y: Any, qid: Any = None) -> Sequences:
+        raise UsageError("parameter 'input' says how a file is written; leave it out with arrays")
+
+    def plan(
+        self, data: Sequences, settings: Settings, original: bool = False, time_limit: float | None = None
+    ) -> Driver:
+        driver = super().plan(data, settings, original, time_limit)
+        driver.marks = {"names": data.names}
+        return driver
+
+    def stream(self, path: str, **how: Any) -> Iterator[Sequences]:
+        return stream_crfsuite(path, how["names"], unlabelled=how.get("unlabelled", False))
+
+    def predictor(
+        self, model: ChainModel | KernelChainModel, threads: int = 1, beam: int = 0
+    ) -> Callable[[Sequences], Any]:
+        return lambda part: Tagged(model.tags(part.X, part.indptr, threads, beam), part.indptr)
+
+    def write(self, output: Output, predicted: Any, model: Any, labels: bool = False) -> None:
+        write_names(output, predicted.tags, predicted.indptr, model.names.tags)
+
+    def tally(self, model: Any) -> NamedTags:
+        return NamedTags(model.names.tags)
+
+    def counts_of(self, tally: Any) -> dict[str, Any]:
+        return tally.counts() | ({"tags": tally.table()} if tally.right.any() else {})
+
+    def label_warnings(self, data: Sequences, driver: Driver) -> list[str]:
+        return _unknown(int((data.tags < 0).sum()), data.source.path)
+
+    def warnings(self, tally: Any, path: str) -> list[str]:
+        return _unknown(tally.unknown, path)
+
+
+def _unknown(count: int, path: str) -> list[str]:
+    return [f"{count} tags of {path} are none the model knows, and count as errors"] if count else []
