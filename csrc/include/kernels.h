@@ -96,6 +96,9 @@ int svmcut_smo_make_whole(svmcut_smo* smo, int threads);
 /* Goes to another C from the present beta times C_new / C; all must be active. */
 void svmcut_smo_rescale(svmcut_smo* smo, double C);
 
+/* Begins at beta = 0 again with other weights; no point is put aside from here on, and kernel rows stay in memory. */
+int svmcut_smo_again(svmcut_smo* smo, const double* weights, int threads);
+
 void svmcut_smo_read(const svmcut_smo* smo, svmcut_smo_state* state);
 
 /* beta, and v = y - K beta (exact where all are active), by row of X. */

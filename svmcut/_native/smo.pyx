@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/kernels/smo.cc csrc/kernels/smo_code.cc csrc/kernels/smo_state.cc csrc/kernels/smo_fresh.cc
+# distutils: sources = csrc/kernels/smo.cc csrc/kernels/smo_code.cc csrc/kernels/smo_state.cc csrc/kernels/smo_fresh.cc csrc/kernels/smo_again.cc
 # distutils: libraries = svmcut_kernel_rows
 """SMO; see csrc/include/kernels.h, section smo.cc."""
 
@@ -29,6 +29,7 @@ cdef extern from "include/kernels.h" nogil:
     int svmcut_smo_make_whole(svmcut_smo*, int)
     int svmcut_smo_refresh(svmcut_smo*, double, int)
     int svmcut_smo_probe(svmcut_smo*, double, int64_t, int, double*, double*)
+    int svmcut_smo_again(svmcut_smo*, const double*, int)
     void svmcut_smo_rescale(svmcut_smo*, double)
     void svmcut_smo_read(const svmcut_smo*, svmcut_smo_state*)
     void svmcut_smo_solution(const svmcut_smo*, double*, double*)
@@ -144,6 +145,16 @@ cdef class Smo:
         if status != SVMCUT_OK:
             raise MemoryError("no memory for SMO")
         return largest, total
+
+    def again(self, const double[::1] weights):
+        """Begins at 0 again with other weights, (n,); kernel rows are kept, and no point is put aside from here on."""
+        cdef int status
+        weights_of(weights, self._rows.csr.n_rows)
+        with nogil:
+            status = svmcut_smo_again(self._smo, &weights[0], self.threads)
+            svmcut_smo_read(self._smo, &self._state)
+        if status != SVMCUT_OK:
+            raise MemoryError("no memory for SMO")
 
     def rescale(self, double C):
         """Goes to another C from the present solution times C_new / C."""

@@ -75,6 +75,7 @@ def check(values: dict[str, Any]) -> None:
         if not holds:
             value = f"{value:g}" if isinstance(value, float) else value
             raise UsageError(f"option {flag}: {value} is refused; expected {wanted}")
-    for flag, name in (("-x", "leave_out"), ("-l", "labels")):
-        if values[name]:
-            raise UsageError(f"option {flag} is not supported; leave it out")
+    if values["labels"]:
+        raise UsageError("option -l is not supported; leave it out")
+    if values["leave_out"] == 1 and values["remove"] == 1:
+        raise UsageError("options -x 1 and -i 1 exclude each other; leave one out")

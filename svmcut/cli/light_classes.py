@@ -9,9 +9,11 @@ import time
 import numpy as np
 
 from svmcut.cli.light_run import LightRun
+from svmcut.cli.termination import look
 from svmcut.risks.weights import example_weights
 from svmcut.solvers.smoothed_margin import balance
 from svmcut.training import estimates
+from svmcut.training.leave_one_out import RIGHT, UNDECIDED, WRONG, decided, scores_without
 from svmcut.training.machines import Machine, MachineProblem
 
 #: Tolerance of the KKT conditions at most: the originals' |w| is closer to the optimum than a larger one.
@@ -51,6 +53,8 @@ class Classes(LightRun):
                 self.rho_and_depth,
             )  # fmt: skip
         self.report.evaluations(machine.evaluations)
+        if values["leave_out"] == 1:
+            self.leave_out(problem, machine)
         self.write(model_file, machine.beta, machine.b, len(y), machine.beta, y)
 
     def problem(self, y) -> MachineProblem:
@@ -63,6 +67,25 @@ class Classes(LightRun):
             self.X, y, self.kernel, self.cost(self.distances), self.values["bias"] != 0, weights,
             min(self.values["tolerance"], LOOSEST), self.cache, self.threads,
         )  # fmt: skip
+
+    def leave_out(self, problem: MachineProblem, machine: Machine) -> None:
+        """The block of -x 1; --exact trains without every row whose error training decides."""
+        values, began = self.values, time.process_time()
+        found = decided(problem, machine, float(self.distances.max()), None if values["exact"] else values["rho"])
+        rows = np.flatnonzero(found == UNDECIDED)
+        self.report.say("Computing leave-one-out", end="")
+        trained = scores_without(problem, rows)
+        for row, sign in enumerate(found.tolist()):
+            look()
+            if sign == UNDECIDED:
+                self.report.say(f"(?[{row}]...", end="")
+                found[row] = RIGHT if problem.y[row] * next(trained) > 0 else WRONG
+            mark = "+" if found[row] == RIGHT else "-"
+            self.report.say(mark if sign else f"{mark})", end="")
+        self.report.say()
+        self.report.say("Retrain on full problem...done.")
+        rates = estimates.rates(found == WRONG, problem.y > 0)
+        self.report.left_out(rates, len(rows), values["rho"], time.process_time() - began)
 
     def at_risk(self, alpha, losses):
         """The examples that may be errors where they are left out."""

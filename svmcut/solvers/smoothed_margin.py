@@ -157,29 +157,28 @@ class SmoothedMargin:
         beta = alpha * self._y
         s = self._space.scores(self._space.adjoint(beta))
         v = self._y - s
-        rising, falling = may_rise(beta, self._y, most)
-        high = float(v[rising].max()) if rising.any() else -np.inf
-        low = float(v[falling].min()) if falling.any() else np.inf
+        high, low = extremes(beta, v, self._y, most)
         if self._free:
-            violation, b = max(0.0, high - low), bias_of(beta, v, most, high, low)
+            violation, b = max(0.0, high - low), bias_of(beta, v, self._y, most)
         else:
             violation, b = max(0.0, high, -low), 0.0
         return MarginStep(Solution(beta, b), s + b, violation, steps)
 
 
-def may_rise(beta: NDArray, y: NDArray, most: NDArray) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """The points whose beta may rise, and those whose beta may fall."""
+def extremes(beta: NDArray, v: NDArray, y: NDArray, most: NDArray) -> tuple[float, float]:
+    """The highest v whose beta may rise, and the lowest whose beta may fall; infinite of none."""
     alpha = beta * y
     below, above = alpha < most, alpha > 0
-    return np.where(y > 0, below, above), np.where(y > 0, above, below)
+    rising, falling = np.where(y > 0, below, above), np.where(y > 0, above, below)
+    return float(v[rising].max(initial=-np.inf)), float(v[falling].min(initial=np.inf))
 
 
-def bias_of(beta: NDArray, v: NDArray, most: NDArray, high: float, low: float) -> float:
+def bias_of(beta: NDArray, v: NDArray, y: NDArray, most: NDArray) -> float:
     """The mean v of the points strictly between their bounds, else the middle of the extremes."""
     between = (beta != 0) & (np.abs(beta) < most)
     if between.any():
         return float(v[between].mean())
-    ends = [end for end in (high, low) if np.isfinite(end)]
+    ends = [end for end in extremes(beta, v, y, most) if np.isfinite(end)]
     return float(sum(ends) / len(ends)) if ends else 0.0
 
 

@@ -91,6 +91,11 @@ class MachineProblem:
         """(n,) C_i."""
         return np.broadcast_to(boxes(self.C, self.weights), len(self.y))
 
+    @property
+    def on_features(self) -> bool:
+        """Whether it is trained on features, unless it begins somewhere."""
+        return self.kernel.is_linear and self.X.n_features < DENSE_DIM and len(self.y) >= FEATURE_ROWS
+
     def take(self, rows: NDArray[np.int64]) -> MachineProblem:
         """The problem of these rows."""
         weights = None if self.weights is None else self.weights[rows]
@@ -109,8 +114,7 @@ class MachineProblem:
         MemoryError
         """
         observe = observe or (lambda step: None)
-        few = self.kernel.is_linear and self.X.n_features < DENSE_DIM
-        if few and len(self.y) >= FEATURE_ROWS and beta is None:
+        if self.on_features and beta is None:
             found = None
             for found in self._on_features():
                 observe(found)

@@ -152,9 +152,27 @@ def test_examples_at_the_bound_are_taken_out_until_there_are_none(folder, capsys
     assert "XiAlpha" not in told
 
 
+@pytest.mark.parametrize("kernel", [[], ["-t", "2", "-g", "0.2"]], ids=" ".join)
+def test_leaving_one_out_by_bounds_and_by_training_every_row_in_doubt(capsys, kernel):
+    counts, errors = [], []
+    for options in ([], ["-o", "2"], ["--exact", "1"]):
+        assert call("svm_learn", "-c", "1", *kernel, "-x", "1", *options, "train", "model") == 0
+        told = capsys.readouterr().out
+        signs = re.search(r"^Computing leave-one-out(.*)$", told, re.M).group(1)
+        trained = re.findall(r"\(\?\[(\d+)\]\.+[+-]\)", signs)
+        places = re.sub(r"\(\?\[\d+\]\.+([+-])\)", r"\1", signs)
+        assert len(places) == 60 and set(places) == {"+", "-"}
+        error = f"error={places.count('-') / 0.6:.2f}%"
+        assert f"Retrain on full problem...done.\nLeave-one-out estimate of the error: {error}\n" in told
+        assert f"Actual leave-one-outs computed:  {len(trained)} (rho={2 if '-o' in options else 1:.2f})\n" in told
+        counts.append(len(trained))
+        errors.append(places)
+    assert 0 < counts[0] <= counts[1] <= counts[2] and errors[1] == errors[2]
+
+
 @pytest.mark.parametrize("options", [
-    "-z x", "-c -1", "-j -1", "-e 0", "-e -1", "-q 1", "-n 20", "-p 1.5", "-k 101", "-k -1", "-Z 1", "-t 5", "-t -1",
-    "-c one", "-d -1", "--what 1", "-c",
+    "-x 1 -i 1", "-z x", "-c -1", "-j -1", "-e 0", "-e -1", "-q 1", "-n 20", "-p 1.5", "-k 101", "-k -1", "-Z 1", "-t 5",
+    "-t -1", "-c one", "-d -1", "--what 1", "-c",
 ])  # fmt: skip
 def test_options_that_are_refused(folder, capsys, options):
     assert call("svm_learn", *options.split(), *([] if options == "-c" else ["train", "model"])) == 1
