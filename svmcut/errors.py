@@ -59,6 +59,9 @@ class FileError(SvmcutError):
         place = ":".join(str(part) for part in (path, line, column) if part is not None)
         super().__init__(f"{place}: {message}{hint}", f"{place}: {message}")
 
+    def __reduce__(self):
+        return type(self), (self.path, self.message, self.line, self.column)
+
 
 class DataError(FileError, ValueError):
     """An example file is refused."""
@@ -78,6 +81,10 @@ class CheckpointError(FileError):
 
 class TrainingError(SvmcutError, ValueError):
     """Training cannot start or go on with this data (for example: a measure that needs both classes)."""
+
+
+class ClusterError(SvmcutError, RuntimeError):
+    """A scheduler or its workers cannot be reached, or were lost."""
 
 
 class MemoryLimitError(SvmcutError, MemoryError):

@@ -102,6 +102,17 @@ def size() -> Kind:
     return quantity("SIZE", {"k": 1e-3, "m": 1.0, "g": 1e3}, "megabytes", "500K, 512M or 2G", above=True)
 
 
+def address() -> Kind:
+    """Where a scheduler is: tcp://host:port, tls://host:port, or local:N for N workers that are started here."""
+
+    def take(value: Any) -> str:
+        _accept(value, isinstance(value, str))
+        name, _, rest = value.partition(":")
+        return _accept(value, (name == "local" and rest.isdigit() and 0 < int(rest) < 1025) or "://" in value)
+
+    return Kind("ADDRESS", "an address as tcp://host:8786, or local:2 for two workers here", str, take)
+
+
 def integer(low: int, high: int = 2**31 - 1) -> Kind:
     """A whole number in [low, high]."""
     limit = f"of at least {low}" if high == 2**31 - 1 else f"from {low} to {high}"
@@ -220,5 +231,6 @@ def _flag(value: Any) -> bool:
 ANY = number(-1e300, 1e300)
 TEXT = Kind("TEXT", "one line of text", str, _one_line)
 PATH = Kind("FILE", "a path", str, lambda value: str(_accept(value, isinstance(value, str))))
+ADDRESS = address()
 FLAG = Kind("", "True or False", str, _flag)
 LEVEL = Kind("INTEGER", "a whole number", int, lambda value: max(0, value))  # below 0 is 0, as in the originals

@@ -16,6 +16,7 @@ KEPT = (
     "svmcut.solvers.cutting_plane:Iterate", "svmcut.cutting.oracle:Point", "svmcut.cutting.oracle:Scored",
     "svmcut.spaces.kernel:Expansion", "svmcut.spaces.subspace:Traced", "svmcut.spaces.linear:RowNormal",
     "svmcut._native.sparse:Nonzeros", "svmcut.solvers.newton:Smoothed",
+    "svmcut.distributed.oracle:Carried",
 )  # fmt: skip
 
 

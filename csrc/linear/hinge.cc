@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The hinge risk R(s) = sum_i v_i max(0, 1 - y_i s_i), v = 1 where there are no weights: its most violated constraint
-// (Joachims, KDD 2006, Algorithm 1, lines 5 to 7) and the exact minimiser of the primal along a line (Franc and
+// (Joachims, KDD 2006, Algorithm 1, lines 5 to 7), its values on a grid of steps along a line, and the exact minimiser of the primal along a line (Franc and
 // Sonnenburg, ICML 2008).
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace {
 
-constexpr int64_t kPiece = 1 << 14;
+constexpr int64_t kPiece = 1 << 14, kGridPiece = 1 << 16;
 
 struct Breakpoint {
     double t;     // where example i enters or leaves the margin
@@ -153,6 +153,55 @@ int svmcut_hinge_line(int64_t n, const double* y, const double* s, const double*
     }
     if (failed) return SVMCUT_NO_MEMORY;
     *step = root_of_slope(candidates, slope, dd, C);
+    return SVMCUT_OK;
+}
+
+int svmcut_hinge_grid(int64_t n, const double* y, const double* s, const double* target, const double* v, int64_t even,
+                      int64_t steps, const double* grid, double* values, double* slopes, int threads) {
+    const int64_t pieces = std::max<int64_t>(1, (n + kGridPiece - 1) / kGridPiece), bins = steps + 1;
+    std::vector<double> sums;
+    try {
+        sums.assign(static_cast<size_t>(pieces) * 2 * bins, 0.0);
+    } catch (...) {
+        return SVMCUT_NO_MEMORY;
+    }
+    const double per_unit = even > 0 ? static_cast<double>(even) / grid[even] : 0.0;
+    svmcut::for_pieces(pieces, threads, [&](int64_t p) {
+        double* at = sums.data() + static_cast<size_t>(p) * 2 * bins;
+        for (int64_t i = p * kGridPiece; i < std::min(n, (p + 1) * kGridPiece); ++i) {
+            const double slack = 1.0 - y[i] * s[i], fall = y[i] * (target[i] - s[i]), weight = v ? v[i] : 1.0;
+            if (!(fall < 0) && !(slack > 0)) continue;  // outside the margin and not coming nearer
+            int64_t k = steps;  // the first step at or behind which example i has crossed the margin
+            if (fall != 0) {
+                const double t = slack / fall;
+                if (!(t > 0))
+                    k = 0;
+                else if (t <= grid[even])
+                    k = static_cast<int64_t>(std::ceil(t * per_unit));
+                else
+                    k = std::lower_bound(grid + even, grid + steps, t) - grid;
+            }
+            const double value = weight * slack, slope = -weight * fall;
+            if (fall < 0) {  // it comes in, from step 0 on where it is there already
+                at[2 * k] += value;
+                at[2 * k + 1] += slope;
+            } else {
+                at[0] += value;
+                at[1] += slope;
+                at[2 * k] -= value;
+                at[2 * k + 1] -= slope;
+            }
+        }
+    });
+    double value = 0, slope = 0;
+    for (int64_t k = 0; k < steps; ++k) {
+        for (int64_t p = 0; p < pieces; ++p) {
+            value += sums[(static_cast<size_t>(p) * bins + k) * 2];
+            slope += sums[(static_cast<size_t>(p) * bins + k) * 2 + 1];
+        }
+        values[k] = value + grid[k] * slope;
+        slopes[k] = slope;
+    }
     return SVMCUT_OK;
 }
 

@@ -37,6 +37,8 @@ cdef extern from "include/linear.h" nogil:
                      double* offset, int threads)
     int svmcut_hinge_line(int64_t n, const double* y, const double* s, const double* e, const double* v, double wd,
                           double dd, double C, double* step, int threads)
+    int svmcut_hinge_grid(int64_t n, const double* y, const double* s, const double* target, const double* v,
+                          int64_t even, int64_t steps, const double* grid, double* values, double* slopes, int threads)
 
 
 cdef class Rows:
@@ -300,6 +302,25 @@ def hinge_line(const double[::1] y, const double[::1] s, const double[::1] e, do
             status = svmcut_hinge_line(n, &y[0], &s[0], &e[0], v, wd, dd, C, &step, threads)
     served(status)
     return step
+
+
+def hinge_grid(const double[::1] y, const double[::1] s, const double[::1] target, const double[::1] grid, int64_t even,
+               int threads=1, const double[::1] weights=None):
+    """(2, steps): values and slopes of the hinge risk at s + t (target - s), t on the grid, even up to grid[even]."""
+    cdef int status = 0
+    cdef int64_t n = y.shape[0], steps = grid.shape[0]
+    if s.shape[0] != n or target.shape[0] != n or not 0 <= even < steps:
+        raise ValueError("y, s and target differ in length, or even is no place of the grid")
+    found = np.zeros((2, steps))
+    cdef double[:, ::1] out = found
+    cdef const double* v = weights_of(weights, n)
+    if n:
+        with nogil:
+            status = svmcut_hinge_grid(
+                n, &y[0], &s[0], &target[0], v, even, steps, &grid[0], &out[0, 0], &out[1, 0], threads
+            )
+    served(status)
+    return found
 
 
 def take_rows(Rows X, const int64_t[::1] rows, const int64_t[::1] indptr, float[::1] data, int32_t[::1] indices):

@@ -28,9 +28,14 @@ class TrainingCommand(PanelCommand):
         return [*_made(self.task(ctx)), *super().get_params(ctx)]
 
     def invoke(self, ctx) -> int:
+        options = collected(ctx)
+        if options.scheduled:
+            from svmcut.cli.clusters import run_on
+
+            return run_on(options)
         from svmcut.cli.training import run
 
-        return run(collected(ctx))
+        return run(options)
 
     def format_epilog(self, ctx, formatter):
         self.epilog = EPILOGS[self.task(ctx)]

@@ -98,6 +98,8 @@ def _check_outputs(options: LearnOptions) -> None:
         raise UsageError("-a writes the multipliers of one model; give a single C")
     if "checkpoint_every" in (options.given or ()) and options.checkpoint is None:
         raise UsageError("--checkpoint-every is the time between checkpoints; name them with --checkpoint FILE")
+    if options.scheduler is not None and options.scheduler_file is not None:
+        raise UsageError("--scheduler and --scheduler-file name one scheduler; leave one of them out")
     if options.resume and options.checkpoint is None:
         raise UsageError("--resume goes on from a checkpoint; name it with --checkpoint FILE")
 

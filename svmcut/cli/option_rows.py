@@ -165,6 +165,11 @@ ROWS = (
     Option("checkpoint_every", ("--checkpoint-every",), RUNNING,
            "Time between checkpoints: seconds, or 30s, 5m, 1h."),
     Option("resume", ("--resume",), RUNNING, "Go on from --checkpoint where there is one.", default="off"),
+    Option("scheduler", ("--scheduler",), RUNNING,
+           "Train on the workers of this Dask scheduler, or with local:N on N that are started here. EXAMPLE_FILE may "
+           "be a quoted pattern: every file is a part that a worker reads under the same name. Cutting planes alone; "
+           "the model's bytes do not depend on the workers."),
+    Option("scheduler_file", ("--scheduler-file",), RUNNING, "The same, of the scheduler that wrote this file."),
     Option("algorithm", ("-w",), COMPATIBILITY,
            "{original}'s algorithm number {algorithms}; all lead to the same optimum."),
     Option("u", ("-u",), COMPATIBILITY, "Text stored with the model."),

@@ -29,7 +29,21 @@ from svmcut.catalog import (
     takers,
 )
 from svmcut.cli.option_rows import COMPATIBILITY, NOTES, ROWS, Option
-from svmcut.kinds import ANY, FLAG, LEVEL, PATH, Kind, Typed, dashed, duration, integer, number, one_of, several
+from svmcut.kinds import (
+    ADDRESS,
+    ANY,
+    FLAG,
+    LEVEL,
+    PATH,
+    Kind,
+    Typed,
+    dashed,
+    duration,
+    integer,
+    number,
+    one_of,
+    several,
+)
 from svmcut.parameters import (
     CERTIFIED_ROWS,
     DEFAULTS,
@@ -45,6 +59,8 @@ from svmcut.parameters import (
 )
 from svmcut.refusals import OF_TASKS, STEERING, chosen_solver
 
+#: Tasks whose rows may lie in parts.
+SCHEDULED = ("classification", "rank", "regression")
 #: Tasks of learn.
 LEARNT = tuple(name for name in TASKS if name != "rank")
 
@@ -76,6 +92,8 @@ class LearnOptions(Settings):
     checkpoint: str | None = param(None, PATH)
     checkpoint_every: float = param(60.0, duration())
     resume: bool = param(False, FLAG)
+    scheduler: str | None = param(None, ADDRESS)
+    scheduler_file: str | None = param(None, PATH)
     report: str | None = param(None, PATH)
     trace: str | None = param(None, PATH)
     progress: bool | None = param(None, FLAG)
@@ -92,6 +110,11 @@ class LearnOptions(Settings):
     preimage: int = param(2, integer(0, 9))
     recompute: int = param(0, integer(0))
     shrink: int = param(1, integer(0, 1))
+
+    @property
+    def scheduled(self) -> bool:
+        """Whether the rows lie in parts on the workers of a scheduler."""
+        return self.scheduler is not None or self.scheduler_file is not None
 
     @property
     def path(self) -> tuple[Typed, ...]:
@@ -154,6 +177,7 @@ def offered(task: str) -> set[str]:
         "p": any(loss.at for loss in rows),
         "slack_norm": any(len(loss.norms) > 1 for loss in rows),
         "rescaling": row.original is not None,
+        **dict.fromkeys(("scheduler", "scheduler_file"), task in SCHEDULED),
     }
     of_kernels = {"kernel", "cache_size"}.union(*(kernel.takes for kernel in KERNELS.values()))
     needs |= dict.fromkeys(of_kernels, bool(solvers(task, True)))

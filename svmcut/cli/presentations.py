@@ -140,7 +140,8 @@ NOTE: The loss reported above is the percentage of errors. The zero/one-error
 """
 
     def objects(self, data: Any, driver: Any) -> str:
-        n, positive = len(data), int(classes_of(data.y, driver.marks.get("labels"))[0].sum())
+        n, counts = len(data), driver.counts.get("class_counts")
+        positive = int(classes_of(data.y, None)[0].sum()) if counts is None else counts[1]
         return f"{n} examples ({positive} pos / {n - positive} neg)"
 
     def details(self, tally: Any, measured: Measured) -> str:

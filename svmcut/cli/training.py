@@ -38,19 +38,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from svmcut.cli.checkpoints import Checkpoints
+    from svmcut.parameters import Settings
     from svmcut.selection import Search
     from svmcut.training.driver import Driver
     from svmcut.training.outcome import Outcome
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is found where it matters
-def run(options: LearnOptions, original: str = "") -> int:
+def run(options: LearnOptions, original: str = "", make: Callable[..., Training] | None = None) -> int:
     """Reads, trains, writes and reports.
 
     Parameters
     ----------
     original : str
         The original's name where it runs under that: warnings stay off stderr but for what a status of 1 is due to.
+    make : callable or None
+        Gives the Training, where the examples are not read here.
 
     Returns
     -------
@@ -74,7 +77,7 @@ def run(options: LearnOptions, original: str = "") -> int:
             checkpoints = Checkpoints(options.checkpoint, options)
             stack.enter_context(checkpoints.held())
             stack.enter_context(checkpoints.signals())
-        training = Training(options, original, [] if original else idle, checkpoints)
+        training = (make or Training)(options, original, [] if original else idle, checkpoints)
         training.open(stack)
         if options.searches:
             training.choose()
@@ -115,26 +118,13 @@ class Training:
         given: dict[str, Any] = {"threads": options.threads, "max_memory": options.max_memory,
                                  "zero_based": options.zero_based}  # fmt: skip
         weights = None if options.weights is None else read_weights(options.weights)
-        with report.step(self._say, "Reading training examples") as close:
-            examples = self._task.read(options.example_file, **given, costs=not original)
-            close(self._shown.sizes(examples))
-        if original and options.verbosity <= 0:
-            report.out(self._shown.quiet(examples), end="")
-        settings = options.settings()
-        self.examples, left_out = weighed(self._task, examples, settings, weights, options.weights or "")
-        if left_out:
-            self._say(f"Left out: {left_out} of weight 0")
-        if settings.is_open and not original:
-            settings = by_labels(settings, self.examples.y, self.examples.source.path)
-        if settings.task != options.task:
-            self.options = options = named_by_labels(options, self.examples)
-            self._task, self._shown = named(options.task), PRESENTATIONS[options.task]
-            self._say(f"{len(np.unique(self.examples.y))} classes: {options.task}")
+        settings = self._read(given, weights)
+        options = self.options
         self._seconds = {"read": time.perf_counter() - self._began, "train": 0.0, "write": 0.0}
         self._time_limit, self._planned = time_limit(options), time.perf_counter()
-        self._driver = self._task.plan(self.examples, settings, bool(original), self._time_limit)
+        self._driver, hinted = self._plan(settings)
         look()
-        self._warnings = [*idle, *self._driver.warnings, *([] if original else hints(options.task, self.examples))]
+        self._warnings = [*idle, *self._driver.warnings, *hinted]
         self._validation = None
         if options.validate:
             reading = time.perf_counter()
@@ -152,6 +142,35 @@ class Training:
                 self.outcomes, self.rows, self._state = list(saved["outcomes"]), list(saved["rows"]), saved["driver"]
                 self._searched = saved.get("search")
                 self.going_on = checkpoints.unfit
+
+    def _read(self, given: dict[str, Any], weights: Any) -> Settings:
+        """Reads the examples; the settings, with the task that their labels name."""
+        options = self.options
+        with report.step(self._say, "Reading training examples") as close:
+            examples = self._task.read(options.example_file, **given, costs=not self.original)
+            close(self._shown.sizes(examples))
+        if self.original and options.verbosity <= 0:
+            report.out(self._shown.quiet(examples), end="")
+        settings = options.settings()
+        self.examples, left_out = weighed(self._task, examples, settings, weights, options.weights or "")
+        if left_out:
+            self._say(f"Left out: {left_out} of weight 0")
+        if settings.is_open and not self.original:
+            settings = by_labels(settings, self.examples.y, self.examples.source.path)
+        if settings.task != options.task:
+            self.options = options = named_by_labels(options, self.examples)
+            self._task, self._shown = named(options.task), PRESENTATIONS[options.task]
+            self._say(f"{len(np.unique(self.examples.y))} classes: {options.task}")
+        return settings
+
+    def _plan(self, settings: Settings) -> tuple[Driver, list[str]]:
+        """The driver, and what a user should know of the examples."""
+        driver = self._task.plan(self.examples, settings, bool(self.original), self._time_limit)
+        return driver, [] if self.original else hints(self.options.task, self.examples)
+
+    def _measured(self, model: Any, data: Any) -> dict[str, float]:
+        """Every measure of a model on data."""
+        return measure(self._task, model, data, threads=self.options.threads, beam=self.options.beam)
 
     def open(self, stack: contextlib.ExitStack) -> None:
         """Opens the trace, and prints what is known of the examples."""
@@ -332,10 +351,9 @@ class Training:
             "dual": outcome.dual, "gap": outcome.gap, "converged": outcome.converged,
             "iterations": progress.iteration, "seconds": outcome.seconds,
         }  # fmt: skip
-        given: dict[str, Any] = {"threads": self.options.threads, "beam": self.options.beam}
         for name, data in (("training", self.examples), ("validation", self._validation)):
             if data is not None:
-                row[name] = measure(self._task, outcome.model, data, **given)
+                row[name] = self._measured(outcome.model, data)
         return row
 
 

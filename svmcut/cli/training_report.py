@@ -137,7 +137,8 @@ def path_table(task: str, rows: list[dict[str, Any]], chosen: int | None) -> str
     shown = [measure for measure in known if "validation" in rows[0]]
     table = [["C", "objective", "gap", f"train {error.heading}", *(str(measure.heading) for measure in shown)]]
     for row in rows:
-        cells = [f"{row['C']:g}", f"{row['primal']:.6g}", f"{row['gap']:.3g}", f"{row['training'][error.name]:.2f}"]
+        wrong = row["training"].get(error.name, math.nan)
+        cells = [f"{row['C']:g}", f"{row['primal']:.6g}", f"{row['gap']:.3g}", f"{wrong:.2f}"]
         table.append(cells + [f"{row['validation'][measure.name]:.{measure.digits}f}" for measure in shown])
     widths = [max(len(line[k]) for line in table) for k in range(len(table[0]))]
     lines = ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in table]

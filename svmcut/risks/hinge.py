@@ -54,6 +54,10 @@ class BoundHinge:
         """
         return sparse.hinge_line(self.signs, s, e, wd, dd, C, self._threads, self.weights)
 
+    def on_grid(self, s, target, grid, even: int):
+        """As GridRisk; O(n + steps)."""
+        return sparse.hinge_grid(self.signs, s, target, grid, even, self._threads, self.weights)
+
     def take(self, rows) -> BoundHinge:
         """The risk of these examples alone."""
         return BoundHinge(self.signs[rows], self._threads, None if self.weights is None else self.weights[rows])

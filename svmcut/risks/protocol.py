@@ -46,6 +46,16 @@ class ExactLineRisk(BoundRisk, Protocol):
 
 
 @runtime_checkable
+class GridRisk(BoundRisk, Protocol):
+    """A risk whose values at many steps of a line cost no more than at one."""
+
+    def on_grid(self, s: NDArray, target: NDArray, grid: NDArray, even: int) -> NDArray:
+        """(2, steps): R and its slope to the right at s + t (target - s) for every t of the grid, which rises from 0,
+        evenly up to grid[even]."""
+        ...
+
+
+@runtime_checkable
 class LineRisk(BoundRisk, Protocol):
     """A risk that knows its values on a line without forming the scores there; its coefficients are labellings."""
 

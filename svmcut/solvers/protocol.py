@@ -142,6 +142,10 @@ class Problem:
         """What cutting planes ask; carry as in RiskOracle."""
         return RiskOracle(self.risk, self.space, carry)
 
+    def value(self, w) -> float:
+        """R(A w), its scores formed afresh."""
+        return self.risk.linearize(self.space.scores(w)).value
+
 
 class CuttingProblem(Protocol):
     """All that cutting planes know of a problem; Problem is one."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from svmcut import states
 from svmcut._native import sparse
-from svmcut.spaces.protocol import Space
+from svmcut.spaces.protocol import Elements
 
 LARGE_DIM = 1_000_000  # from here on a cut is kept as coefficients where rows are few
 SPARSE_DIM = 1000  # from here on a normal may be kept without its zeros, where it has 3 of 4 or more
@@ -32,9 +32,10 @@ class RowNormal:
         return self.coef.nbytes
 
 
-class ArraySpace(Space):
+class ArraySpace(Elements):
     """A space whose elements are float64 arrays (dim,)."""
 
+    dim: int
     threads: int
 
     def zero(self):
@@ -51,13 +52,12 @@ class ArraySpace(Space):
         return out
 
 
-class LinearSpace(ArraySpace):
-    """Rows X (n, d) extended by a constant feature.
+class WeightSpace(ArraySpace):
+    """Weights of features and of a constant one behind them; it knows no rows.
 
     Parameters
     ----------
-    X : Csr
-        (n, d) rows.
+    n_features : int
     bias : float
         Value of the constant feature; its weight is regularised like any other. 0 for none.
     threads : int
@@ -66,15 +66,70 @@ class LinearSpace(ArraySpace):
     Attributes
     ----------
     dim : int
-        d + 1 with the constant feature, d without.
+        n_features, and one more with the constant feature.
+    """
+
+    def __init__(self, n_features: int, bias: float = 0.0, threads: int = 1):
+        self.bias, self.threads = bias, threads
+        self.dim = n_features + (bias != 0)
+
+    def kinds(self) -> states.Kinds:
+        w, none = states.weights(self.dim), states.reals(0)
+        return states.Kinds(w, self._normals(w), none, none)
+
+    def _normals(self, *others: states.Check) -> states.Check:
+        """One of these checks, or a vector of this space without its zeros."""
+        size = states.count(self.dim, self.dim)
+        return states.either(states.instance(sparse.Nonzeros, values=states.weights(None), size=size), *others)
+
+    def dot(self, a, b) -> float:
+        return sparse.dot(a, b, self.threads)
+
+    def dots(self, elements, a):
+        out = np.empty(len(elements))
+        sparse.dots(list(elements), a, out, self.threads)
+        return out
+
+    def combined_square(self, weights, elements) -> float:
+        """|sum_k weights[k] elements[k]|^2, to the last bit; the sum is not stored."""
+        weights = np.ascontiguousarray(weights, dtype=np.float64)
+        return sparse.combined_square(weights, list(elements), self.dim, self.threads)
+
+    def keep(self, a, coef):
+        """What a bundle of cuts keeps of a normal; see `without_zeros`."""
+        return self.without_zeros(a)
+
+    def without_zeros(self, a):
+        """The same vector for `dots` and `combine`, in less memory where most of it is 0."""
+        kept = sparse.nonzeros(a, self.dim // MOSTLY_ZERO) if self.dim >= SPARSE_DIM else None
+        return a if kept is None else kept
+
+    def split(self, w):
+        """(feature weights (d,), value of the constant term: bias times its weight)."""
+        if not self.bias:
+            return w, 0.0
+        return w[:-1], self.bias * float(w[-1])
+
+
+class LinearSpace(WeightSpace):
+    """Rows X (n, d) extended by a constant feature.
+
+    Parameters
+    ----------
+    X : Csr
+        (n, d) rows.
+    bias, threads
+        As in WeightSpace.
+
+    Attributes
+    ----------
     rows : sparse.Rows
         X as the C side sees it.
     """
 
     def __init__(self, X, bias: float = 0.0, threads: int = 1):
-        self.X, self.bias, self.threads = X, bias, threads
-        self.dim = X.n_features + (bias != 0)
-        self.rows = sparse.Rows(X)
+        super().__init__(X.n_features, bias, threads)
+        self.X, self.rows = X, sparse.Rows(X)
 
     @cached_property
     def _columns(self):
@@ -97,11 +152,6 @@ class LinearSpace(ArraySpace):
         w, scores = states.weights(self.dim), states.reals(self.X.n_rows)
         return states.Kinds(w, self._normals(w, states.instance(RowNormal, coef=scores)), scores, scores)
 
-    def _normals(self, *others: states.Check) -> states.Check:
-        """One of these checks, or a vector of this space without its zeros."""
-        size = states.count(self.dim, self.dim)
-        return states.either(states.instance(sparse.Nonzeros, values=states.weights(None), size=size), *others)
-
     def scores(self, w):
         """A w: (n,) scores; O(nonzeros)."""
         s = np.empty(self.X.n_rows)
@@ -116,14 +166,10 @@ class LinearSpace(ArraySpace):
             a[-1] = self.bias * float(np.sum(coef))
         return a
 
-    def dot(self, a, b) -> float:
-        return sparse.dot(a, b, self.threads)
-
     def dots(self, elements, a):
-        out = np.empty(len(elements))
         if not _has_normals(elements):
-            sparse.dots(list(elements), a, out, self.threads)
-            return out
+            return super().dots(elements, a)
+        out = np.empty(len(elements))
         s = self.scores(a)  # (A^T coef).a = coef.(A a): one pass for all
         for k, element in enumerate(elements):
             out[k] = self.dot(element.coef, s) if isinstance(element, RowNormal) else self.dot(element, a)
@@ -137,8 +183,7 @@ class LinearSpace(ArraySpace):
         if _has_normals(elements):
             w = self._combine_normals(weights, elements)
             return self.dot(w, w)
-        weights = np.ascontiguousarray(weights, dtype=np.float64)
-        return sparse.combined_square(weights, list(elements), self.dim, self.threads)
+        return super().combined_square(weights, elements)
 
     def _combine_normals(self, weights, elements):
         """The same where some elements are coefficients; one pass."""
@@ -164,16 +209,6 @@ class LinearSpace(ArraySpace):
             return self.without_zeros(a)
         return RowNormal(np.array(coef, dtype=np.float64))
 
-    def without_zeros(self, a):
-        """The same vector for `dots` and `combine`, in less memory where most of it is 0."""
-        kept = sparse.nonzeros(a, self.dim // MOSTLY_ZERO) if self.dim >= SPARSE_DIM else None
-        return a if kept is None else kept
-
-    def split(self, w):
-        """(feature weights (d,), value of the constant term: bias times its weight)."""
-        if not self.bias:
-            return w, 0.0
-        return w[:-1], self.bias * float(w[-1])
 
 
 def _has_normals(elements) -> bool:

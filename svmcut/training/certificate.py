@@ -58,7 +58,7 @@ def primal_of_file(
     if restore is not None:
         restore(kept)
     with np.errstate(over="ignore", invalid="ignore"):
-        value = problem.risk.linearize(problem.space.scores(kept)).value
+        value = problem.value(kept)
     return float(0.5 * problem.space.dot(kept, kept) + problem.C * value)
 
 

@@ -25,8 +25,11 @@ from svmcut.training.vectors import Vectors
 class Linear(Plan):
     """One stage, which starts from the solution of the C before."""
 
+    vectors: Any
+    space: Any
+
     def __init__(self, examples: Examples, settings: Settings, one_class: bool = False):
-        self.vectors = vectors = Vectors(examples, settings, one_class)
+        vectors = self.vectors = Vectors(examples, settings, one_class)
         super().__init__(settings, vectors.path, vectors.units, vectors.warnings)
         named = SOLVERS.get(settings.solver)
         cuts = not vectors.summed if named is None else named.losses is None
@@ -51,12 +54,8 @@ class Linear(Plan):
         """The weights, with their primal as a reader of the model file gets it."""
         w, problem = ended.progress.solution(), ended.stage.problem
         outcome = ended.outcome(ended.stage.name, self._model(w, ended.progress.cuts), self.space.dot(w, w))
-        rise, bias, n, data = math.inf, self.bias, len(self.vectors.examples), self.vectors.X.data
-        if self.vectors.steepness < math.inf:
-            v = self.vectors.risk.weights
-            with np.errstate(over="ignore"):
-                squares = n if v is None else float(np.dot(v, v))
-                rise = outcome.norm * math.sqrt(squares * (float(np.dot(data, data)) + n * bias**2))
+        bias = self.bias
+        rise = self.rise(outcome.norm) if self.vectors.steepness < math.inf else math.inf
 
         def restore(kept) -> None:  # the file has the weight of the constant feature as a threshold
             kept[-1] = float(f"{bias * float(w[-1]):.8g}") / bias
@@ -66,8 +65,20 @@ class Linear(Plan):
         outcome.primal_of_file = primal_of_file(w, problem, outcome, rise, restore if bias else None)
         return outcome.judge(problem.stop, ended.stopped_by)
 
+    def rise(self, norm: float) -> float:
+        """As `primal_of_file` takes it, norm being |w|, of a risk whose steepness is known."""
+        v, n, data = self.vectors.risk.weights, len(self.vectors.examples), self.vectors.X.data
+        squares = n if v is None else float(np.dot(v, v))
+        return rise_of(norm, squares, float(np.dot(data, data)) + n * self.bias**2)
+
     def _model(self, w, cuts: int) -> LinearModel:
         weights, constant = self.space.split(w)
         # the originals state one more than the number of their features, the constant one among them
         highest = self.vectors.examples.X.n_features + (self.bias != 0) + 1
         return LinearModel(weights, 0.0 - constant, self.vectors.columns, kernel_of(self.settings), highest, cuts)
+
+
+def rise_of(norm: float, weights: float, features: float) -> float:
+    """A bound of how a weighed sum of losses rises with the relative change of w, from |w| and sums of squares."""
+    with np.errstate(over="ignore"):
+        return float(norm * np.sqrt(weights * features))

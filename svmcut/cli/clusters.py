@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Training runs whose rows lie in parts on the workers of a scheduler."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from svmcut.cli import training_report as report
+from svmcut.cli.option_checks import check
+from svmcut.cli.training import Training, run, time_limit
+from svmcut.distributed.files import files_of
+from svmcut.distributed.gathered import tallied
+from svmcut.distributed.parts import Reading
+from svmcut.distributed.plan import Parted, planned, refuse
+from svmcut.errors import UsageError
+
+if TYPE_CHECKING:
+    from svmcut.cli.options import LearnOptions
+    from svmcut.distributed.rows import Rows
+    from svmcut.parameters import Settings
+    from svmcut.training.driver import Driver
+
+
+def run_on(options: LearnOptions) -> int:
+    """A run on the scheduler that the options name; what was started for it is stopped at the end."""
+    check(options)
+    refuse(options.settings())
+    if options.searches:
+        raise UsageError("--cv and grids do not spread over parts in this version; train one model a run")
+    files_of(options.example_file)
+    from svmcut.distributed.engine import DaskRows, connected
+
+    with connected(options.scheduler, options.scheduler_file) as client:
+        return run(options, make=lambda *given: PartedTraining(DaskRows(client), *given))
+
+
+class PartedTraining(Training):
+    """Training on rows that nobody reads here."""
+
+    def __init__(self, rows: Rows, *given: Any):
+        self._parts = rows
+        super().__init__(*given)
+
+    def _read(self, given: dict[str, Any], weights: Any) -> Settings:
+        options = self.options
+        name, files = files_of(options.example_file)
+        with report.step(self._say, "Reading training examples"):
+            self.examples, self._driver = planned(
+                self._parts, files, options.settings(), Reading(options.zero_based, options.max_memory), path=name,
+                weights=weights, where=options.weights or "", time_limit=time_limit(options),
+            )  # fmt: skip
+        if self.examples.left_out:
+            self._say(f"Left out: {self.examples.left_out} of weight 0")
+        return self._driver.settings
+
+    def _plan(self, settings: Settings) -> tuple[Driver, list[str]]:
+        return self._driver, self._parts.warnings
+
+    def _measured(self, model: Any, data: Any) -> dict[str, float]:
+        """As Training's; of the parts where their scores may be gathered."""
+        if not isinstance(data, Parted):
+            return super()._measured(model, data)
+        bias = self._driver.settings.bias
+        w = np.append(model.w, -model.b / bias) if bias else model.w
+        tally = tallied(self._parts, self._task.tally(replace(model, labels=None)), w, len(data))
+        return {} if tally is None else self._task.measured(tally).values

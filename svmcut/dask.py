@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""svmcut on the workers of Dask."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from svmcut.arrays import given_weights
+from svmcut.distributed.engine import DaskRows
+from svmcut.distributed.files import files_of
+from svmcut.distributed.parts import Reading
+from svmcut.distributed.plan import planned
+from svmcut.files.weights import read_weights
+from svmcut.parameters import Settings
+from svmcut.refusals import check_names, check_weights, plain
+
+if TYPE_CHECKING:
+    from dask.distributed import Client
+
+    from svmcut.solvers.protocol import Progress
+    from svmcut.training.outcome import Outcome
+
+
+def train(
+    client: Client, paths: str | os.PathLike | Sequence[str | os.PathLike], *, task: str | None = None,
+    weights: Any = None, callback: Callable[[Progress], None] | None = None, **parameters: Any,
+) -> Outcome:  # fmt: skip
+    """Trains on files that the workers of a scheduler read, as `svmcut.train` does on one.
+
+    Parameters
+    ----------
+    client : dask.distributed.Client
+    paths : str, path, or sequence of them
+        A pattern, or files, each of which is a part; all workers see them under these names.
+    task : str or None
+        classification, rank or regression; None for classification.
+    weights, callback, **parameters
+        As `svmcut.train` takes them; threads are those of a worker's thread, 1.
+
+    Returns
+    -------
+    Outcome
+        Its model has the same bytes whatever workers there are and whatever becomes of them.
+
+    Raises
+    ------
+    UsageError, DataError, TrainingError, MemoryLimitError
+        As svmcut.train.
+    ClusterError
+        Where the scheduler or its workers are lost.
+    """
+    check_names(parameters)
+    asked = frozenset(parameters if task is None else {*parameters, "task"})
+    settings = plain(Settings(task=task or "classification", **{"threads": 1, **parameters}, given=asked))
+    given, where = None, "weights"
+    if weights is not None:
+        check_weights(settings, "weights")
+        if isinstance(weights, str | os.PathLike):
+            given = read_weights(where := os.fspath(weights))
+        else:
+            given = given_weights(weights)
+    name, files = files_of(paths)
+    rows = DaskRows(client)
+    reading = Reading(settings.zero_based, settings.max_memory)
+    _, driver = planned(rows, files, settings, reading, path=name, weights=given, where=where)
+    observe = None if callback is None else lambda progress, objective: callback(progress)
+    outcome = driver.fit(settings.cost, settings.example_cost, observe)
+    outcome.warnings = [*rows.warnings, *driver.warnings, *outcome.warnings, *driver.underfitted(outcome)]
+    return outcome

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The files of a run by a pattern or by name."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Sequence
+
+from svmcut.errors import DataError, UsageError
+
+
+def files_of(paths: str | os.PathLike | Sequence[str | os.PathLike]) -> tuple[str, list[str]]:
+    """What messages call all of them, and their absolute paths in the order of their names, or as they are listed.
+
+    Raises
+    ------
+    UsageError
+        For standard input, and for a file that is named twice.
+    DataError
+        Where no file fits a pattern.
+    """
+    if not isinstance(paths, str | os.PathLike):
+        named = [os.fspath(path) for path in paths]
+        if not named:
+            raise UsageError("no file is named; expected one at least")
+        found = named
+        name = named[0] if len(named) == 1 else f"{named[0]} to {named[-1]}"
+    else:
+        name = os.fspath(paths)
+        found = sorted(glob.glob(name)) if is_pattern(name) else [name]
+        if not found:
+            raise DataError(name, "no file fits this pattern")
+    if "-" in found:
+        raise UsageError("standard input is seen by this process alone; name files that all workers see")
+    files = [os.path.abspath(path) for path in found]
+    if len(set(files)) < len(files):
+        twice = next(path for path in files if files.count(path) > 1)
+        raise UsageError(f"{twice} is named twice; every file is a part of the rows")
+    return name, files
+
+
+def is_pattern(path: str) -> bool:
+    """Whether a name is a pattern, and no file's."""
+    return any(sign in path for sign in "*?[") and not os.path.exists(path)

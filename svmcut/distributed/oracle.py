@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The oracle of a risk that is a sum over parts: points, lines and cuts by a round of questions each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from svmcut import states
+from svmcut.cutting.bundle import Cut
+from svmcut.cutting.line_search import line_minimum
+from svmcut.cutting.oracle import Point
+from svmcut.distributed import parts
+from svmcut.distributed.parts import LARGE_DIM, STEPS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from svmcut.distributed.rows import Rows
+    from svmcut.solvers.protocol import StoppingRule
+    from svmcut.spaces.linear import WeightSpace
+
+#: Moves after which the scores of a point are formed from its w again: a part that is lost is brought to where it was
+#: by a pass for every move.
+MOST_MOVES = 8
+_TOLERANCE = 0.1
+
+
+class Carried(NamedTuple):
+    """A point whose scores parts form by lines from those of another: base, then t of the way to w, for all moves."""
+
+    base: Any
+    moves: Any = ()
+
+
+class PartedOracle:
+    """R = scale times the sum over the parts.
+
+    Parameters
+    ----------
+    rows : Rows
+    space : WeightSpace
+    scale : float
+    gridded : bool
+        Whether parts know R at all STEPS of a line in one round.
+    """
+
+    def __init__(self, rows: Rows, space: WeightSpace, scale: float = 1.0, gridded: bool = False):
+        self.rows, self.space, self.scale, self.gridded = rows, space, scale, gridded
+
+    def state(self) -> dict[str, Any]:
+        return {}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        pass
+
+    def form(self) -> states.Check:
+        kinds, real = self.space.kinds(), states.REAL
+        move = states.row(states.real(0), kinds.element)
+        known = states.instance(Carried, base=kinds.element, moves=states.many(move, 0, MOST_MOVES))
+        return states.instance(Point, w=kinds.element, risk=real, squared=real, age=states.COUNT, known=known)
+
+    def risk(self, w) -> float:
+        """R(w); one round."""
+        return self.scale * float(self.rows.sum(parts.value, [Carried(w)])[0])
+
+    def at(self, w) -> Point:
+        return Point(w, self.risk(w), self.space.dot(w, w), 0, Carried(w))
+
+    def line(self, here: Point, w, squared: float) -> PartedLine:
+        return (GridLine if self.gridded else PartedLine)(self, here, w, squared)
+
+    def cut(self, point: Point) -> Cut:
+        return self.cut_along(point.known, point.known, 0.0)
+
+    def cut_along(self, here: Carried, target: Carried, t: float) -> Cut:
+        """The cut at this step from here towards the target; one round."""
+        found = self.rows.sum(parts.cut, [here, target], t)
+        found *= self.scale
+        return Cut(found[2:].copy(), float(found[1]), float(found[0]))
+
+    def moved(self, here: Carried, t: float, w, there) -> Carried:
+        """The point `there`, t of the way to w."""
+        if len(here.moves) >= (MOST_MOVES if self.space.dim < LARGE_DIM else 0):
+            return Carried(there)
+        return Carried(here.base, (*here.moves, (t, w)))
+
+
+class PartedLine:
+    """A line whose values are asked for one after the other, the first two together."""
+
+    def __init__(self, oracle: PartedOracle, here: Point, w, squared: float):
+        self._oracle, self._here, self._w, self._target = oracle, here, w, Carried(w)
+        cross = oracle.space.dot(here.w, w)
+        self._wd, self._dd = cross - here.squared, squared - 2 * cross + here.squared
+        self._values: dict[float, tuple[float, float]] = {}
+        self._after = here.known
+
+    def value(self, t: float) -> tuple[float, float]:
+        if t not in self._values:
+            steps = (t,) if self._values else tuple(dict.fromkeys((t, 0.0, 1.0)))
+            ends = [self._here.known, self._target]
+            found = self._oracle.scale * self._oracle.rows.sum(parts.along, ends, *steps)
+            self._values.update({step: (float(value), float(slope)) for step, (value, slope) in zip(steps, found)})
+        return self._values[t]
+
+    def at(self, t: float) -> tuple[float, float, None]:
+        """As `line_minimum` asks."""
+        return *self.value(t), None
+
+    def minimum(self, C: float, gap: float) -> float:
+        return line_minimum(self, self._here.squared, self._wd, self._dd, C, _TOLERANCE * gap).t
+
+    def point(self, t: float) -> Point:
+        oracle, here = self._oracle, self._here
+        risk, _ = self.value(t)
+        w = oracle.space.blend(1 - t, here.w, t, self._w)
+        self._after = oracle.moved(here.known, t, self._w, w)
+        return Point(w, risk, oracle.space.dot(w, w), here.age + 1, self._after)
+
+    def cut(self, t: float, share: float) -> Cut:
+        return self._oracle.cut_along(self._here.known, self._target, t + share * (1 - t))
+
+
+class GridLine(PartedLine):
+    """A line whose values at all STEPS are known in one round; its minimum is the best of them."""
+
+    def minimum(self, C: float, gap: float) -> float:
+        oracle = self._oracle
+        values, slopes = oracle.scale * oracle.rows.sum(parts.grid, [self._here.known, self._target])
+        k = int(np.argmin(0.5 * STEPS * (STEPS * self._dd + 2 * self._wd) + C * values))
+        self._values[float(STEPS[k])] = float(values[k]), float(slopes[k])
+        return float(STEPS[k])
+
+
+@dataclass(frozen=True, slots=True)
+class PartedProblem:
+    """min over w of 1/2 |w|^2 + C R(w), as cutting planes know it.
+
+    Attributes
+    ----------
+    make : callable
+        Gives the oracle.
+    risk : callable
+        R at a w.
+    """
+
+    make: Callable[[bool], Any]
+    risk: Callable[[Any], float]
+    space: Any
+    C: float
+    stop: StoppingRule
+    qp: str | None = None
+
+    def oracle(self, carry: bool = True) -> Any:
+        """R, by points and lines."""
+        return self.make(carry)
+
+    def value(self, w) -> float:
+        """R(w)"""
+        return self.risk(w)

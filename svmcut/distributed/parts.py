@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One part of the rows, and what it is asked: pure functions of the part and of a few vectors, whose answers add up."""
+
+from __future__ import annotations
+
+import threading
+import zlib
+from collections import OrderedDict
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from svmcut._native import sparse
+from svmcut.classes import SIGNS, classes_of
+from svmcut.data import Examples
+from svmcut.errors import DataError, TrainingError
+from svmcut.files.examples import read_examples
+from svmcut.risks import make_risk
+from svmcut.risks.protocol import GridRisk
+from svmcut.risks.weights import total
+from svmcut.spaces.linear import LinearSpace
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.classes import Labels
+    from svmcut.parameters import Settings
+
+#: Steps along a line at which sums of hinge losses are known in one round: by 1/512 to STEPS[EVEN] = 2, then 20 in
+#: every octave. No function of a library makes them, so they are the same numbers everywhere.
+EVEN = 1024
+STEPS = np.concatenate([np.arange(EVEN + 1) / 512, [2.0**k * (1 + j / 20) for k in range(1, 14) for j in range(1, 21)]])
+STEPS = STEPS[: EVEN + 256]
+#: Vectors of scores that a part keeps: those of the best point, of the target, and of the next best point.
+KEPT_SCORES = 3
+#: Numbers of a vector from which on it is long: points have no moves then.
+LARGE_DIM = 1_000_000
+#: Labels of a part that are told apart.
+MOST_LABELS = 1000
+
+
+class Place(NamedTuple):
+    """A point w by how it came about: w_0, then (1 - t_k) w + t_k w_k for every k.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of the vectors, the same for the same vector in a run.
+    steps : tuple of float
+        t_1 to t_K.
+    vectors : sequence of (dim,) float64
+        w_0 to w_K.
+    """
+
+    names: tuple[str, ...]
+    steps: tuple[float, ...]
+    vectors: Any
+
+
+class Reading(NamedTuple):
+    """How files are read."""
+
+    zero_based: bool = False
+    max_memory: float | None = None
+    threads: int = 1
+
+
+class Found(NamedTuple):
+    """What a part says of its rows before the labels are known.
+
+    Attributes
+    ----------
+    rows : int
+    labels, counts, costs : (k,) float64
+        Labels, how many rows have each, and what these weigh by ``cost:``.
+    weighed : bool
+        Whether a row weighs other than 1.
+    queries : (int, int) or None
+        The first and the last, where lines have one.
+    digest : int
+        Of all that was read: the same after every reading, as long as the file is the same.
+    """
+
+    rows: int
+    labels: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    costs: NDArray[np.float64]
+    weighed: bool
+    queries: tuple[int, int] | None
+    digest: int
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What is trained, the same for all parts but for the last two.
+
+    Attributes
+    ----------
+    settings : Settings
+        Resolved; threads are those of a part.
+    labels : Labels or None
+        Of two classes; see svmcut.classes.
+    factors : tuple of (float, float)
+        Labels and what a row with them weighs beside its own weight.
+    one_class : bool
+    digest : int
+        That the rows must have.
+    given : (rows,) float64 or None
+        Weights given beside the file.
+    """
+
+    settings: Settings
+    labels: Labels | None
+    factors: tuple[tuple[float, float], ...] = ()
+    one_class: bool = False
+    digest: int = 0
+    given: NDArray[np.float64] | None = field(default=None, repr=False)
+
+
+class Sizes(NamedTuple):
+    """What a part says once it is bound: of rows that weigh above 0, sums of weights and of squares."""
+
+    rows: int
+    features: int
+    nonzeros: int
+    left_out: int
+    positive: int
+    weight: float
+    weight_squares: float
+    squares: float
+    queries: int
+    pairs: float
+    nbytes: int
+
+
+class Part:
+    """The rows of one file, where they are trained on.
+
+    Pickled, it is the name of its file: rows never travel, and whoever gets a part reads it.
+
+    Parameters
+    ----------
+    path : str
+    reading : Reading
+    bound : Bound or None
+    """
+
+    def __init__(self, path: str, reading: Reading, bound: Bound | None = None):
+        self.path, self.reading = path, reading
+        how: dict[str, Any] = reading._asdict()
+        self._read: Examples | None = read_examples(path, **how)
+        self._bound: Bound | None = None
+        self._scores: OrderedDict[tuple, NDArray] = OrderedDict()
+        self._lock = threading.Lock()
+        if bound is not None:
+            self.bind(bound)
+
+    def __reduce__(self):
+        return Part, (self.path, self.reading, self._bound)
+
+    def __sizeof__(self) -> int:
+        """Bytes of the rows, for those who plan memory."""
+        return (self.examples if self._read is None else self._read).X.nbytes
+
+    def found(self) -> Found:
+        """See Found."""
+        examples = self._read
+        assert examples is not None
+        labels, places = np.unique(examples.y, return_inverse=True)
+        if len(labels) > MOST_LABELS:
+            labels, places = labels[[0, -1]], np.where(places == 0, 0, 1)
+        cost = examples.weights
+        counts = np.bincount(places, minlength=len(labels)).astype(np.float64)
+        costs = counts if cost is None else np.bincount(places, cost, len(labels)).astype(np.float64)
+        queries = None if examples.qid is None else (int(examples.qid[0]), int(examples.qid[-1]))
+        return Found(len(examples), labels, counts, costs, cost is not None, queries, digest_of(examples))
+
+    def bind(self, bound: Bound) -> Part:
+        """This, bound to its labels, weights and risk.
+
+        Raises
+        ------
+        DataError
+            Where the file is no more what it was, for negative weights, and for queries that decrease.
+        """
+        examples = self._read
+        if examples is None:
+            return self
+        if digest_of(examples) != bound.digest:
+            raise DataError(self.path, "the file changed since training began; start again with the files as they are")
+        s, self._bound = bound.settings, bound
+        examples, self._left_out = weighed(examples, bound)
+        y = examples.y
+        if s.task == "classification" and bound.labels is not None:
+            y = np.where(classes_of(y, bound.labels)[0], *reversed(SIGNS))
+        self.examples, self._read = replace(examples, y=y), None
+        self._risk: Any = None
+        if len(examples):
+            risk = make_risk(s.loss or "", p=s.p, at=s.at, tube=s.tube, rescaling=s.rescaling, slack_norm=s.slack_norm,
+                             one_class=bound.one_class)  # fmt: skip
+            try:
+                self._risk = risk.bind(y, examples.qid, examples.weights, self.reading.threads)
+            except TrainingError as error:
+                raise TrainingError(f"{self.path}: {error}") from None
+        self._space: LinearSpace | None = None
+        self._weigh()
+        return self
+
+    def _weigh(self) -> None:
+        """What stands before the part's risk in the sum: of a mean over queries or pairs what it divides by."""
+        v, n = self.examples.weights, len(self.examples)
+        self._weight, self._queries, self._pairs, self.factor = float(total(v, n)), 0, 0.0, 1.0
+        if self.bound.settings.task == "rank":
+            self._weight = 0.0
+            if n:
+                v, each = self._risk.weights, self._risk.pairs_per_query
+                self._queries, self._weight = len(each), float(total(v, len(each)))
+                self._pairs = float(self._risk.n_pairs if v is None else v @ each)
+            self.factor = self._pairs if self.bound.settings.loss == "pairs" else self._weight
+
+    def sizes(self) -> Sizes:
+        """See Sizes."""
+        X, v, n = self.examples.X, self.examples.weights, len(self.examples)
+        data = X.data[X.stored]
+        squares = float(n) if v is None else float(v @ v)
+        positive = int(np.count_nonzero(self.examples.y > 0))
+        return Sizes(n, X.n_features, X.nnz, self._left_out, positive, self._weight, squares,
+                     float(np.dot(data, data)), self._queries, self._pairs, X.nbytes)  # fmt: skip
+
+    def scores(self, place: Place) -> NDArray[np.float64]:
+        """Those of a point; not to be changed."""
+        key = place.names, place.steps
+        with self._lock:
+            if key in self._scores:
+                self._scores.move_to_end(key)
+                return self._scores[key]
+        names, steps, vectors = place
+        if steps:
+            before = self.scores(Place(names[:-1], steps[:-1], vectors[:-1]))
+            target = self.scores(Place(names[-1:], (), vectors[-1:]))
+            found = moved(before, target, steps[-1])
+        else:
+            found = self.space(len(vectors[0])).scores(vectors[0])
+        with self._lock:
+            self._scores[key] = found
+            while len(self._scores) > KEPT_SCORES:
+                self._scores.popitem(last=False)
+        return found
+
+    def space(self, dim: int) -> LinearSpace:
+        """That of the rows, with as many features as all parts have together."""
+        if self._space is None or self._space.dim != dim:
+            bias = self.bound.settings.bias or 0.0
+            X = replace(self.examples.X, n_features=dim - (bias != 0))
+            self._space = LinearSpace(X, bias, self.reading.threads)
+        return self._space
+
+    @property
+    def bound(self) -> Bound:
+        """What it is bound to."""
+        assert self._bound is not None
+        return self._bound
+
+    @property
+    def risk(self) -> Any:
+        """That of its rows; None where none is left."""
+        return self._risk
+
+
+def moved(before: NDArray, target: NDArray, t: float) -> NDArray[np.float64]:
+    """before + t (target - before)"""
+    found = target - before
+    found *= t
+    found += before
+    return found
+
+
+def digest_of(examples: Examples) -> int:
+    """Of all arrays."""
+    found, X = 0, examples.X
+    for array in (X.indptr, X.indices, X.data, examples.y, examples.qid, examples.weights):
+        if array is not None:
+            found = zlib.crc32(np.ascontiguousarray(array).view(np.uint8).data, found)
+    return found
+
+
+def weighed(examples: Examples, bound: Bound) -> tuple[Examples, int]:
+    """The rows that weigh above 0, with their weights, and how many are left out."""
+    v = examples.weights
+    if v is not None and (v < 0).any():
+        row = int(np.argmax(v < 0))
+        message = f"cost {v[row]:g} is negative; expected a number of at least 0"
+        raise DataError(examples.source.path, message, examples.source.line_of(row))
+    for factor in (bound.given, _factors(examples, bound)):
+        if factor is not None:
+            v = factor if v is None else v * factor
+    if v is None or (v == 1).all():
+        return replace(examples, weights=None), 0
+    keep = v > 0
+    if keep.all():
+        return replace(examples, weights=v), 0
+    left = examples.take(keep)
+    return replace(left, X=left.X.tight(), weights=v[keep]), int(len(v) - keep.sum())
+
+
+def _factors(examples: Examples, bound: Bound) -> NDArray[np.float64] | None:
+    if not bound.factors:
+        return None
+    found = np.ones(len(examples))
+    for label, factor in bound.factors:
+        found[examples.y == label] = factor
+    return found
+
+
+def value(part: Part, at: Place) -> NDArray[np.float64]:
+    """(1,): R at a point."""
+    return np.array([part.factor * part.risk.linearize(part.scores(at)).value if part.risk else 0.0])
+
+
+def grid(part: Part, here: Place, target: Place) -> NDArray[np.float64]:
+    """(2, steps): R and its slopes at STEPS from here towards the target."""
+    if not part.risk:
+        return np.zeros((2, len(STEPS)))
+    assert isinstance(part.risk, GridRisk)
+    return part.risk.on_grid(part.scores(here), part.scores(target), STEPS, EVEN)
+
+
+def along(part: Part, here: Place, target: Place, *steps: float) -> NDArray[np.float64]:
+    """(steps, 2): R and its slope at these steps from here towards the target."""
+    found = np.zeros((len(steps), 2))
+    if part.risk:
+        s, e = part.scores(here), part.scores(target) - part.scores(here)
+        for k, t in enumerate(steps):
+            cut = part.risk.linearize(s + t * e)
+            found[k] = part.factor * cut.value, part.factor * sparse.dot(cut.coef, e)
+    return found
+
+
+def cut(part: Part, here: Place, target: Place, t: float) -> NDArray[np.float64]:
+    """(2 + dim,): R, offset and normal of the cut at this step from here towards the target."""
+    dim = len(here.vectors[0])
+    if not part.risk:
+        return np.zeros(2 + dim)
+    s = part.scores(here)
+    found = part.risk.linearize(moved(s, part.scores(target), t) if t else s)
+    found = np.concatenate([[found.value, found.offset], part.space(dim).adjoint(found.coef)])
+    return found if part.factor == 1 else np.multiply(part.factor, found, out=found)

@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Training on parts: what is refused, what the parts say together, and the plan."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from svmcut.catalog import AUTO, CUTTING_PLANE, TASKS, losses
+from svmcut.classes import SIGNS, label_text, labels_of
+from svmcut.data import Source
+from svmcut.distributed.gathered import MOST_GATHERED, GatheredSpace, signs
+from svmcut.distributed.oracle import PartedOracle, PartedProblem
+from svmcut.distributed.parts import Bound, Found, Reading, Sizes
+from svmcut.errors import DataError, TrainingError, UsageError
+from svmcut.kinds import BALANCED, weights_by_label
+from svmcut.refusals import check, no_sum
+from svmcut.risks import make_risk
+from svmcut.risks.hinge import HingeRisk
+from svmcut.risks.squared import SquaredRisk
+from svmcut.solvers.protocol import Problem
+from svmcut.spaces.linear import WeightSpace
+from svmcut.training.checks import check_memory
+from svmcut.training.driver import Driver
+from svmcut.training.linear import Linear, rise_of
+from svmcut.training.outcome import PERCENT, Objective, Units
+from svmcut.training.settings import resolved
+from svmcut.training.stage import Plan, Stage, make_solver
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from svmcut.classes import Labels
+    from svmcut.distributed.rows import Rows
+    from svmcut.parameters import Settings
+
+#: Tasks whose rows may lie in parts.
+PARTED = ("classification", "rank", "regression")
+
+
+class Shape(NamedTuple):
+    """Numbers of rows, features and nonzeros, as a Csr has them."""
+
+    n_rows: int
+    n_features: int
+    nnz: int
+
+
+class Parted:
+    """Rows that lie in parts, as far as they are known without being seen.
+
+    Attributes
+    ----------
+    X : Shape
+    source : Source
+    sizes : list of Sizes
+    digest : int
+        Of all that was read.
+    left_out : int
+        Rows of weight 0.
+    y : (k,) float64
+        Labels that occur, in increasing order; of many the first and the last of every part.
+    """
+
+    def __init__(self, path: str, sizes: list[Sizes], digest: str, y: NDArray[np.float64]):
+        self.sizes, self.digest, self.source, self.y = sizes, digest, Source(path), y
+        self.left_out = sum(size.left_out for size in sizes)
+        features = max(size.features for size in sizes)
+        self.X = Shape(sum(size.rows for size in sizes), features, sum(size.nonzeros for size in sizes))
+
+    def __len__(self) -> int:
+        return self.X.n_rows
+
+    def sum(self, name: str) -> float:
+        """Of a field of Sizes."""
+        return math.fsum(getattr(size, name) for size in self.sizes)
+
+
+class PartedPlan(Linear):
+    """Cutting planes over the sums of the parts, or over scores that are gathered.
+
+    Parameters
+    ----------
+    rows : Rows
+        Bound.
+    parted : Parted
+    settings : Settings
+        Resolved.
+    """
+
+    def __init__(self, rows: Rows, parted: Parted, settings: Settings):
+        s, self.rows, self.bias, self.vectors = settings, rows, settings.bias or 0.0, self
+        self.examples, self.columns, self.steepness = parted, None, math.inf
+        path, loss = parted.source.path, s.loss or ""
+        self.total, self.scale = parted.sum("weight"), 1.0
+        Plan.__init__(self, settings, path, Units(loss, s.epsilon or 0.0), [])
+        check_memory(path, parted.X.n_features, s.max_memory)
+        self.summed = s.of_scores
+        if not self.summed and s.task != "rank":
+            self._gather(parted)
+            return
+        risk = make_risk(loss, p=s.p, at=s.at, tube=s.tube, rescaling=s.rescaling, slack_norm=s.slack_norm)
+        self.space = WeightSpace(parted.X.n_features, self.bias, s.threads)
+        if self.summed:
+            self.steepness = self.total * risk.bind(np.ones(1)).steepest  # type: ignore[attr-defined]
+            scale = self.total if s.task == "regression" else PERCENT
+            self.units = Units(loss, s.epsilon or 0.0, self.total, scale, summed=True)
+        else:
+            pairs, queries = parted.sum("pairs"), int(parted.sum("queries"))
+            epsilon = (s.epsilon or 0.0) * (pairs / self.total if losses(s.task)[loss].in_pairs else 1.0)
+            self.units = Units(loss, epsilon, self.total, structures=queries)
+            self.scale = 1 / ((pairs or 1.0) if loss == "pairs" else self.total)
+            if not pairs:
+                self.warnings.append("no query has two rows with different labels; all weights will be 0")
+        self._gridded = isinstance(risk, HingeRisk)
+
+    def _gather(self, parted: Parted) -> None:
+        """For a loss of all examples together."""
+        s, n = self.settings, len(parted)
+        if n > MOST_GATHERED:
+            raise TrainingError(
+                f"{self.path}: loss '{s.loss}' is one of all examples together, and the scores of {n:,} are more than "
+                f"the {MOST_GATHERED:,} that are gathered; use loss='error-rate', or fewer examples"
+            )
+        y = np.concatenate(self.rows.gather(signs, []))
+        risk = make_risk(s.loss or "", p=s.p, rescaling=s.rescaling, slack_norm=s.slack_norm)
+        try:
+            self.risk = (SquaredRisk(risk) if s.slack_norm == 2 else risk).bind(y, None, None, s.threads)
+        except TrainingError as error:
+            raise TrainingError(f"{self.path}: {error}") from None
+        bounds = np.cumsum([0, *(size.rows for size in parted.sizes)]).tolist()
+        self.space = GatheredSpace(self.rows, bounds, parted.X.n_features, self.bias, s.threads)
+        at_zero = float(self.risk.linearize(np.zeros(n)).value)
+        self.units = self.units._replace(at_zero=at_zero or math.inf)
+
+    def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
+        """Cutting planes."""
+        s, stop = self.settings, self.stop(objective)
+        problem: Any
+        if isinstance(self.space, GatheredSpace):
+            problem = Problem(self.risk, self.space, objective.C, stop, s.qp)
+        else:
+            oracle = PartedOracle(self.rows, self.space, self.scale, self._gridded)
+            problem = PartedProblem(lambda carry: oracle, oracle.risk, self.space, objective.C, stop, s.qp)
+        solver = make_solver(CUTTING_PLANE, s.seed, s.task, s.loss)
+        return Stage(CUTTING_PLANE, solver, problem, objective, warm=True)
+
+    def finish(self, objective, found, ended):
+        """As Linear's, with what the parts say."""
+        outcome = super().finish(objective, found, ended)
+        outcome.details |= self.rows.details()
+        return outcome
+
+    def rise(self, norm: float) -> float:
+        parted = self.examples
+        features = parted.sum("squares") + len(parted) * self.bias**2
+        return rise_of(norm, parted.sum("weight_squares"), features)
+
+
+def refuse(settings: Settings) -> None:
+    """Refuses what does not train on parts, as a UsageError."""
+    if settings.task not in PARTED:
+        raise UsageError(
+            f"training on {TASKS[settings.task].objects} does not spread over parts in this version; leave out "
+            "parameter 'scheduler' and train on one machine"
+        )
+    if settings.probability:
+        raise UsageError("probabilities need all scores of five folds; leave out parameter 'probability'")
+    if settings.has_kernel:
+        raise UsageError("kernels do not spread over parts in this version; use kernel='linear'")
+    if settings.solver not in (AUTO, CUTTING_PLANE):
+        raise UsageError(f"solver '{settings.solver}' needs all rows in one place; use solver='{CUTTING_PLANE}'")
+
+
+def planned(
+    rows: Rows, paths: Sequence[str], settings: Settings, reading: Reading, *, path: str = "",
+    weights: NDArray | None = None, where: str = "weights", time_limit: float | None = None,
+) -> tuple[Parted, Driver]:  # fmt: skip
+    """What the files hold, and the driver that trains on them.
+
+    Parameters
+    ----------
+    paths : sequence of str
+        Parts in this order.
+    settings : Settings
+        As a user gave them.
+    path : str
+        What messages call all of them.
+    weights : (n,) float64 or None
+        Beside those of the files; `where` is what messages call them.
+
+    Raises
+    ------
+    UsageError, DataError, TrainingError, MemoryLimitError
+    """
+    check(settings)
+    refuse(settings)
+    path = path or (paths[0] if len(paths) == 1 else f"{len(paths)} files")
+    found = rows.load(paths, reading)
+    if settings.task == "rank":
+        _check_queries(paths, found)
+    y = np.unique(np.concatenate([part.labels for part in found]))
+    labels = labels_of(y, settings.positive, path) if settings.task == "classification" else None
+    n = sum(part.rows for part in found)
+    settings = resolved(settings, n, time_limit)
+    if not settings.is_sum and any(part.weighed for part in found):
+        raise TrainingError(f"{path}: cost: {no_sum(settings.loss)}; leave it out")
+    if weights is not None and len(weights) != n:
+        raise DataError(where, f"{len(weights)} weights for {path}; expected {n}, one for every row")
+    factors = _factors(settings, labels, found, y, path, weights is not None)
+    bound, bounds = Bound(settings, labels, factors), np.cumsum([0, *(part.rows for part in found)])
+    sizes = rows.bind([
+        replace(bound, digest=part.digest, given=None if weights is None else weights[start : start + part.rows])
+        for part, start in zip(found, bounds, strict=False)
+    ])  # fmt: skip
+    parted = Parted(path, sizes, "-".join(f"{part.digest:08x}" for part in found), y)
+    if not parted.sum("weight"):
+        raise DataError(path, "all weights are 0; give a weight above 0 to every row that counts")
+    driver = Driver(PartedPlan(rows, parted, settings))
+    if settings.task == "classification":
+        positive = int(parted.sum("positive"))
+        counts = [len(parted) - positive, positive]
+        if not all(counts):
+            alone = f"all {len(parted)} labels of {path} are {label_text(float(y[0]))}"
+            if not settings.is_sum:
+                raise TrainingError(f"{alone}; loss '{settings.loss}' needs two classes")
+            driver.warnings.insert(0, f"{alone}; there is no other class to learn")
+        loss = None if settings.loss == TASKS[settings.task].loss else settings.loss
+        driver.marks = {"labels": labels, "loss": loss}
+        driver.counts = {"labels": list(labels or SIGNS), "class_counts": counts}
+    elif TASKS[settings.task].marked:
+        driver.marks = {"loss": settings.loss}
+    return parted, driver
+
+
+def _check_queries(paths: Sequence[str], found: Sequence[Found]) -> None:
+    """Refuses queries that files share."""
+    for (before, one), (after, two) in pairwise(zip(paths, found, strict=True)):
+        if one.queries is None or two.queries is None:
+            without = after if two.queries is None else before
+            raise DataError(without, "no qid; files of rankings need one in every line")
+        if two.queries[0] <= one.queries[1]:
+            raise DataError(
+                after, f"begins with qid {two.queries[0]}, and {before} ends with {one.queries[1]}; a query stands "
+                "whole in one file, and qids rise from file to file"
+            )  # fmt: skip
+
+
+def _factors(
+    settings: Settings, labels: Labels | None, found: Sequence[Found], y: NDArray, path: str, given: bool
+) -> tuple[tuple[float, float], ...]:
+    """What rows weigh by their labels."""
+    if settings.class_weight is None:
+        return ()
+    if settings.class_weight != BALANCED:
+        named = weights_by_label(settings.class_weight)
+        for label in named:
+            if label not in y:
+                known = ", ".join(f"{known:g}" for known in y[:10])
+                raise DataError(path, f"no row has the label {label:g} of parameter 'class_weight'; expected {known}")
+        return tuple(named.items())
+    if given:
+        raise UsageError("class_weight='balanced' does not go with parameter 'weights' here; leave one of them out")
+    sums = {float(label): 0.0 for label in y}
+    for part in found:
+        for label, cost in zip(part.labels, part.costs, strict=True):
+            sums[float(label)] += float(cost)
+    positive = 0.0 if labels is None else labels[1]
+    sides = {label: label > 0 if labels is None else label == positive for label in sums}
+    of_side = {side: sum(cost for label, cost in sums.items() if sides[label] == side) for side in (False, True)}
+    whole, classes = sum(sums.values()), sum(cost > 0 for cost in of_side.values())
+    return tuple((label, whole / (classes * of_side[side])) for label, side in sides.items() if of_side[side])

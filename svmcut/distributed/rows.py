@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Who asks the parts: the one call through which rows are seen, and the way answers add up.
+
+    leaves       the answers of the parts, in the order of their files
+    level k      adds neighbours (0, 1), (2, 3), ..; a last one without neighbour goes up as it is
+
+So neither the number of processes nor their speed changes a sum.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from svmcut.distributed.parts import LARGE_DIM, Part, Place
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.distributed.parts import Bound, Found, Reading, Sizes
+
+    Task = Callable[..., Any]
+
+
+#: Vectors that keep their names: those of a point with its moves, of targets, and what is looked at beside; of long
+#: ones no point has moves.
+MANY, FEW = 16, 4
+
+
+class Rows(Protocol):
+    """All parts.
+
+    Attributes
+    ----------
+    rounds : int
+        How often they were asked.
+    warnings : list of str
+        What a user should know of where they are.
+    """
+
+    rounds: int
+    warnings: list[str]
+
+    def load(self, paths: Sequence[str], reading: Reading) -> list[Found]:
+        """Reads every file into a part."""
+        ...
+
+    def bind(self, bounds: Sequence[Bound]) -> list[Sizes]:
+        """Binds every part."""
+        ...
+
+    def sum(self, task: Task, places: Sequence[Any], *numbers: float, each: Sequence[Any] | None = None) -> NDArray:
+        """The sum of task(part, *places, *numbers, *each) over the parts, each being one more argument a part.
+
+        Places are points of the oracle, `Carried`, and come to the parts as `Place`.
+        """
+        ...
+
+    def gather(self, task: Task, places: Sequence[Any]) -> list[Any]:
+        """The answers, in the order of the parts."""
+        ...
+
+    def details(self) -> dict[str, Any]:
+        """What a report says."""
+        ...
+
+
+def tree_sum(values: Sequence[NDArray]) -> NDArray:
+    """Values added as the head of the module says; those that are sums may change."""
+    values = list(values)
+    while len(values) > 1:
+        pairs = [a + b for a, b in zip(values[::2], values[1::2], strict=False)]
+        values = pairs + values[2 * len(pairs) :]
+    return values[0]
+
+
+def node_of(start: int, stop: int, n: int) -> tuple[int, int]:
+    """Level and place in the tree of n leaves of the node over leaves start to stop, 2^level of them but at the end."""
+    level = (stop - start - 1).bit_length()
+    return level, start >> level
+
+
+def folded(nodes: dict[tuple[int, int], NDArray], n: int) -> NDArray:
+    """The root of the tree of n leaves from nodes that cover them; what is a sum may change."""
+
+    def at(level: int, index: int) -> NDArray:
+        if (level, index) in nodes:
+            return nodes[level, index]
+        first = at(level - 1, 2 * index)
+        return first + at(level - 1, 2 * index + 1) if (2 * index + 1) << (level - 1) < n else first
+
+    return at((n - 1).bit_length(), 0)
+
+
+class Names:
+    """Names of vectors, each the same as long as it is one of the last few that were asked for.
+
+    Parameters
+    ----------
+    made : callable
+        Called with the name and the vector of a new one; what it gives is kept in its place.
+    """
+
+    def __init__(self, made: Callable[[str, Any], Any] = lambda name, w: w):
+        self._made, self._count = made, 0
+        self._kept: OrderedDict[int, tuple[Any, str, Any]] = OrderedDict()
+
+    def of(self, w: Any) -> tuple[str, Any]:
+        """The name of a vector, which does not change any more, and what stands for it."""
+        if id(w) not in self._kept:
+            self._count += 1
+            name = f"w{self._count}"
+            self._kept[id(w)] = w, name, self._made(name, w)
+            while len(self._kept) > (FEW if len(w) >= LARGE_DIM else MANY):
+                self._kept.popitem(last=False)
+        self._kept.move_to_end(id(w))
+        return self._kept[id(w)][1:]
+
+    def place(self, place: Any) -> Place:
+        """A Carried point as a part takes it."""
+        named = [self.of(w) for w in (place.base, *(w for _, w in place.moves))]
+        steps = tuple(t for t, _ in place.moves)
+        return Place(tuple(name for name, _ in named), steps, [kept for _, kept in named])
+
+
+class SerialRows:
+    """Parts in this process, asked one after the other; each computes with as many threads as it reads with."""
+
+    def __init__(self):
+        self.rounds = 0
+        self.warnings: list[str] = []
+        self._parts: list[Part] = []
+        self._names = Names()
+
+    def load(self, paths: Sequence[str], reading: Reading) -> list[Found]:
+        self._parts = [Part(path, reading) for path in paths]
+        return [part.found() for part in self._parts]
+
+    def bind(self, bounds: Sequence[Bound]) -> list[Sizes]:
+        return [part.bind(bound).sizes() for part, bound in zip(self._parts, bounds, strict=True)]
+
+    def sum(self, task: Task, places: Sequence[Any], *numbers: float, each: Sequence[Any] | None = None) -> NDArray:
+        return tree_sum(self._ask(task, places, numbers, each))
+
+    def gather(self, task: Task, places: Sequence[Any]) -> list[NDArray]:
+        return self._ask(task, places, (), None)
+
+    def _ask(self, task: Task, places: Sequence[Any], numbers, each: Sequence[Any] | None) -> list[NDArray]:
+        self.rounds += 1
+        where = [self._names.place(place) for place in places]
+        own = [()] * len(self._parts) if each is None else [(item,) for item in each]
+        return [task(part, *where, *numbers, *more) for part, more in zip(self._parts, own, strict=True)]
+
+    def details(self) -> dict[str, Any]:
+        return {"partitions": len(self._parts), "rounds": self.rounds}

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rows in parts: sums in a fixed tree, a line in one round, and the optimum of the rows in one place."""
+
+import pickle
+import re
+
+import numpy as np
+import pytest
+from parted import lines, settings, trained, written
+from reference import hinge, losses
+
+import svmcut
+from svmcut._native import sparse
+from svmcut.distributed.files import files_of
+from svmcut.distributed.parts import EVEN, STEPS, Part, Reading
+from svmcut.distributed.plan import planned
+from svmcut.distributed.rows import SerialRows, folded, node_of, tree_sum
+from svmcut.errors import DataError, TrainingError, UsageError
+from svmcut.risks import make_risk
+
+
+@pytest.mark.parametrize("weighed", [False, True])
+def test_a_line_of_hinge_losses_is_known_at_all_steps(rng, weighed):
+    n = 300
+    y, s, w = np.where(rng.random(n) < 0.4, 1.0, -1.0), rng.normal(size=n).round(1), rng.normal(size=n).round(1)
+    s[:40], w[:40] = y[:40], y[:40]  # on the margin at both ends
+    v = rng.random(n) if weighed else None
+    values, slopes = sparse.hinge_grid(y, s, w, STEPS, EVEN, 2, v)
+    assert len(STEPS) == 1280 and STEPS[0] == 0 and STEPS[EVEN] == 2 and (np.diff(STEPS) > 0).all()
+    v = np.ones(n) if v is None else v
+    for k in [0, 1, 2, 255, 512, EVEN, EVEN + 1, 1100, 1279]:
+        slack = 1 - y * (s + STEPS[k] * (w - s))
+        assert values[k] == pytest.approx(v @ np.maximum(0, slack), rel=1e-12, abs=1e-9)
+        rates, at = -v * y * (w - s), np.abs(slack) < 1e-11  # rounding may put a corner on either side
+        inside = rates[(slack > 0) & ~at].sum()
+        assert inside + np.minimum(0, rates[at]).sum() <= slopes[k] + 1e-9
+        assert slopes[k] <= inside + np.maximum(0, rates[at]).sum() + 1e-9
+
+
+def test_a_tree_does_not_depend_on_how_its_leaves_are_grouped(rng):
+    for n in (1, 2, 3, 7, 8, 13):
+        leaves = [np.array([x]) for x in rng.normal(size=n) * 10.0 ** rng.integers(-8, 8, n)]
+        whole = tree_sum(leaves)
+        for size in (1, 2, 4, 8):
+            bounds = [(start, min(n, start + size)) for start in range(0, n, size)]
+            nodes = {node_of(start, stop, n): tree_sum(leaves[start:stop]) for start, stop in bounds}
+            assert folded(nodes, n).tobytes() == whole.tobytes()
+
+
+CASES = {
+    "hinge": dict(gap=1e-4), "weights": dict(gap=1e-4, class_weight={1: 3.0}), "costs": dict(gap=1e-4),
+    "balanced": dict(gap=1e-4, class_weight="balanced"), "squared": dict(gap=1e-4, loss="squared-hinge"),
+    "logistic": dict(gap=1e-4, loss="logistic"), "no bias": dict(gap=1e-3, bias=0.0),
+    "f1": dict(cost=3.0, gap=1e-3, loss="f1"), "roc": dict(cost=3.0, gap=1e-3, loss="roc-area"),
+    "squared slack": dict(cost=0.1, gap=1e-3, loss="f1", slack_norm=2), "targets": dict(task="regression", gap=1e-4),
+    "rank": dict(task="rank", cost=2.0, gap=1e-3), "rank weighed": dict(task="rank", cost=2.0, gap=1e-3),
+    "fraction": dict(task="rank", cost=2.0, gap=1e-3, loss="swapped-fraction"),
+    "pairs": dict(task="rank", cost=2.0, gap=1e-3, loss="pairs"),
+    "ndcg": dict(task="rank", cost=2.0, gap=1e-3, loss="ndcg"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_parts_have_the_optimum_of_one_file(tmp_path, name):
+    case = CASES[name]
+    text = lines(task=case.get("task", "classification"), cost=name == "costs")
+    if name == "rank weighed":
+        text = [re.sub(r"qid:(\d+)", lambda qid: f"{qid[0]} cost:{1 + int(qid[1]) % 2}", line) for line in text]
+    (whole,) = written(tmp_path, text, 0)
+    local = svmcut.train(whole, **{"task": "classification", **case}, solver="cutting-plane", threads=1)
+    for parts in (1, 3, 8):
+        found = trained(written(tmp_path, text, parts, f"p{parts}"), **case)
+        assert found.converged and found.dual <= local.primal * (1 + 1e-9) and local.dual <= found.primal * (1 + 1e-9)
+        assert pytest.approx(local.objective.C) == found.objective.C and found.details["partitions"] == parts
+        assert found.model.w.shape == local.model.w.shape
+
+
+def test_a_certificate_of_parts_is_that_of_the_rows(tmp_path):
+    text = lines()
+    (whole,) = written(tmp_path, text, 0)
+    X, y = svmcut.load_svmlight_file(whole)
+    _, best = hinge.optimum(X.toarray(), y, 0.5, 1.0)
+    found = trained(written(tmp_path, text, 3), example_cost=0.5, gap=1e-5)
+    assert found.dual <= best * (1 + 1e-9) and best * (1 - 1e-9) <= found.primal <= best * (1 + 1e-5)
+
+
+def test_two_rounds_an_iteration(tmp_path):
+    rows = SerialRows()
+    found = trained(written(tmp_path, lines(), 3), rows=rows, gap=1e-3)
+    assert found.progress.iteration > 8 and rows.rounds <= 2 * found.progress.iteration + 3
+
+
+def test_scores_that_were_lost_come_back_to_the_last_bit(tmp_path):
+    class Forgetful(SerialRows):
+        """Drops a part at every round and reads it again, from its pickle."""
+
+        def _ask(self, *given):
+            k = self.rounds % len(self._parts)
+            self._parts[k] = pickle.loads(pickle.dumps(self._parts[k]))
+            assert len(pickle.dumps(self._parts[k])) < 2000
+            return super()._ask(*given)
+
+    paths = written(tmp_path, lines(), 3)
+    for case in (dict(gap=1e-3), dict(gap=1e-3, loss="logistic")):
+        kept, lost = trained(paths, **case), trained(paths, rows=Forgetful(), **case)
+        assert kept.model.w.tobytes() == lost.model.w.tobytes() and kept.progress.iteration == lost.progress.iteration
+
+
+def test_a_file_that_changed_is_refused(tmp_path):
+    paths = written(tmp_path, lines(), 2)
+    rows, chosen = SerialRows(), settings(gap=1e-3)
+    planned(rows, paths, chosen, Reading())
+    with open(paths[1], "a") as file:
+        file.write("1 1:2\n")
+    with pytest.raises(DataError, match=r"part-1.dat: the file changed since training began; start again"):
+        pickle.loads(pickle.dumps(rows._parts[1]))
+
+
+@pytest.mark.parametrize("first, second, message", [
+    ("1 qid:1 1:1\n", "2 qid:1 1:1\n", "part-1.dat: begins with qid 1, and .*part-0.dat ends with 1; a query"),
+    ("1 qid:1 1:1\n", "2 1:1\n", "part-1.dat: no qid; files of rankings need one"),
+])  # fmt: skip
+def test_files_of_rankings_hold_whole_queries(tmp_path, first, second, message):
+    paths = written(tmp_path, [], 2)
+    for path, text in zip(paths, (first, second), strict=True):
+        with open(path, "w") as file:
+            file.write(text)
+    with pytest.raises(DataError, match=message):
+        trained(paths, task="rank", cost=1.0)
+
+
+@pytest.mark.parametrize("parameters, message", [
+    (dict(task="sequence", cost=1.0), "sequences does not spread over parts in this version; leave out parameter 'sch"),
+    (dict(kernel="rbf"), "kernels do not spread over parts in this version; use kernel='linear'"),
+    (dict(solver="dual-cd"), "solver 'dual-cd' needs all rows in one place; use solver='cutting-plane'"),
+])  # fmt: skip
+def test_what_does_not_spread_is_refused(tmp_path, parameters, message):
+    with pytest.raises(UsageError, match=message):
+        trained([tmp_path / "none"], **parameters)
+
+
+def test_more_scores_than_are_gathered_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("svmcut.distributed.plan.MOST_GATHERED", 399)
+    with pytest.raises(TrainingError, match="the scores of 400 are more than the 399 that are gathered; use loss='err"):
+        trained(written(tmp_path, lines(), 2), cost=1.0, loss="f1")
+
+
+def test_a_part_without_a_row_that_counts(tmp_path):
+    paths = written(tmp_path, lines(), 3)
+    with open(paths[1], "w") as file:
+        file.write("1 cost:0 40:1\n")
+    found, others = trained(paths, gap=1e-3), trained([paths[0], paths[2]], gap=1e-3)
+    assert found.converged and found.model.w.tobytes() == others.model.w.tobytes()
+
+
+def test_files_by_pattern_and_by_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("b-1", "b-0", "c"):
+        (tmp_path / name).write_text("1 1:1\n")
+    assert files_of("b-*") == ("b-*", [str(tmp_path / "b-0"), str(tmp_path / "b-1")])
+    assert files_of(["c", "b-1"])[1] == [str(tmp_path / "c"), str(tmp_path / "b-1")]
+    with pytest.raises(DataError, match=r"d-\*: no file fits this pattern"):
+        files_of("d-*")
+    with pytest.raises(UsageError, match="is named twice"):
+        files_of(["c", "./c"])
+    with pytest.raises(UsageError, match="standard input is seen by this process alone"):
+        files_of("-")
+
+
+def test_a_part_asks_its_risk_for_what_it_is(tmp_path):
+    """The hinge alone has a grid; a loss that gets one is to be asked for it."""
+    bound = {name: make_risk(name).bind(np.ones(2)) for name in ("error-rate", *losses.LOSSES)}
+    assert [name for name, risk in bound.items() if hasattr(risk, "on_grid")] == ["error-rate"]
+    part = Part(written(tmp_path, lines(), 0)[0], Reading())
+    assert part.found().rows == 400 and part.__sizeof__() > 10_000
