@@ -171,8 +171,8 @@ def test_leaving_one_out_by_bounds_and_by_training_every_row_in_doubt(capsys, ke
 
 
 @pytest.mark.parametrize("options", [
-    "-x 1 -i 1", "-z x", "-c -1", "-j -1", "-e 0", "-e -1", "-q 1", "-n 20", "-p 1.5", "-k 101", "-k -1", "-Z 1", "-t 5",
-    "-t -1", "-c one", "-d -1", "--what 1", "-c",
+    "-x 1 -i 1", "-z x", "-c -1", "-j -1", "-e 0", "-e -1", "-q 1", "-n 20", "-p 1.5", "-k 101", "-k -1", "-Z 1",
+    "-t 5", "-t -1", "-c one", "-d -1", "--what 1", "-c",
 ])  # fmt: skip
 def test_options_that_are_refused(folder, capsys, options):
     assert call("svm_learn", *options.split(), *([] if options == "-c" else ["train", "model"])) == 1
