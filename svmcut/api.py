@@ -136,7 +136,7 @@ def cross_validate(
     name = select or TASKS[settings.task].measure
     if name not in (known := measures(settings.task)):
         raise UsageError(f"select={name!r} is unknown; expected one of {', '.join(known)}")
-    whole = own.plan(examples, settings)
+    whole = own.plan(examples, replace(settings, probability=False))
     unit = "example_cost" if settings.cost is None else "cost"
     taken = {key: lists.get(key, [getattr(settings, key)]) for key in KERNELS[settings.kernel].takes}
     cells = cells_of([float(C) for C in lists.get(unit, [getattr(settings, unit)])], taken)

@@ -115,6 +115,18 @@ def test_weights_go_with_their_rows():
     assert values[0] == values[1]
 
 
+def test_the_chosen_model_alone_is_calibrated():
+    folds = []
+    for words in ((), ("--probability",)):
+        assert call("svmcut learn", "-v", 0, *RBF, "--cv", 3, *words, "--report", "report", "kernel", "model") == 0
+        folds.append([row["folds"] for row in json.loads(content("report"))["cv"]])
+    assert folds[0] == folds[1] and b"#@ sigmoid" in content("model")
+    chosen = next(row for row in json.loads(content("report"))["cv"] if row["selected"])
+    cell = ("-t", 2, "-g", chosen["gamma"], "--example-cost", chosen["C"])
+    assert call("svmcut learn", "-v", 0, *cell, "--probability", "kernel", "plain") == 0
+    assert content("model") == content("plain")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -181,6 +193,19 @@ def test_a_stopped_grid_goes_on_to_the_same_table_and_model(options, fit, capsys
     assert done.returncode == 0 and "afresh" not in done.stderr
     assert done.stdout.split(" cells\n")[1].splitlines()[:5] == expected
     assert content("model") == content("whole") and not list(Path().glob("state*"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_an_interrupt_ends_the_grid_and_the_state_is_kept():
+    Path("model").unlink(missing_ok=True)
+    words = (*RBF, "--cv", 3, "kernel", "model")
+    stopped = stopped_at(5, signal.SIGINT, *words)
+    assert stopped.returncode == 130 and not Path("model").exists()
+    stopped = stopped_at(5, signal.SIGINT, *words, "--checkpoint", "state")
+    assert stopped.returncode == 130 and "the state is in state, the same command with --resume goes on" in stopped.stderr
+    assert call("svmcut learn", *words, "--checkpoint", "state", "--resume") == 0
+    resumed = content("model")
+    assert call("svmcut learn", *words) == 0 and content("model") == resumed and not list(Path().glob("state*"))
 
 
 def test_a_time_limit_ends_the_grid_and_a_larger_one_goes_on(capsys):

@@ -37,6 +37,7 @@ LEARN = {
     "sbp": (*RBF, "--solver", "sbp", "--example-cost", "1"),
     "pegasos": (*RBF, "--solver", "pegasos", "--epochs", "20", "--example-cost", "1"),
     "sdca": (*RBF, "--solver", "sdca", "--epochs", "20", "--polish", "--example-cost", "1"),
+    "grid": ("-t", "2", "-g", "0.05,0.3", "--cv", "3", "--example-cost", "1,100"),
     "perceptron": (*RBF, "--solver", "perceptron", "--epochs", "20", "--example-cost", "1"),
 }
 SEQUENCE = {
