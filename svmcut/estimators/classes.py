@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,6 +19,7 @@ from svmcut.data import Csr, Examples, Source
 from svmcut.errors import DataError
 from svmcut.estimators.base import Trained, numeric, own_words, threads_of
 from svmcut.files.models import write_model
+from svmcut.probabilities import fit_temperature, of_several, of_two
 from svmcut.tasks.weights import balanced
 
 if TYPE_CHECKING:
@@ -31,6 +33,12 @@ if TYPE_CHECKING:
     from svmcut.training.outcome import Outcome
 
 
+def _with_probability(machines: Machines) -> bool:
+    if not machines.probability:
+        raise AttributeError("there are no probabilities; fit with probability=True")
+    return True
+
+
 class Machines(ClassifierMixin, Trained):
     """A classifier of one machine, of one a class, or of all classes at once where the settings' task is that.
 
@@ -41,6 +49,7 @@ class Machines(ClassifierMixin, Trained):
     """
 
     task = "classification"
+    _calibration: Any
     classes_: NDArray
 
     def _fit(self, X: Any, y: Any, weights: Any = None, class_weight: Any = None) -> Self:
@@ -61,14 +70,17 @@ class Machines(ClassifierMixin, Trained):
             if len(left) == 1:
                 what = f"all rows that weigh anything are of one class, {self.classes_.tolist()[0]!r}"
                 raise DataError("y", f"{what}; {type(self).__name__} needs two")
-            outcomes, starts = [], self._last(data, codes, settings) if self.warm_start else {}
+            outcomes, held, starts = [], [], self._last(data, codes, settings) if self.warm_start else {}
             for k in (range(1, 2) if len(left) == 2 else range(len(left))) if settings.task == self.task else (None,):
                 y = codes.astype(np.float64) if k is None else np.where(codes == k, *reversed(SIGNS))
                 driver = own.plan(replace(data, y=y), settings)
                 driver.warm = starts.get(k)
                 outcomes.append(self._drive(driver, settings))
                 starts[k] = driver.warm
+                held.append(getattr(driver, "held_out", None))
             self._keep(outcomes, settings)
+            if settings.probability:
+                self._calibration = calibration(outcomes, held, codes, data.weights)
         return self._certify(outcomes)
 
     def _parameters(self, rows: Csr) -> dict[str, Any]:
@@ -94,6 +106,18 @@ class Machines(ClassifierMixin, Trained):
         scores = self.decision_function(X)
         return self.classes_[(scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)]
 
+    @available_if(_with_probability)
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities (n, K) of the classes, in the order of classes_; with probability=True."""
+        scores = self.decision_function(X)
+        return of_two(scores, self._calibration) if scores.ndim == 1 else of_several(scores, self._calibration)
+
+    @available_if(_with_probability)
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Logarithms of predict_proba."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
     def save(self, path: str | os.PathLike) -> None:
         """Writes the model file of the command line, whose numbers have eight digits; pickle keeps them all.
 
@@ -107,7 +131,8 @@ class Machines(ClassifierMixin, Trained):
             return
         (machine,) = self._machines()
         labels = None if numbers is None or tuple(numbers) == SIGNS else (float(numbers[0]), float(numbers[1]))
-        write_model(str(path), replace(machine, labels=labels, loss=self._mark()))
+        sigmoid = self._calibration if self.probability else None
+        write_model(str(path), replace(machine, labels=labels, loss=self._mark(), sigmoid=sigmoid))
 
     def _of_classes(self, names: NDArray[np.float64]) -> MulticlassModel:
         """The model of more than two classes, with names that rise."""
@@ -117,6 +142,24 @@ class Machines(ClassifierMixin, Trained):
         """The loss that a model file names; None for the task's own."""
         loss = self._parameters(Csr.from_dense(np.zeros((1, 1)))).get("loss")
         return None if loss == TASKS[self.task].loss else loss
+
+
+def calibration(outcomes: list[Outcome], held: list[Any], codes: NDArray, weights: NDArray | None) -> Any:
+    """A and B of two classes; of more the temperature of the scores, None where each machine has its own probability.
+
+    Parameters
+    ----------
+    held : list of arrays
+        Scores of rows by machines that did not see them, one a machine, or one of all classes.
+    """
+    model: Any = outcomes[0].model
+    if len(outcomes) == 1:
+        if hasattr(model, "sigmoid"):
+            return model.sigmoid
+        return model.temperature if len(model.names) > 2 else (-model.temperature, 0.0)
+    if any(scores is None for scores in held):
+        return None
+    return fit_temperature(np.column_stack(held), codes, weights)
 
 
 def class_weights(codes: NDArray, classes: NDArray, class_weight: Any, weights: Any) -> Any:

@@ -60,7 +60,7 @@ class Expansions:
         found: dict[str, Any] = {
             "example_cost": self.C, "kernel": kernel, "cache_size": self.cache_size, "budget": self.budget,
             "basis": self.basis, "epochs": self.epochs,
-        }  # fmt: skip
+        } | ({"probability": True} if self.probability else {})  # fmt: skip
         if kernel == "rbf":
             found["gamma"] = _gamma(self.gamma, rows)
         elif kernel != "linear":
@@ -140,7 +140,7 @@ class KernelSVM(Expansions, Machines):
         Training ends where the gap is at most this part of the primal value.
     fit_intercept : bool or None
         A bias that is not regularised, as in SVC; None where the solver has one: smo and sbp.
-    class_weight, max_iter, n_jobs, random_state, verbose
+    class_weight, max_iter, probability, n_jobs, random_state, verbose
         As of LinearSVM.
 
     Attributes
@@ -163,12 +163,12 @@ class KernelSVM(Expansions, Machines):
         self, C: float = 1.0, *, kernel: str = "rbf", degree: int = 3, gamma: Any = "scale", coef0: float = 0.0,
         solver: str = AUTO, budget: int = 500, basis: int = 500, epochs: float | None = None, cache_size: float = 200.0,
         tol: float = 1e-3, fit_intercept: bool | None = None, class_weight: Any = None, max_iter: int | None = None,
-        n_jobs: int | None = None, random_state: Any = None, verbose: int = 0,
+        probability: bool = False, n_jobs: int | None = None, random_state: Any = None, verbose: int = 0,
     ):  # fmt: skip
         self.C, self.kernel, self.degree, self.gamma, self.coef0 = C, kernel, degree, gamma, coef0
         self.solver, self.budget, self.basis, self.epochs, self.cache_size = solver, budget, basis, epochs, cache_size
         self.tol, self.fit_intercept, self.class_weight, self.max_iter = tol, fit_intercept, class_weight, max_iter
-        self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
+        self.probability, self.n_jobs, self.random_state, self.verbose = probability, n_jobs, random_state, verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """As LinearSVM.fit."""

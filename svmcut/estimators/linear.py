@@ -64,7 +64,9 @@ class LinearMachines(Machines):
 
     def _of_classes(self, names: NDArray[np.float64]) -> MulticlassModel:
         bias = float(self.intercept_.any())
-        return MulticlassModel(self.coef_.T, self.intercept_, bias, names, None, self.n_features_in_, loss=self._mark())
+        known: dict[str, Any] = {"temperature": self._calibration} if self.probability else {}
+        known["loss"] = self._mark()
+        return MulticlassModel(self.coef_.T, self.intercept_, bias, names, None, self.n_features_in_, **known)
 
     def _machines(self) -> list[ScoringModel]:
         return [LinearModel(w, -b) for w, b in zip(self.coef_, self.intercept_.tolist(), strict=True)]
@@ -90,6 +92,9 @@ class LinearSVM(LinearMachines):
         The bias is the weight of a constant feature of this value, and regularised, as in LinearSVC.
     class_weight : dict, "balanced" or None
         Weights by class; those of sample_weight count too.
+    probability : bool
+        Whether there are predict_proba and predict_log_proba: a sigmoid of the score of two classes, a temperature of
+        those of more, fitted to scores of five folds that are trained beside; of the logistic loss its own.
     loss : {"hinge", "squared-hinge", "logistic"}
     multi_class : {"ovr", "crammer_singer"}
         Of more than two classes one machine each, against the rest; or all at once after Crammer and Singer, with one
@@ -124,12 +129,12 @@ class LinearSVM(LinearMachines):
     def __init__(
         self, C: float = 1.0, *, tol: float = 1e-3, fit_intercept: bool = True, intercept_scaling: float = 1.0,
         class_weight: Any = None, loss: str = HINGE, multi_class: str = "ovr", solver: str = "auto",
-        max_iter: int | None = None, warm_start: bool = False, n_jobs: int | None = None, random_state: Any = None,
-        verbose: int = 0,
+        max_iter: int | None = None, warm_start: bool = False, probability: bool = False, n_jobs: int | None = None,
+        random_state: Any = None, verbose: int = 0,
     ):  # fmt: skip
         self.C, self.tol, self.fit_intercept, self.intercept_scaling = C, tol, fit_intercept, intercept_scaling
         self.class_weight, self.loss, self.multi_class, self.solver = class_weight, loss, multi_class, solver
-        self.max_iter, self.warm_start = max_iter, warm_start
+        self.max_iter, self.warm_start, self.probability = max_iter, warm_start, probability
         self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -147,7 +152,8 @@ class LinearSVM(LinearMachines):
             raise UsageError(f"loss {self.loss!r} is unknown; expected one of {', '.join(SUMS)}")
         if self.multi_class not in MULTI_CLASS:
             raise UsageError(f"multi_class {self.multi_class!r} is unknown; expected one of {', '.join(MULTI_CLASS)}")
-        found = {"example_cost": self.C, "bias": self._bias(), "loss": SUMS[self.loss]}
+        found: dict[str, Any] = {"example_cost": self.C, "bias": self._bias(), "loss": SUMS[self.loss]}
+        found |= {"probability": True} if self.probability else {}
         kind = MULTI_CLASS[self.multi_class]
         return found | ({"task": "multiclass", "multiclass": kind} if kind == MULTICLASS[0] else {})
 

@@ -40,6 +40,11 @@ class CalibratedDriver(Driver):
     data : Examples
         What the plan was made of. Labels above 0 are of the positive class, where the task is of two.
 
+    Attributes
+    ----------
+    held_out : (n,) or (n, K) float64 or None
+        Scores of the rows by machines that did not see them, of the last fit.
+
     Notes
     -----
     A checkpoint keeps no machine of a part: a run that goes on trains them again.
@@ -52,6 +57,7 @@ class CalibratedDriver(Driver):
 
     def __init__(self, plan: Plan, data: Examples):
         super().__init__(plan)
+        self.held_out: NDArray[np.float64] | None = None
         self._pair = self.settings.task == "classification"
         y = np.where(data.y > 0, 1.0, -1.0) if self._pair else data.y
         self._data = replace(data, y=y)
@@ -75,18 +81,17 @@ class CalibratedDriver(Driver):
         if self._own:
             outcome.model = replace(model, sigmoid=LOG_ODDS)
             return outcome
-        ended, scores = outcome.stopped_by if outcome.stopped_by == "interrupt" else None, None
+        ended, self.held_out = outcome.stopped_by if outcome.stopped_by == "interrupt" else None, None
         try:
             if ended is None:
-                scores = self._scores(cost, example_cost)
-                ended = None if scores is not None else "limit"
+                ended, self.held_out = "limit", self._scores(cost, example_cost)
         except KeyboardInterrupt:
             ended = "interrupt"
-        if scores is None:
+        if self.held_out is None:
             outcome.converged, outcome.stopped_by = False, ended
             outcome.warnings.append("training ended before the probabilities were fitted; the model has none")
         else:
-            self._calibrate(outcome, scores)
+            self._calibrate(outcome, self.held_out)
         outcome.seconds += time.perf_counter() - began
         return outcome
 

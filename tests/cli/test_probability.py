@@ -116,6 +116,15 @@ def test_every_model_of_a_path_has_its_own():
     assert one == read_model("alone").sigmoid and one != other
 
 
+def test_folds_that_choose_fit_no_probabilities_of_their_own(monkeypatch):
+    made, part = [], CalibratedDriver._part
+    monkeypatch.setattr(CalibratedDriver, "_part", lambda self, data: made.append(1) or part(self, data))
+    learn("--probability", "--cv", 3, "--example-cost", "0.001,1", "pairs", "model")
+    assert len(made) == 5
+    learn("--probability", "--example-cost", "1", "pairs", "alone")
+    assert Path("model").read_bytes() == Path("alone").read_bytes()
+
+
 def test_the_logistic_loss_has_probabilities_of_its_own(monkeypatch):
     learn("-l", "logistic", "pairs", "plain")
     monkeypatch.setattr(CalibratedDriver, "_part", None)  # no folds
