@@ -75,7 +75,5 @@ def check(values: dict[str, Any]) -> None:
         if not holds:
             value = f"{value:g}" if isinstance(value, float) else value
             raise UsageError(f"option {flag}: {value} is refused; expected {wanted}")
-    if values["labels"]:
-        raise UsageError("option -l is not supported; leave it out")
     if values["leave_out"] == 1 and values["remove"] == 1:
         raise UsageError("options -x 1 and -i 1 exclude each other; leave one out")

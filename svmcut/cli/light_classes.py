@@ -11,7 +11,6 @@ import numpy as np
 from svmcut.cli.light_run import LightRun
 from svmcut.cli.termination import look
 from svmcut.risks.weights import example_weights
-from svmcut.solvers.smoothed_margin import balance
 from svmcut.training import estimates
 from svmcut.training.leave_one_out import RIGHT, UNDECIDED, WRONG, decided, scores_without
 from svmcut.training.machines import Machine, MachineProblem
@@ -30,23 +29,15 @@ class Classes(LightRun):
         self.report.more(f"{positive} positive, {len(y) - positive} negative, and 0 unlabeled examples.")
         given = self.alphas(len(y))
         problem = self.problem(y)
-        start = None if given is None else feasible(given * y, problem) * y
+        start = None if given is None else problem.feasible(given)
         self.optimize()
         machine = problem.train(self.report.observe, start)
         removed = np.zeros(len(y), bool)
         if values["remove"] == 1:
             machine, removed = self.without_bounded(problem, machine)
-        seconds = self.seconds
-        losses, alpha = machine.losses(y), np.abs(machine.beta)
-        self.report.trained(machine.steps, int((y * machine.scores <= 0).sum()), machine.violation, seconds)
-        used = alpha > 0
-        bound = f"including {int((used & (alpha >= problem.boxes)).sum())} at upper bound"
-        if values["remove"] == 1:
-            bound = f"plus {int(removed.sum())} inconsistent examples"
-        norm = math.sqrt(machine.squared)
-        self.report.sizes(int(used.sum()), bound, float(losses.sum()), norm, self.longest)
-        self.report.dimension(estimates.vc_dimension(norm, self.distances[used]))
+        self.told(problem, machine, f"plus {int(removed.sum())} inconsistent examples" if values["remove"] == 1 else "")
         if values["remove"] != 1:
+            losses, alpha = machine.losses(y), np.abs(machine.beta)
             began = time.process_time()
             self.report.xi_alpha(
                 lambda: estimates.rates(self.at_risk(alpha, losses), y > 0), lambda: time.process_time() - began,
@@ -56,6 +47,18 @@ class Classes(LightRun):
         if values["leave_out"] == 1:
             self.leave_out(problem, machine)
         self.write(model_file, machine.beta, machine.b, len(y), machine.beta, y)
+
+    def told(self, problem: MachineProblem, machine: Machine, bound: str = "") -> None:
+        """The lines from the end of training to the VC dimension; bound: what is said beside the support vectors."""
+        losses, alpha = machine.losses(problem.y), np.abs(machine.beta)
+        self.report.trained(
+            machine.steps, int((problem.y * machine.scores <= 0).sum()), machine.violation, self.seconds
+        )  # fmt: skip
+        used = alpha > 0
+        bound = bound or f"including {int((used & (alpha >= problem.boxes)).sum())} at upper bound"
+        norm = math.sqrt(machine.squared)
+        self.report.sizes(int(used.sum()), bound, float(losses.sum()), norm, self.longest)
+        self.report.dimension(estimates.vc_dimension(norm, self.distances[used]))
 
     def problem(self, y) -> MachineProblem:
         """The problem of all examples."""
@@ -105,25 +108,6 @@ class Classes(LightRun):
                 return machine._replace(steps=steps, evaluations=evaluations), removed
             removed |= bound
             self.report.say(f" Now {int(removed.sum())} inconsistent examples.")
-            machine = trained_without(problem, removed, self.report.observe)
+            machine = problem.without(removed, self.report.observe)
             steps, evaluations = steps + machine.steps, evaluations + machine.evaluations
 
-
-def trained_without(problem: MachineProblem, removed, observe=None) -> Machine:
-    """The machine of the rows that are not removed, with the scores of all."""
-    rows = np.flatnonzero(~removed)
-    part = problem.take(rows).train(observe)
-    beta, scores = np.zeros(len(removed)), np.empty(len(removed))
-    beta[rows], scores[rows] = part.beta, part.scores
-    aside, support = np.flatnonzero(removed), np.flatnonzero(beta)
-    vectors = problem.X.take(support)
-    scores[aside] = problem.kernel.expansion(problem.X.take(aside), vectors, beta[support], -part.b, problem.threads)
-    return part._replace(beta=beta, scores=scores)
-
-
-def feasible(alpha, problem: MachineProblem):
-    """These alphas within their boxes, and with sum alpha y = 0 where the bias is free."""
-    inside = np.clip(alpha, 0.0, problem.boxes)
-    if problem.free_bias:
-        balance(inside, problem.y, problem.boxes)
-    return np.clip(inside, 0.0, problem.boxes)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from svmcut.catalog import load
 from svmcut.cli.files import log_beside
 from svmcut.cli.light import check
 from svmcut.cli.light_report import LightReport
@@ -46,7 +47,6 @@ def learn(values: dict[str, Any], example_file: str, model_file: str) -> int:
             report.say()
             raise
         report.say(f"OK. ({len(examples)} examples read)")
-        from svmcut.cli.light_classes import Classes
-
-        Classes(values, examples, comments, report).run(model_file)
+        mode = "light_transduction:Transduction" if (examples.y == 0).any() else "light_classes:Classes"
+        load(f"svmcut.cli.{mode}")(values, examples, comments, report).run(model_file)
     return 0

@@ -16,7 +16,7 @@ import numpy as np
 from svmcut.risks.weights import boxes
 from svmcut.solvers.newton import DENSE_DIM
 from svmcut.solvers.smo import KernelProblem, Smo, SmoRun
-from svmcut.solvers.smoothed_margin import SmoothedMargin
+from svmcut.solvers.smoothed_margin import SmoothedMargin, balance
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -100,6 +100,26 @@ class MachineProblem:
         """The problem of these rows."""
         weights = None if self.weights is None else self.weights[rows]
         return replace(self, X=self.X.take(rows), y=self.y[rows], weights=weights)
+
+    def feasible(self, beta: NDArray[np.float64]) -> NDArray[np.float64]:
+        """These coefficients within their boxes, and of sum 0 where the bias is free."""
+        alpha = np.clip(beta * self.y, 0.0, self.boxes)
+        if self.free_bias:
+            balance(alpha, self.y, self.boxes)
+            alpha = np.clip(alpha, 0.0, self.boxes)
+        return alpha * self.y
+
+    def without(self, removed: NDArray[np.bool_], observe: Callable[[Any], None] | None = None) -> Machine:
+        """The machine of the rows that are not removed, with the scores of all."""
+        rows, aside = np.flatnonzero(~removed), np.flatnonzero(removed)
+        part = self.take(rows).train(observe)
+        beta, scores = np.zeros(len(removed)), np.empty(len(removed))
+        beta[rows], scores[rows] = part.beta, part.scores
+        points = np.flatnonzero(beta)
+        scores[aside] = self.kernel.expansion(
+            self.X.take(aside), self.X.take(points), beta[points], -part.b, self.threads
+        )  # fmt: skip
+        return part._replace(beta=beta, scores=scores)
 
     def train(self, observe: Callable[[Any], None] | None = None, beta: NDArray | None = None) -> Machine:
         """The machine; observe hears of every step the solver speaks of.

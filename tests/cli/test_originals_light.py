@@ -262,3 +262,25 @@ def test_one_class_and_no_examples(folder, capsys):
     (folder / "none").write_text("# nothing\n")
     assert call("svm_learn", "-c", "1", "none", "other") == 1
     assert capsys.readouterr().err.startswith("none: no examples") and not (folder / "other").exists()
+
+
+def test_rows_without_labels_get_some(folder, capsys):
+    lines = (folder / "train").read_text().splitlines()
+    truth = read_examples("train").y[20:]
+    (folder / "part").write_text("".join(
+        (line if i < 20 else re.sub(r"^\S+", "0", line)) + "\n" for i, line in enumerate(lines)))  # fmt: skip
+    for options, count in ((["-p", "0.25"], 10), (["-p", "0"], 0), (["-p", "1"], 40)):
+        assert call("svm_learn", "-c", "1", *options, "-l", "labels", "-a", "alphas", "part", "model") == 0
+        told = capsys.readouterr().out
+        assert f"\nClassifying unlabeled data as {count} POS / {40 - count} NEG.\n" in told
+        assert told.count("Switching labels") == int(re.search(r"Number of switches: (\d+)\n", told).group(1))
+        found = [re.fullmatch(r"([\d.e-]+):([+-])1 -([\d.e-]+):([+-])1", line).groups()
+                 for line in (folder / "labels").read_text().splitlines()]  # fmt: skip
+        assert len(found) == 40 and all(a == c and b != d for a, b, c, d in found)
+        signs = np.array([1 if sign == "+" else -1 for _, sign, *_ in found])
+        assert (signs > 0).sum() == count and "xacrit>=1: labeledpos=" in told and "XiAlpha" not in told
+        alpha = scores("alphas")
+        assert alpha.sum() == pytest.approx(0, abs=1e-9) and (alpha[20:] * signs >= 0).all()
+    assert call("svm_learn", "-v", "0", "-c", "1", "-l", "labels", "part", "model") == 0
+    signs = np.array([1 if ":+1 -" in line else -1 for line in (folder / "labels").read_text().splitlines()])
+    assert (signs == truth).mean() > 0.75

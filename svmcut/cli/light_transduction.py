@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""svm_learn with labels of 0: transduction."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from svmcut.cli.light_classes import Classes
+from svmcut.cli.training_report import step
+from svmcut.files.output import write_atomically
+from svmcut.files.predictions import write_short_scores
+from svmcut.training.transduction import Level, positives, search
+
+_DEACTIVATED = """
+Deactivating Shrinking due to an incompatibility with the transductive\x20
+learner in the current version.
+"""
+
+
+class Transduction(Classes):
+    """Training on labels of two signs and on rows that have none."""
+
+    def run(self, model_file: str) -> None:
+        """Trains, reports and writes."""
+        values, known = self.values, self.examples.y != 0
+        y = np.where(self.examples.y > 0, 1.0, -1.0)
+        unlabelled, positive = int((~known).sum()), int((y[known] > 0).sum())
+        negative = len(y) - unlabelled - positive
+        self.report.more(f"{positive} positive, {negative} negative, and {unlabelled} unlabeled examples.")
+        problem = self.problem(y)
+        self.report.say(_DEACTIVATED)
+        self.optimize()
+        machine = problem.without(~known, self.report.observe)
+        self.report.say("done")
+        fraction = None if values["fraction"] < 0 else values["fraction"]
+        count = positives(unlabelled, positive, negative, fraction)
+        self.report.say(f"Classifying unlabeled data as {count} POS / {unlabelled - count} NEG.")
+        self.report.say("Retraining", end="")
+        last: Level | None = None
+        steps, evaluations, switches = machine.steps, machine.evaluations, 0
+        for level in search(problem, known, machine.scores, count, self.report.observe):
+            last, steps, evaluations = level, steps + level.machine.steps, evaluations + level.machine.evaluations
+            self.report.say("done")
+            if level.switched:
+                switches += 1
+                self.report.say("Switching labels of 1 POS / 1 NEG unlabeled examples")
+            if level.following is not None:
+                self.report.say(f"Increasing influence of unlabeled examples to {100 * level.following:.6f}% ...done")
+            if level.switched or level.following is not None:
+                self.report.say("Retraining", end="")
+        assert last is not None
+        if values["labels"] is not None:
+            with step(self.report.say, "Writing prediction file"), write_atomically(values["labels"]) as output:
+                write_short_scores(output, np.abs(last.machine.scores[~known]) * last.problem.y[~known], True)
+        self.report.say(f"Number of switches: {switches}")
+        machine = last.machine._replace(steps=steps, evaluations=evaluations)
+        self.told(last.problem, machine)
+        for line in self.criteria(last, known):
+            self.report.say(line)
+        self.report.evaluations(evaluations)
+        self.write(model_file, machine.beta, machine.b, len(y), machine.beta, last.problem.y)
+
+    def criteria(self, last: Level, known) -> list[str]:
+        """svm_light's lines of alpha R^2 + xi: how many reach 1, and sums, in percent of the rows."""
+        problem, machine, squared = last.problem, last.machine, float(self.distances.max())
+        losses, alpha = machine.losses(problem.y), np.abs(machine.beta)
+        values, positive = alpha * squared + losses, problem.y > 0
+        large = values >= 1
+
+        def part(which, rows) -> float:
+            return 100.0 * float(which[rows].sum()) / max(int(rows.sum()), 1)
+
+        every, labelled = np.ones(len(large), bool), [part(rows, known) for rows in (positive, ~positive)]
+        counts = {
+            "labeledpos": part(large & positive, known), "labeledneg": part(large & ~positive, known),
+            "default": min(labelled), "unlabelpos": part(large & positive, ~known),
+            "unlabelneg": part(large & ~positive, ~known),
+        }  # fmt: skip
+        told = [f"{name}={value:.5f}" for name, value in counts.items()]
+        count, total = (
+            " ".join(f"{name}={part(which, rows):.5f}" for name, rows in
+                     (("labeled", known), ("unlabled", ~known), ("all", every)))
+            for which in (large, values)
+        )  # fmt: skip
+        return [
+            f"xacrit>=1: {' '.join(told[:3])}", f"xacrit>=1: {' '.join(told[3:])}", f"xacrit>=1: {count}",
+            f"xacritsum: {total}", f"r_delta_sq={squared:.5f} xisum={losses.sum():.5f} asum={alpha.sum():.5f}",
+        ]  # fmt: skip

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The local search of transduction: its steps, its end, and the recorded runs."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from svmcut.data import Csr
+from svmcut.files.examples import read_examples
+from svmcut.kernels import Kernel
+from svmcut.training import machines
+from svmcut.training.machines import MachineProblem
+from svmcut.training.transduction import positives, search
+
+
+def levels_of(X, y, C, count, kernel=None, **others):
+    known = y != 0
+    usual = {"tolerance": 1e-5, "free_bias": True}
+    problem = MachineProblem(X=X, y=np.where(y > 0, 1.0, -1.0), kernel=kernel or Kernel(), C=C, **usual | others)
+    return known, list(search(problem, known, problem.without(~known).scores, count))
+
+
+def objective(problem, machine):
+    return machine.squared / 2 + float(problem.boxes @ machine.losses(problem.y))
+
+
+@pytest.fixture
+def part(rng):
+    X = rng.normal(size=(60, 4))
+    y = np.where(X[:, 0] + 0.9 * rng.normal(size=60) > 0.3, 1.0, -1.0)
+    y[15:] = 0
+    return Csr.from_dense(X), y
+
+
+@pytest.mark.parametrize("kernel", [Kernel(), Kernel("rbf", gamma=0.3)], ids=lambda kernel: kernel.name)
+def test_switches_lower_the_objective_and_none_is_left_at_the_end(part, kernel):
+    X, y = part
+    count = positives(45, int((y > 0).sum()), int((y < 0).sum()))
+    known, levels = levels_of(X, y, 1.0, count, kernel)
+    assert any(level.switched for level in levels)
+    for before, after in pairwise(levels):
+        assert (after.problem.y[known] == y[known]).all() and (after.problem.y[~known] > 0).sum() == count
+        same = (before.problem.y == after.problem.y).sum()
+        assert same == (58 if before.switched else 60)
+        if before.switched:
+            assert objective(after.problem, after.machine) < objective(before.problem, before.machine)
+        else:
+            ratio = after.problem.weights[~known].min() / before.problem.weights[~known].min()
+            assert 1 < ratio <= 1.5 + 1e-9
+    last = levels[-1]
+    assert not last.switched and last.following is None and last.machine.violation <= 1e-5
+    weights = last.problem.weights[~known]
+    signs = last.problem.y[~known]
+    assert np.allclose(weights[signs < 0], 1) and np.allclose(weights[signs > 0], (45 - count) / count)
+    losses = last.machine.losses(last.problem.y)[~known]
+    assert losses[signs > 0].max() + losses[signs < 0].max() <= 2 + 1e-6 or 0 in (
+        losses[signs > 0].max(), losses[signs < 0].max())  # fmt: skip
+
+
+@pytest.mark.parametrize("count", [0, 45])
+def test_one_class_of_all_unlabelled_rows(part, count):
+    known, levels = levels_of(*part, 1.0, count)
+    assert (levels[-1].problem.y[~known] > 0).sum() == count and not any(level.switched for level in levels)
+
+
+def test_on_features_the_same_labels(part, monkeypatch):
+    X, y = part
+    slow = levels_of(X, y, 1.0, 15)[1][-1]
+    monkeypatch.setattr(machines, "FEATURE_ROWS", 10)
+    fast = levels_of(X, y, 1.0, 15)[1][-1]
+    assert fast.machine.evaluations == 0 < slow.machine.evaluations and (fast.problem.y == slow.problem.y).all()
+
+
+def test_how_many_become_positive():
+    assert positives(16, 14, 18) == 7 and positives(16, 14, 18, 0.25) == 4
+    assert positives(10, 1, 9, 0.3) == 3 and positives(10, 0, 0) == 0
+
+
+@pytest.mark.parametrize("name, fraction", [("light_trans", None), ("light_trans_p", 0.25)])
+def test_the_recorded_runs_end_no_lower(shared, name, fraction):
+    """Against the objective of the recorded weights at the recorded labels."""
+    folder = shared / "golden" / "light" / "cases"
+    examples = read_examples(str(folder / "inputs" / "lt_trans.dat"))
+    X, y = examples.X.to_dense().astype(np.float64), examples.y
+    known, u = y != 0, int((y == 0).sum())
+    count = positives(u, int((y > 0).sum()), int((y < 0).sum()), fraction)
+    labels = y.copy()
+    labels[~known] = [1.0 if ":+1 -" in line else -1.0 for line in (folder / name / "labels").read_text().splitlines()]
+    assert (labels[~known] > 0).sum() == count
+    w, lines = np.zeros(X.shape[1]), (folder / name / "model").read_text().splitlines()
+    for line in lines[11:]:
+        alpha, *pairs = line.split("#")[0].split()
+        for index, value in (pair.split(":") for pair in pairs):
+            w[int(index) - 1] += float(alpha) * float(value)
+    b = float(lines[10].split()[0])
+    weights = np.where(known | (labels < 0), 1.0, (u - count) / count)
+    recorded = w @ w / 2 + weights @ np.maximum(0, 1 - labels * (X @ w - b))
+    last = levels_of(examples.X, y, 1.0, count)[1][-1]
+    assert objective(last.problem, last.machine) <= recorded * (1 + 1e-6)
