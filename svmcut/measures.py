@@ -225,6 +225,21 @@ def class_measures(table: NDArray, others: int) -> Measured:
     return Measured(percent, percent["error_rate"], correct, n)
 
 
+def class_shares(right: NDArray, predicted: NDArray, both: NDArray) -> dict[str, NDArray]:
+    """Precision, recall and F1 of every class in percent, nan where they are not defined.
+
+    Parameters
+    ----------
+    right, predicted, both : (K,) int64
+        Rows that are of the class, that are said to be, and both.
+    """
+    with np.errstate(invalid="ignore"):
+        return {
+            "precision": 100.0 * both / predicted, "recall": 100.0 * both / right,
+            "f1": 200.0 * both / (predicted + right),
+        }  # fmt: skip
+
+
 TOP = (1, 3, 5)
 """The k of precision at k."""
 

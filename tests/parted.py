@@ -46,5 +46,5 @@ def settings(task="classification", **parameters):
 def trained(paths, task="classification", rows=None, **parameters):
     """The outcome of training on these parts."""
     chosen = settings(task, **parameters)
-    _, driver = planned(rows or SerialRows(), [*map(str, paths)], chosen, Reading())
+    _, driver = planned(rows or SerialRows(), [*map(str, paths)], chosen, Reading(False))
     return driver.fit(chosen.cost, chosen.example_cost)

@@ -294,8 +294,11 @@ class Tagging(Presentation):
     def table(self, tally: Any) -> str:
         if not hasattr(tally, "table"):
             return ""
-        table = [["tag", "tokens", "precision", "recall", "F1"]]
-        for tag, tokens, *shares in (row.values() for row in tally.table() if not math.isnan(row["f1"])):
+        rows, known = tally.table(), measures(next(iter(TASKS)))
+        table = [["tag", "tokens", *(str(known[name].plain) for name in [*rows[0]][2:])]]
+        for tag, tokens, *shares in (row.values() for row in rows):
+            if all(map(math.isnan, shares)):
+                continue
             table.append([tag, str(tokens), *("-" if math.isnan(share) else f"{share:.2f} %" for share in shares)])
         return "\n".join(["", *aligned(table), ""]) if len(table) <= MOST_TAGS else ""
 

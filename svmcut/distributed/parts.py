@@ -61,7 +61,7 @@ class Place(NamedTuple):
 class Reading(NamedTuple):
     """How files are read."""
 
-    zero_based: bool = False
+    zero_based: bool
     max_memory: float | None = None
     threads: int = 1
 

@@ -126,7 +126,7 @@ class PartedPlan(Linear):
         if n > MOST_GATHERED:
             raise TrainingError(
                 f"{self.path}: loss '{s.loss}' is one of all examples together, and the scores of {n:,} are more than "
-                f"the {MOST_GATHERED:,} that are gathered; use loss='error-rate', or fewer examples"
+                f"the {MOST_GATHERED:,} that are gathered; use loss='{TASKS[s.task].loss}', or fewer examples"
             )
         y = np.concatenate(self.rows.gather(signs, []))
         risk = make_risk(s.loss or "", p=s.p, rescaling=s.rescaling, slack_norm=s.slack_norm)

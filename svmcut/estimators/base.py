@@ -93,7 +93,6 @@ class Trained(BaseEstimator):
     solver: str
     verbose: int
     warm_start: bool = False
-    probability: bool = False
     _starts: tuple[bytes, dict[int | None, tuple[float, Start] | None]]
 
     def __getstate__(self) -> dict[str, Any]:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def _with_probability(machines: Machines) -> bool:
-    if not machines.probability:
+    if not getattr(machines, "probability", False):
         raise AttributeError("there are no probabilities; fit with probability=True")
     return True
 
@@ -131,7 +131,7 @@ class Machines(ClassifierMixin, Trained):
             return
         (machine,) = self._machines()
         labels = None if numbers is None or tuple(numbers) == SIGNS else (float(numbers[0]), float(numbers[1]))
-        sigmoid = self._calibration if self.probability else None
+        sigmoid = self._calibration if getattr(self, "probability", False) else None
         write_model(str(path), replace(machine, labels=labels, loss=self._mark(), sigmoid=sigmoid))
 
     def _of_classes(self, names: NDArray[np.float64]) -> MulticlassModel:

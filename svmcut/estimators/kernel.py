@@ -60,7 +60,7 @@ class Expansions:
         found: dict[str, Any] = {
             "example_cost": self.C, "kernel": kernel, "cache_size": self.cache_size, "budget": self.budget,
             "basis": self.basis, "epochs": self.epochs,
-        } | ({"probability": True} if self.probability else {})  # fmt: skip
+        } | ({"probability": True} if getattr(self, "probability", False) else {})  # fmt: skip
         if kernel == "rbf":
             found["gamma"] = _gamma(self.gamma, rows)
         elif kernel != "linear":

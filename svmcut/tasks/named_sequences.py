@@ -11,6 +11,7 @@ import numpy as np
 from svmcut.errors import UsageError
 from svmcut.files.crfsuite import read_crfsuite, stream_crfsuite
 from svmcut.files.predictions import write_names
+from svmcut.measures import class_shares
 from svmcut.tasks.sequences import Tagging, Tags
 
 if TYPE_CHECKING:
@@ -50,13 +51,9 @@ class NamedTags(Tags):
 
     def table(self) -> list[dict[str, Any]]:
         """Of every tag its tokens, and precision, recall and F1 in percent; nan where they are not defined."""
-        with np.errstate(invalid="ignore"):
-            shares = [100.0 * self.both / total for total in (self.predicted, self.right)]
-            shares.append(200.0 * self.both / (self.predicted + self.right))
-        columns = [self.right, *shares]
-        keys = ("tag", "tokens", "precision", "recall", "f1")
-        rows = zip(self.names, *(column.tolist() for column in columns), strict=True)
-        return [dict(zip(keys, row, strict=True)) for row in rows]
+        columns = {"tokens": self.right, **class_shares(self.right, self.predicted, self.both)}
+        rows = zip(self.names, *(column.tolist() for column in columns.values()), strict=True)
+        return [dict(zip(("tag", *columns), row, strict=True)) for row in rows]
 
 
 class NamedTagging(Tagging):

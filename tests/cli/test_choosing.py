@@ -202,7 +202,8 @@ def test_an_interrupt_ends_the_grid_and_the_state_is_kept():
     stopped = stopped_at(5, signal.SIGINT, *words)
     assert stopped.returncode == 130 and not Path("model").exists()
     stopped = stopped_at(5, signal.SIGINT, *words, "--checkpoint", "state")
-    assert stopped.returncode == 130 and "the state is in state, the same command with --resume goes on" in stopped.stderr
+    assert stopped.returncode == 130
+    assert "the state is in state, the same command with --resume goes on" in stopped.stderr
     assert call("svmcut learn", *words, "--checkpoint", "state", "--resume") == 0
     resumed = content("model")
     assert call("svmcut learn", *words) == 0 and content("model") == resumed and not list(Path().glob("state*"))

@@ -119,9 +119,9 @@ def test_a_file_may_give_the_basis(folder):
 
 
 def test_what_auto_stands_for():
-    assert choose_kernel_solver("auto", 50_000, hinge=True) == "smo"
-    assert choose_kernel_solver("auto", 50_001, hinge=True) == "subspace"
-    assert choose_kernel_solver("auto", 50_001, hinge=True, free_bias=True) == "smo"
-    assert choose_kernel_solver("auto", 5_000, hinge=False) == "cutting-plane"
-    assert choose_kernel_solver("auto", 50_000, hinge=False) == "subspace"
-    assert choose_kernel_solver("sampled-cuts", 10, hinge=True) == "sampled-cuts"
+    assert choose_kernel_solver("auto", 50_000, exact=True) == "smo"
+    assert choose_kernel_solver("auto", 50_001, exact=True) == "subspace"
+    assert choose_kernel_solver("auto", 50_001, exact=True, free_bias=True) == "smo"
+    assert choose_kernel_solver("auto", 5_000, exact=False) == "cutting-plane"
+    assert choose_kernel_solver("auto", 50_000, exact=False) == "subspace"
+    assert choose_kernel_solver("sampled-cuts", 10, exact=True) == "sampled-cuts"

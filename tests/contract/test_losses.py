@@ -68,7 +68,8 @@ def test_reaches_the_reference_optimum_with_an_honest_certificate(loss, name, C,
     assert last.dual <= minimum * (1 + 1e-9)
     assert minimum * (1 - 1e-9) <= last.primal <= minimum * (1 + 1.1e-5)
     assert last.primal == pytest.approx(truth.primal(loss, full(X, bias), y, last.solution(), C, v), rel=1e-11)
-    assert all(b.dual >= a.dual and b.primal <= a.primal for a, b in itertools.pairwise(history))
+    # whoever goes on forms the scores afresh
+    assert all(b.dual >= a.dual and b.primal <= a.primal * (1 + 1e-14) for a, b in itertools.pairwise(history))
     assert all(p.gap >= -1e-9 * p.primal for p in history)
 
 

@@ -109,7 +109,7 @@ def test_scores_that_were_lost_come_back_to_the_last_bit(tmp_path):
 def test_a_file_that_changed_is_refused(tmp_path):
     paths = written(tmp_path, lines(), 2)
     rows, chosen = SerialRows(), settings(gap=1e-3)
-    planned(rows, paths, chosen, Reading())
+    planned(rows, paths, chosen, Reading(False))
     with open(paths[1], "a") as file:
         file.write("1 1:2\n")
     with pytest.raises(DataError, match=r"part-1.dat: the file changed since training began; start again"):
@@ -171,5 +171,5 @@ def test_a_part_asks_its_risk_for_what_it_is(tmp_path):
     """The hinge alone has a grid; a loss that gets one is to be asked for it."""
     bound = {name: make_risk(name).bind(np.ones(2)) for name in ("error-rate", *losses.LOSSES)}
     assert [name for name, risk in bound.items() if hasattr(risk, "on_grid")] == ["error-rate"]
-    part = Part(written(tmp_path, lines(), 0)[0], Reading())
+    part = Part(written(tmp_path, lines(), 0)[0], Reading(False))
     assert part.found().rows == 400 and part.__sizeof__() > 10_000
