@@ -99,7 +99,7 @@ _HINGE, _SUMS, _ADDED = (
     ("error-rate",), ("hamming",), (SQUARED_HINGE, LOGISTIC, "epsilon-insensitive")
 )  # fmt: skip
 _SCORED = (*_CLASSES, "regression", "multiclass")
-_SMO, _TUBE = (*_CLASSES, "regression"), (*_HINGE, "epsilon-insensitive")
+_SINGLE, _TUBE = (*_CLASSES, "regression"), (*_HINGE, "epsilon-insensitive")
 _BLOCKS = ("sequence", "multilabel")
 _QP = ("qp",)  # cutting planes go on where they stand still
 _CUTS, _SPAN, _PASSES = ("certify", "qp"), ("polish", "basis"), ("certify", "qp", "polish", "epochs", "hold_out")
@@ -122,16 +122,16 @@ SOLVERS = {
                takes=_QP),
         Solver("gdmm", "svmcut.solvers.gdmm:Gdmm", _BLOCKS, losses=_SUMS, first_order=True,
                takes=_QP),
-        Solver("smo", "svmcut.solvers.smo:Smo", (), _SMO, _TUBE, plan="smo", free_bias=True, takes=("free_bias",)),
+        Solver("smo", "svmcut.solvers.smo:Smo", (), _SINGLE, _TUBE, plan="smo", free_bias=True, takes=("free_bias",)),
         Solver("subspace", "svmcut.solvers.cutting_plane:CuttingPlane", (), (*_VECTORS, "regression"), plain=False,
                takes=(*_CUTS, "basis")),
         Solver("sampled-cuts", "svmcut.solvers.sampled_cuts:SampledCuts", (), (*_VECTORS, "sequence"), drawn=True,
                plan="draws", polished=True, takes=(*_CUTS, *_SPAN, "sample_size"), after=("basis",)),
         Solver("constant-cuts", "svmcut.solvers.constant_cuts:ConstantCuts", (), _CLASSES, _HINGE, drawn=True,
                plan="draws", polished=True, takes=(*_CUTS, *_SPAN, "sample_size", "patience"), after=("basis",)),
-        Solver("bsca", "svmcut.solvers.bsca:Bsca", (), _CLASSES, _HINGE, plan="budget", polished=True, takes=_BUDGET,
+        Solver("bsca", "svmcut.solvers.bsca:Bsca", (), _SINGLE, _TUBE, plan="budget", polished=True, takes=_BUDGET,
                adaptive=True, after=("qp",), defaults={"epochs": 10.0}),
-        Solver("bsgd", "svmcut.solvers.bsgd:Bsgd", (), _CLASSES, _HINGE, plan="budget", polished=True, takes=_BUDGET,
+        Solver("bsgd", "svmcut.solvers.bsgd:Bsgd", (), _SINGLE, _TUBE, plan="budget", polished=True, takes=_BUDGET,
                after=("qp",), defaults={"epochs": 10.0}),
         Solver("sbp", "svmcut.solvers.sbp:Sbp", (), _CLASSES, _HINGE, plan="steps", polished=False, free_bias=True,
                takes=(*_STEPS, "free_bias", "nu", "average"), after=("basis", "qp"), defaults={"epochs": 3.0}),

@@ -95,7 +95,7 @@ def runs() -> dict[str, tuple]:
         add(f"{loss}, rbf", small, LEARN, *rbf, "-l", loss, "-c", "1", "-e", "0.5")
         add(f"{loss}, subspace", small, LEARN, *rbf, "-l", loss, "-c", "1", "--solver", "subspace", "--k", "30")
     numbers = (*LEARN, "--task", "regression", *rbf, "-c", "1")
-    for solver in ("auto", "smo", "cutting-plane", "subspace"):
+    for solver in ("auto", "smo", "cutting-plane", "subspace", "bsca", "bsgd"):
         add(f"regression, rbf, {solver}", small, numbers, "--solver", solver)
         add(f"regression, rbf, {solver}, resumed", small, numbers, "--solver", solver, "{stop}")
     add("regression, rbf, path without bias", small, numbers[:-2], "-c", "0.1,10", "--solver", "smo", "--no-free-bias")

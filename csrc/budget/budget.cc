@@ -3,10 +3,12 @@
  * Steps of budgeted training: one example against at most B + 1 centres, O(B) kernel values.
  *
  *   BSCA   alpha_i <- clip(alpha_i + (1 - y_i f(x_i)) / K_ii, 0, C_i), and f moves by the change (Qaadan, Schueler and
- *          Glasmachers, 2018, Algorithm 1)
+ *          Glasmachers, 2018, Algorithm 1); of targets u = beta_i + (y_i - f(x_i)) / K_ii, less tube / K_ii towards 0,
+ *          clipped to -C_i and C_i (Ho and Lin, JMLR 2012, Algorithm 4)
  *   BSGD   f <- (1 - 1/t) f, and + y_i n C / t K(x_i, .) where y_i f(x_i) < 1 before (Wang, Crammer and Vucetic, JMLR 13,
  *          2012); the factor is kept apart from the coefficients, and their product n C does not depend on t. With
- *          weights v of the examples they are visited as often as these say, and sum v stands for n
+ *          weights v of the examples they are visited as often as these say, and sum v stands for n. Of targets beyond
+ *          the tube the sign of y_i - f(x_i) stands for y_i
  *   a centre too many: the one with the least |beta| sqrt(K(z, z)) is merged with the one of its sign that loses least,
  *   or projected on the others, or dropped
  *
@@ -104,21 +106,26 @@ int svmcut_budget::step() {
     if (state.position == state.scheduled) begin_epoch();
     fetch(state.position);
     const int64_t i = visit(state.position++);
-    const double sign = y[i] > 0 ? 1.0 : -1.0;
     centres.aim(probe, X, i);
     evaluate(probe, K.get());
     const int64_t used = (centres.count + kTile - 1) / kTile * kTile;
-    const double margin = sign * state.scale * code->dot(K.get(), centres.beta.data(), used);
+    const double f = state.scale * code->dot(K.get(), centres.beta.data(), used);
+    /* Labels: what is asked of y f is 1, and alpha = y beta >= 0. Targets: f is asked of, and alpha = beta. */
+    const bool targets = options.tube >= 0;
+    const double tube = targets ? options.tube : 0.0, sign = targets || y[i] > 0 ? 1.0 : -1.0;
+    const double asked = targets ? y[i] : 1.0, rest = asked - sign * f;
     ++state.steps;
     if (options.dual) {
         const double own = svmcut::diagonal_of(centres.points.kernel, probe.query.squared), before = alpha[i];
-        double wanted = before + (1 - margin) / own;
-        if (!(own > 0)) wanted = margin < 1 ? most(i) : 0.0;
-        const float value = wanted <= 0 ? 0.0f : std::min(static_cast<float>(wanted), float_below(most(i)));
-        const double change = value - before;
+        const double free = own > 0 ? before + rest / own : rest, bent = own > 0 ? tube / own : tube;
+        double wanted = std::fabs(free) - bent;
+        if (!(own > 0)) wanted = wanted > 0 ? most(i) : 0.0;
+        float value = wanted <= 0 || (free < 0 && !targets) ? 0.0f : std::min(static_cast<float>(wanted), float_below(most(i)));
+        if (free < 0) value = -value;
+        const double change = value - before, paid = tube * (std::fabs(value) - std::fabs(before));
         alpha[i] = value;
-        state.sum_alpha += change;
-        if (options.sampling == SVMCUT_ADAPTIVE) prefer(i, change * (1 - margin - 0.5 * change * own));
+        state.sum_alpha += asked * change - paid;
+        if (options.sampling == SVMCUT_ADAPTIVE) prefer(i, change * (rest - 0.5 * change * own) - paid);
         return change != 0 ? move(i, sign * change) : SVMCUT_OK;
     }
     const auto t = static_cast<double>(state.steps);
@@ -128,7 +135,8 @@ int svmcut_budget::step() {
         state.scale = 1;
     }
     const double all = sums.empty() ? static_cast<double>(X.n_rows) : sums.back();
-    return margin < 1 ? move(i, sign * all * options.C / (t * state.scale)) : SVMCUT_OK;
+    if (!(targets ? std::fabs(rest) > tube : rest > 0)) return SVMCUT_OK;
+    return move(i, (rest < 0 ? -sign : sign) * all * options.C / (t * state.scale));
 }
 
 int svmcut_budget::move(int64_t i, double change) {

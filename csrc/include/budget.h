@@ -23,7 +23,8 @@ typedef struct {
     int sampling;    /* adaptive frequencies are for the dual */
     int append;      /* 1: a point that is a centre already becomes one more, as in the paper */
     int64_t budget;
-    double C; /* weight of one example's loss */
+    double C;    /* weight of one example's loss */
+    double tube; /* of targets; below 0 for labels */
     uint64_t seed;
 } svmcut_budget_options;
 
@@ -32,14 +33,14 @@ typedef struct {
     int64_t steps, moves, maintained, removed, evaluations; /* moves: steps that changed f */
     int64_t epoch, position, scheduled; /* visits of this epoch done, and in all */
     int64_t centres;
-    double scale, sum_alpha, mean_gain;
+    double scale, sum_alpha, mean_gain; /* sum_alpha: of targets sum beta y - tube |beta| */
 } svmcut_budget_state;
 
 typedef struct {
     float* centres;    /* (centres, d) */
     double* beta;      /* (centres) */
     int32_t* owner;    /* (centres): the example a centre is, -1 where it is none */
-    float* alpha;      /* (n), the dual's */
+    float* alpha;      /* (n), the dual's; of targets beta, with its sign */
     float* preference; /* (n), adaptive frequencies' */
     float* credit;     /* (n), the same */
     int32_t* schedule; /* (scheduled), the same */
@@ -47,7 +48,7 @@ typedef struct {
     int32_t* rank;     /* (centres), the same */
 } svmcut_budget_arrays;
 
-/* y: labels by sign. weights: of the examples' losses, null for 1 each. The arrays of X, y and weights must outlive the
+/* y: labels by sign, or targets. weights: of the examples' losses, null for 1 each. The arrays of X, y and weights must outlive the
  * run. Null when there is no memory. */
 svmcut_budget* svmcut_budget_new(const svmcut_csr* X, const double* y, const double* weights,
                                  const svmcut_kernel* kernel, const svmcut_budget_options* options, int threads,

@@ -22,7 +22,7 @@ cdef extern from "include/budget.h" nogil:
     ctypedef struct svmcut_budget_options:
         int dual, maintenance, sampling, append
         int64_t budget
-        double C
+        double C, tube
         uint64_t seed
     ctypedef struct svmcut_budget_state:
         int64_t steps, moves, maintained, removed, evaluations
@@ -70,7 +70,7 @@ cdef class Budget:
     X : Csr
         (n, d) points, 1 <= n < 2^31; their arrays are shared and must not change.
     y : (n,) float64
-        Labels; their sign counts.
+        Labels, whose sign counts; targets with a tube.
     kernel : Kernel
     C : float
         Weight of one example's loss.
@@ -90,6 +90,8 @@ cdef class Budget:
     weights : (n,) float64 or None
         Of the examples' losses; None for 1 each. In the dual an example's C is C weights_i; in the primal it is visited as
         often as its weight says, an epoch being n visits.
+    tube : float or None
+        Of the epsilon-insensitive loss of targets; None for the hinge.
 
     Raises
     ------
@@ -105,7 +107,7 @@ cdef class Budget:
 
     def __cinit__(self, X, const double[::1] y, kernel, double C, int64_t budget, bint dual=True, maintenance="merge",
                   sampling="shuffled", uint64_t seed=0, bint append=False, int threads=1, int instructions=0,
-                  const double[::1] weights=None):
+                  const double[::1] weights=None, tube=None):
         cdef svmcut_kernel K = kernel_of(kernel)
         self.X, self._rows, self.threads, self._y = X, Rows(X), threads, y
         if not 1 <= self._rows.csr.n_rows < 2**31 or y.shape[0] != self._rows.csr.n_rows:
@@ -115,6 +117,7 @@ cdef class Budget:
         self._options.dual, self._options.append = dual, append
         self._options.maintenance, self._options.sampling = MAINTENANCE.index(maintenance), SAMPLING.index(sampling)
         self._options.budget, self._options.C, self._options.seed = budget, C, seed
+        self._options.tube = -1.0 if tube is None else tube
         if maintenance == "merge" and kernel.name != "rbf":
             raise ValueError("centres of the rbf kernel alone can be merged")
         if sampling == "adaptive" and not dual:
@@ -208,7 +211,7 @@ cdef class Budget:
         scheduled = states.count(1, 100 * n) if adaptive and begun else states.count(n * begun, n * begun)
         states.checked(state, states.fields(scheduled=scheduled, position=states.count(0, state["scheduled"])))
         bounds = {
-            "alpha": (0, None), "preference": (1e-3, 1e3), "credit": (0, 1), "owner": (-1, n - 1),
+            "alpha": (0 if self._options.tube < 0 else None, None), "preference": (1e-3, 1e3), "credit": (0, 1), "owner": (-1, n - 1),
             "schedule": (0, n - 1), "rank": (0, state["centres"] - 1),
         }
         for name, (shape, dtype) in self._shapes(state).items():

@@ -7,6 +7,9 @@
                  f, which is cut back to B centres; alpha is not
     certificate  while nothing has been cut back, sum alpha - 1/2 |f|^2 is a lower bound; later none
 
+Of targets y the losses are max(0, |y_i - f(x_i)| - tube), alpha = beta lies between -C_i and C_i, the dual is
+sum beta_i y_i - tube |beta_i| - 1/2 |f|^2, and a step the exact one of that (Ho and Lin, JMLR 2012, Algorithm 4).
+
 Qaadan, Schueler and Glasmachers, Dual SVM training on a budget, 2018, Algorithm 1. Without a budget the steps that
 move f tend to the part of the alphas strictly between 0 and C (Lemma 2).
 

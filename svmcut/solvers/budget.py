@@ -12,8 +12,8 @@ sqrt(K(z_k, z_k)) goes:
     remove   O(B)
 
 Neither kind of step converges on a budget: the last f is often worse by points than one a little earlier. So a few
-times an epoch f is looked at: by its primal value on a sample of the rows, or by its error on rows held out, and the
-best is kept. Steps are sequential; the answer has the same bytes for any number of threads.
+times an epoch f is looked at: by its primal value on a sample of the rows, or by its error on rows held out (of targets
+the mean |y - f|), and the best is kept. Steps are sequential; the answer has the same bytes for any number of threads.
 
 References
 ----------
@@ -73,11 +73,11 @@ class BudgetedRun(Run):
         self._rows, self._sample = X, np.sort(rng.choice(len(y), min(len(y), SAMPLE), replace=False))
         self._run = run = Budget(
             X, y, problem.kernel, problem.C, solver.budget, solver.dual, solver.maintenance, solver.sampling,
-            solver.seed, solver.append, solver.threads, weights=v,
+            solver.seed, solver.append, solver.threads, weights=v, tube=problem.tube,
         )  # fmt: skip
         self._y, self._values, self._best, self._spent, self.looked = y, {}, None, 0.0, False
         self._total, self._weights = total(v, len(y)), None if v is None else v[self._sample]
-        self._score, self._primal = (math.inf, math.inf), problem.C * total(problem.weights, n)
+        self._score, self._primal = (math.inf, math.inf), problem.C * problem.risk(problem.y)
         if state is None:
             return
         run.restore(state)
@@ -153,14 +153,16 @@ class BudgetedRun(Run):
         """Judges the present f, and keeps it where it is the best."""
         run, problem, y = self._run, self._problem, self._y
         squared = run.squared_norm()
-        losses = np.maximum(0.0, 1.0 - y[self._sample] * run.scores(self._rows, self._sample))
+        losses = problem.losses(y[self._sample] - run.scores(self._rows, self._sample), y[self._sample])
         primal = 0.5 * squared + problem.C * self._total * float(np.average(losses, weights=self._weights))
         self._values = {"sampled_primal": primal}
         error = 0.0
         if self._judges is not None:
             f = run.scores(problem.X, self._judges)
-            wrong = (f > 0) != (problem.y[self._judges] > 0)
-            error = 100.0 * float(np.average(wrong, weights=self._judge_weights))
+            y = problem.y[self._judges]
+            judged = problem.y[self._judges]
+            wrong = 100.0 * ((f > 0) != (judged > 0)) if problem.tube is None else np.abs(judged - f)
+            error = float(np.average(wrong, weights=self._judge_weights))
             self._values["held_out_error"] = error
         if self._solver.dual:
             self._values["model_dual"] = run.counts()["sum_alpha"] - 0.5 * squared

@@ -92,9 +92,13 @@ class KernelProblem:
         y, tube = (risk.signs, None) if isinstance(risk, SignedRisk) else (risk.targets, risk.tube)
         return cls(X, np.ascontiguousarray(y, np.float64), kernel, C, weights=risk.weights, tube=tube, **how)
 
+    def losses(self, r: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Those of some rows, where y - f = r."""
+        return np.maximum(0.0, y * r if self.tube is None else np.abs(r) - self.tube)
+
     def risk(self, r: NDArray[np.float64]) -> float:
         """sum v loss where y - f = r."""
-        losses = np.maximum(0.0, self.y * r if self.tube is None else np.abs(r) - self.tube)
+        losses = self.losses(r, self.y)
         return float((losses if self.weights is None else self.weights * losses).sum())
 
     def dual(self, beta: NDArray[np.float64], v: NDArray[np.float64]) -> float:

@@ -64,9 +64,7 @@ class BudgetPlan(Chosen):
         solver = solver_class(s.solver)(
             s.budget, s.epochs, s.maintenance, s.sampling, s.seed, s.threads, s.hold_out, max_steps=s.max_iterations
         )
-        risk = room.vectors.risk
-        signs = np.ascontiguousarray(risk.signs, np.float64)
-        return solver, KernelProblem(room.X, signs, room.kernel, objective.C, weights=risk.weights)
+        return solver, KernelProblem.of(room.vectors.risk, room.X, room.kernel, objective.C)
 
     def found(self, objective: Objective, ended: Ended) -> dict[str, Any]:
         """The centres as a model, and counts."""

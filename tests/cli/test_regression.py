@@ -52,7 +52,8 @@ def test_regression_reaches_the_optimum_and_its_model_predicts(folder, solver):
 
 
 @pytest.mark.parametrize("words", [(), ("--no-free-bias",), ("--solver", "cutting-plane"),
-                                   ("--solver", "subspace", "--basis", 60)], ids=str)  # fmt: skip
+                                   ("--solver", "subspace", "--basis", 60),
+                                   ("--solver", "bsca", "--budget", 60)], ids=str)  # fmt: skip
 def test_regression_with_a_kernel_reaches_the_optimum_and_its_model_predicts(folder, words):
     X, y, _ = folder
     K = matrix(Kernel("rbf", gamma=0.1), X[:, :4], X[:, :4])

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from reference.kernel import matrix, maximum
+from reference.kernel import matrix, maximum, tube_maximum, tube_primal
 from reference.kernel_rows import gram
 
 from svmcut.data import Csr
@@ -19,22 +19,29 @@ SOLVERS = (Bsca, Bsgd)
 KERNEL = Kernel("rbf", gamma=0.5)
 
 
-def problem(seed=0, n=600, d=3, C=2.0, noise=0.3):
+def problem(seed=0, n=600, d=3, C=2.0, noise=0.3, tube=None):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d)).astype(np.float32)
-    y = np.where(X[:, 0] * X[:, 1] + noise * rng.normal(size=n) > 0, 1.0, -1.0)
-    return KernelProblem(Csr.from_dense(X), y, KERNEL, C)
+    y = X[:, 0] * X[:, 1] + noise * rng.normal(size=n)
+    return KernelProblem(Csr.from_dense(X), np.where(y > 0, 1.0, -1.0) if tube is None else y, KERNEL, C, tube=tube)
 
 
 def primal(problem, f):
     X = problem.X.to_dense()
     scores = gram(KERNEL, X, f.Z) @ f.beta
+    if problem.tube is not None:
+        return 0.5 * f.beta @ gram(KERNEL, f.Z, f.Z) @ f.beta + tube_loss(problem, scores)
     return 0.5 * f.beta @ gram(KERNEL, f.Z, f.Z) @ f.beta + problem.C * np.maximum(0, 1 - problem.y * scores).sum()
 
 
+def tube_loss(p, f):
+    return tube_primal(np.zeros((len(p.y), len(p.y))), p.y - f, np.zeros(len(p.y)), 0.0, p.C, p.tube)
+
+
 @pytest.mark.parametrize("cls", SOLVERS)
-def test_the_answer_is_the_best_look_and_its_primal_is_true(cls):
-    p = problem()
+@pytest.mark.parametrize("tube", [None, 0.1])
+def test_the_answer_is_the_best_look_and_its_primal_is_true(cls, tube):
+    p = problem(tube=tube)
     looks = list(cls(40, 8, threads=2, seconds_between=1e9).start(p))
     assert len(looks) == 8 and [look.passes for look in looks] == list(range(1, 9))
     seen = [look.extra["sampled_primal"] for look in looks]
@@ -53,9 +60,12 @@ def test_every_maintenance_learns(cls, maintenance):
     assert accuracy > (0.75 if maintenance == "remove" else 0.9)
 
 
-def test_without_a_budget_the_dual_bounds_the_optimum_and_meets_it():
-    p = problem(2, n=200)
-    best, _ = maximum(matrix(KERNEL, p.X.to_dense(), p.X.to_dense()), p.y, p.C, False, 1e-6)
+@pytest.mark.parametrize("tube", [None, 0.1])
+def test_without_a_budget_the_dual_bounds_the_optimum_and_meets_it(tube):
+    p = problem(2, n=200, tube=tube)
+    K = matrix(KERNEL, p.X.to_dense(), p.X.to_dense())
+    truth = maximum(K, p.y, p.C, False, 1e-6) if tube is None else tube_maximum(K, p.y, p.C, tube, False, 1e-6)
+    best = truth[0]
     looks = list(Bsca(10**6, 60, seconds_between=1e9).start(p))
     duals = [look.dual for look in looks]
     assert max(duals) <= best * (1 + 1e-6)
@@ -66,8 +76,9 @@ def test_without_a_budget_the_dual_bounds_the_optimum_and_meets_it():
 
 @pytest.mark.parametrize("cls", SOLVERS)
 @pytest.mark.parametrize("options", [{}, {"hold_out": 0.2}, {"sampling": "independent", "maintenance": "project"}])
-def test_a_run_goes_on_from_its_state_to_the_same_bytes(cls, options):
-    p = problem(3, n=900)
+@pytest.mark.parametrize("tube", [None, 0.1])
+def test_a_run_goes_on_from_its_state_to_the_same_bytes(cls, tube, options):
+    p = problem(3, n=900, tube=tube)
     quiet = cls(30, 5, seconds_between=1e9, **options)
     whole = list(quiet.start(p))[-1]
     for stop in (1, 4, 7):
@@ -93,8 +104,9 @@ def test_same_bytes_for_any_number_of_threads_and_another_seed_differs(cls):
     assert runs[1, 0].beta.tobytes() != runs[1, 1].beta.tobytes()
 
 
-def test_rows_held_out_are_not_trained_on_and_choose():
-    p = problem(5, n=500)
+@pytest.mark.parametrize("tube", [None, 0.1])
+def test_rows_held_out_are_not_trained_on_and_choose(tube):
+    p = problem(5, n=500, tube=tube)
     run = Bsca(30, 6, hold_out=0.3, seconds_between=1e9).start(p)
     looks = list(run)
     alpha = run.alpha()
@@ -103,6 +115,8 @@ def test_rows_held_out_are_not_trained_on_and_choose():
     assert run.judged()["held_out_error"] == min(errors)
     held = np.setdiff1d(np.arange(500), np.flatnonzero(alpha))
     assert len(held) >= 150
+    if tube is not None:
+        assert 0 < min(errors) < np.abs(p.y).mean() and alpha.min() < 0 < alpha.max()
     best = looks[errors.index(min(errors))]
     assert best.primal <= max(look.extra["sampled_primal"] for look in looks)
 
@@ -116,4 +130,5 @@ def test_steps_may_be_limited_and_a_tenth_of_an_epoch_is_trained():
 def test_adaptive_frequencies_are_for_the_dual():
     with pytest.raises(ValueError, match="dual"):
         Bsgd(30, sampling="adaptive").start(problem())
-    assert list(Bsca(30, 5, sampling="adaptive").start(problem()))[-1].iteration == 3000
+    for tube in (None, 0.1):
+        assert list(Bsca(30, 5, sampling="adaptive").start(problem(tube=tube)))[-1].iteration == 3000

@@ -47,20 +47,25 @@ def learn(*words):
         return status, json.load(file), read_model("model")
 
 
-def true_primal(model, X, y, C):
+def true_primal(model, X, y, C, tube=None):
     Z = np.zeros((model.support.n_rows, X.shape[1]))
     Z[:, : model.support.n_features] = model.support.to_dense()
     f = matrix(model.kernel, X, Z) @ model.alpha - model.b
-    return 0.5 * model.alpha @ matrix(model.kernel, Z, Z) @ model.alpha + C * np.maximum(0, 1 - y * f).sum()
+    losses = np.maximum(0, 1 - y * f if tube is None else np.abs(y - f) - tube)
+    return 0.5 * model.alpha @ matrix(model.kernel, Z, Z) @ model.alpha + C * losses.sum()
 
 
-@pytest.mark.parametrize("C", [1.0, 1e3, 1e5, 1e6])
+@pytest.mark.parametrize(("C", "tube"), [(1.0, None), (1e3, None), (1e5, None), (1e6, None), (1.0, 0.2), (1e5, 0.2)])
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_the_report_is_that_of_the_file(files, solver, C):
+def test_the_report_is_that_of_the_file(files, solver, C, tube):
     X, y = files
     words = ("-g", 0.02, "--example-cost", C, "--gap", 1e-3, "--time-limit", 5)
+    if tube is not None:
+        y = np.round(X[:, 0] + 2.0 * X[:, 1].astype(float) ** 2, 3)
+        write_rows(Path("train"), X, y)
+        words += ("--task", "regression", "--tube", tube)
     status, report, model = learn(*words, *SOLVERS[solver])
-    truth = true_primal(model, X, y, C)
+    truth = true_primal(model, X, y, C, tube)
     assert report.get("primal_of_file", report["primal"]) == pytest.approx(truth, rel=1e-6)
     assert report["dual"] is None or report["dual"] <= truth * (1 + 1e-9)
     assert not report["converged"] or truth - report["dual"] <= 1.0001e-3 * truth

@@ -79,10 +79,10 @@ def merge_loss(m, kappa):
 class SlowBudget:
     """f = scale sum beta_k K(z_k, .); lists of centres, coefficients and owners."""
 
-    def __init__(self, X, y, kernel, C, budget, dual=True, maintenance="merge", v=None):
+    def __init__(self, X, y, kernel, C, budget, dual=True, maintenance="merge", v=None, tube=None):
         self.X, self.y, self.kernel, self.C, self.budget = X.astype(np.float64), y, kernel, C, budget
         self.v = np.ones(len(y)) if v is None else v
-        self.dual, self.maintenance = dual, maintenance
+        self.dual, self.maintenance, self.tube = dual, maintenance, tube
         self.Z, self.beta, self.owner, self.alpha = [], [], [], np.zeros(len(y), np.float32)
         self.scale, self.t, self.moves, self.maintained = 1.0, 0, 0, 0
 
@@ -95,13 +95,18 @@ class SlowBudget:
         self.t += 1
         if self.dual:
             own = float(self.K(x, x)[0, 0])
-            before = self.alpha[i]
-            self.alpha[i] = min(max(float(before) + (1 - y * f) / own, 0.0), self.C * self.v[i])
-            change = y * (float(self.alpha[i]) - float(before))
+            before, most = self.alpha[i], self.C * self.v[i]
+            if self.tube is None:
+                self.alpha[i] = min(max(float(before) + (1 - y * f) / own, 0.0), most)
+            else:
+                u = float(before) + (y - f) / own
+                self.alpha[i] = np.sign(u) * min(max(abs(u) - self.tube / own, 0.0), most)
+            change = (y if self.tube is None else 1) * (float(self.alpha[i]) - float(before))
         else:
             if self.t > 1:
                 self.scale *= 1 - 1 / self.t
-            change = y * self.v.sum() * self.C / (self.t * self.scale) if y * f < 1 else 0.0
+            pull = y * (y * f < 1) if self.tube is None else np.sign(y - f) * (abs(y - f) > self.tube)
+            change = pull * self.v.sum() * self.C / (self.t * self.scale)
         if change == 0:
             return
         self.moves += 1

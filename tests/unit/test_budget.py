@@ -52,18 +52,20 @@ def test_the_table_holds_the_loss_and_interpolates_it():
         assert between == pytest.approx(merge_loss(m, kappa), abs=3e-3 if kappa < 0.01 else 2e-4)
 
 
-@pytest.mark.parametrize("instructions", [0, 1, 2])
+@pytest.mark.parametrize(("instructions", "tube"), [(0, None), (1, None), (2, None), (0, 0.2)])
 @pytest.mark.parametrize("dual", [True, False])
 @pytest.mark.parametrize(
     "name, maintenance", [("rbf", "merge"), ("rbf", "project"), ("rbf", "remove"), ("polynomial", "project"),
                           ("linear", "remove")],
 )  # fmt: skip
-def test_steps_are_those_of_the_slow_truth(name, maintenance, dual, instructions):
+def test_steps_are_those_of_the_slow_truth(name, maintenance, tube, dual, instructions):
     X, y = data(3, n=70, d=6, density=0.6 if name == "rbf" else 1.0)
+    if tube is not None:
+        y = y + X[:, 0].astype(float)
     budget, steps = (5 if name == "linear" else 14), 110
-    slow = SlowBudget(X, y, KERNELS[name], 2.0, budget, dual, maintenance)
+    slow = SlowBudget(X, y, KERNELS[name], 2.0, budget, dual, maintenance, tube=tube)
     run = Budget(Csr.from_dense(X), y, KERNELS[name], 2.0, budget, dual, maintenance, "shuffled", 5, False, 1,
-                 instructions)  # fmt: skip
+                 instructions, tube=tube)  # fmt: skip
     for i in visits(len(y), steps, seed=5):
         slow.step(i)
         assert run.run(1) == 1
