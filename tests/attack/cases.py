@@ -208,7 +208,7 @@ def _smooth(make):
 
 
 def _regression(make):
-    X, _, scores = rows(make)
+    X, scale, scores = rows(make)
     unit = 1.0 if make.chance(0.6) else 10.0 ** make.rng.uniform(-6, 6)
     y = unit * (scores + make.pick(0.0, 0.3, 3.0) * np.std(scores) * make.rng.normal(size=len(X)) + make.pick(0, 10))
     make.facts |= {"loss": "epsilon-insensitive", "rows": len(X), "tube": 0.1}
@@ -216,8 +216,27 @@ def _regression(make):
     if make.chance(0.6):
         make.facts["tube"] = float(f"{make.pick(0, 0.01, 0.3, 10) * unit:.4g}")
         make.option("--tube", make.facts["tube"])
-    _scored(make, "dual-cd", "newton")
+    if make.chance(0.5):
+        _expanded(make, scale)
+    else:
+        _scored(make, "dual-cd", "newton")
     return X, [float(f"{value:.9g}") for value in y], None
+
+
+def _expanded(make, scale):
+    """Options of kernels for numbers."""
+    name = make.pick("linear", "polynomial", "rbf", "rbf", "sigmoid")
+    own = () if name == "linear" else ("auto", "cutting-plane")  # with which that would train without kernel values
+    solver = make.pick("smo", "smo", "subspace", *ON_BUDGET, *own)
+    make.kernel(name, scale)
+    make.option("--solver", solver)
+    make.cost(make.chance(0.6), 1.0)
+    weights(make, make.facts["rows"])
+    _reduced(make, solver, name)
+    if solver == "smo" and make.chance(0.4):
+        make.option("--no-free-bias")
+    make.target(gap_only=solver in ("smo", "auto"))
+    make.facts |= {"bias": 0.0, "solver": solver}
 
 
 def _classes(make):
