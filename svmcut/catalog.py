@@ -45,10 +45,10 @@ TASKS = {
              "1/2 w'w + C * wrong labels averaged over the examples",
              "example's wrong labels: without pairs the C of LIBLINEAR for every label", "wrong labels an example",
              "micro_f1", takes=("bias", "pairs")),
-        Task("multiclass", "error-rate", "classes", ("MulticlassModel",), "svmcut.tasks.multiclass:Multiclass",
-             {"bias": 1.0}, "classes of whole labels, each with weights of its own", "svm_multiclass",
-             "1/2 w'w + C * loss in percent, with weights 100 times those of a unit loss", "example's loss, as in "
-             "LIBLINEAR", "percent points of the loss", "accuracy", (0, 1, 2, 3, 4),
+        Task("multiclass", "error-rate", "classes", ("MulticlassModel", "KernelMulticlassModel"),
+             "svmcut.tasks.multiclass:Multiclass", {}, "classes of whole labels, each with weights of its own",
+             "svm_multiclass", "1/2 w'w + C * loss in percent, with weights 100 times those of a unit loss",
+             "example's loss, as in LIBLINEAR", "percent points of the loss", "accuracy", (0, 1, 2, 3, 4),
              ("bias", "multiclass", "class_weight", "probability")),
     )
 }  # fmt: skip
@@ -83,7 +83,8 @@ LOSSES = (
          help="the number of wrong tags"),
     Loss("zero-one", "sequence", 0, "svmcut.risks.chain_scaled:zero_one", *_TAGS, is_sum=True,
          added=True, help="1 for a sequence with any"),
-    Loss("error-rate", "multiclass", None, "svmcut.risks.multiclass:CrammerSingerRisk", *_TAGS, is_sum=True),
+    Loss("error-rate", "multiclass", None, "svmcut.risks.multiclass:CrammerSingerRisk", *_TAGS, is_sum=True,
+         drawn=True),
     Loss(SQUARED_HINGE, "multiclass", None, "svmcut.risks.squared_hinge:SquaredHingeRisk", is_sum=True, added=True),
     Loss(LOGISTIC, "multiclass", None, "svmcut.risks.logistic:LogisticRisk", is_sum=True, added=True,
          log_odds=True),
@@ -94,11 +95,11 @@ LOSSES = (
 #: Losses whose scores are log odds.
 LOG_ODDS_OF = frozenset(row.name for row in LOSSES if row.log_odds)
 
-_CLASSES, _VECTORS = ("classification",), ("classification", "rank")
+_CLASSES, _VECTORS = ("classification", "multiclass"), ("classification", "rank", "multiclass")
 _HINGE, _SUMS, _ADDED = (
     ("error-rate",), ("hamming",), (SQUARED_HINGE, LOGISTIC, "epsilon-insensitive")
 )  # fmt: skip
-_SCORED = (*_CLASSES, "regression", "multiclass")
+_SCORED = ("classification", "regression", "multiclass")
 _SINGLE, _TUBE = (*_CLASSES, "regression"), (*_HINGE, "epsilon-insensitive")
 _BLOCKS = ("sequence", "multilabel")
 _QP = ("qp",)  # cutting planes go on where they stand still
@@ -156,6 +157,8 @@ CHOICES = {
     ("classification", True, True): ("smo", SUBSPACE),
     ("regression", True, True): ("smo", SUBSPACE),
     ("classification", True, False): (CUTTING_PLANE, SUBSPACE),
+    ("multiclass", True, True): ("smo", SUBSPACE),
+    ("multiclass", True, False): (CUTTING_PLANE, SUBSPACE),
     ("rank", True, True): (CUTTING_PLANE, SUBSPACE),
     ("rank", True, False): (CUTTING_PLANE, SUBSPACE),
     ("sequence", False, True): ("bcfw", "gdmm"),
@@ -173,6 +176,7 @@ PLANS = {
     "sequence kernel": "svmcut.training.emissions:Emissions",
     "multilabel": "svmcut.training.label_sets:LabelSetPlan",
     "multiclass": "svmcut.training.multiclass:MulticlassPlan",
+    "multiclass kernel": "svmcut.training.kernel_classes:MachinesPlan",
     "cuts": "svmcut.training.span:KernelCuts",
     "draws": "svmcut.training.draws:DrawPlan",
     "smo": "svmcut.training.smo:SmoPlan",
@@ -241,6 +245,7 @@ FORMATS = (
     Format(b"svmcut kernel chain model 1", "svmcut.files.models.kernel_chains", ("KernelChainModel",)),
     Format(b"SVM-multiclass Version V2.20", "svmcut.files.models.svm_multiclass", ("MulticlassModel",)),
     Format(b"svmcut multilabel model 1", "svmcut.files.models.label_sets", ("MultilabelModel",)),
+    Format(b"svmcut multiclass 1", "svmcut.files.models.kernel_classes", ("KernelMulticlassModel",)),
     Format(b"SVM-light Version V6.02", "svmcut.files.models.svm_light", _OF_ROWS, foreign=True),
     Format(b"solver_type", "svmcut.files.models.liblinear", ("LinearModel", "MulticlassModel"), foreign=True),
     Format(b"svm_type", "svmcut.files.models.libsvm", _OF_ROWS, foreign=True),
@@ -252,8 +257,8 @@ AVERAGES = ("suffix", "full")
 PAIRS = ("all", "none")
 #: Texts of example files.
 INPUTS = ("svm", "crfsuite")
-#: All classes at once, and one against the rest.
-MULTICLASS = ("crammer-singer", "one-vs-rest")
+#: All classes at once, one against the rest, and one against one; the first is the default, with kernels the last.
+MULTICLASS = ("crammer-singer", "one-vs-rest", "one-vs-one")
 AUTO = "auto"
 
 

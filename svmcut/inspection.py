@@ -10,7 +10,16 @@ import numpy as np
 from svmcut.catalog import KERNELS, TASKS, losses
 from svmcut.classes import SIGNS, label_text
 from svmcut.data import Names
-from svmcut.models import ChainModel, KernelChainModel, KernelModel, LinearModel, MulticlassModel, MultilabelModel
+from svmcut.models import (
+    ChainModel,
+    KernelChainModel,
+    KernelModel,
+    KernelMulticlassModel,
+    LinearModel,
+    MulticlassModel,
+    MultilabelModel,
+    pairs_of,
+)
 from svmcut.probabilities import LOG_ODDS
 
 if TYPE_CHECKING:
@@ -106,14 +115,14 @@ def _kernel_facts(kernel: Any) -> dict[str, Any]:
     return {"name": kernel.name} | {name: values[name] for name in KERNELS[kernel.name].takes}
 
 
-def _support_features(model: KernelModel | KernelChainModel) -> dict[str, Any]:
+def _support_features(model: KernelModel | KernelChainModel | KernelMulticlassModel) -> dict[str, Any]:
     support = model.support
     stored = support.stored
     used = np.bincount(support.indices[stored][support.data[stored] != 0], minlength=1)
     return _features(model.columns, used)
 
 
-def _support(model: KernelModel | KernelChainModel) -> dict[str, Any]:
+def _support(model: KernelModel | KernelChainModel | KernelMulticlassModel) -> dict[str, Any]:
     """How many support vectors there are, their multipliers, and how many of these are as large as the largest."""
     alpha, nonzeros = model.alpha, int(np.diff(model.support.indptr).sum())
     size = np.abs(alpha[alpha != 0])
@@ -207,9 +216,21 @@ def _several(model: MulticlassModel, ends: _Ends) -> dict[str, Any]:
     return head | {"features": _features(model.columns, np.count_nonzero(model.W, 1)), "weights": weights}
 
 
+def _machines(model: KernelMulticlassModel, ends: _Ends) -> dict[str, Any]:
+    labels = [label_text(label) for label in model.names.tolist()]
+    sides: list[tuple[int, ...]] = [*pairs_of(len(labels))] if model.paired else [(k,) for k in range(len(labels))]
+    machines = [
+        {"of": [labels[k] for k in own], "support_vectors": int(count), "threshold": float(b)}
+        for own, count, b in zip(sides, np.diff(model.starts), model.b, strict=True)
+    ]
+    head = {"kind": "kernel classes", "loss": model.loss or TASKS["multiclass"].loss, "labels": labels}
+    known = {"kernel": _kernel_facts(model.kernel), "features": _support_features(model), **_support(model)}
+    return {**head, **known, "machines": machines}
+
+
 _FACTS: dict[type, Callable[[Any, _Ends], dict[str, Any]]] = {
     LinearModel: _linear, KernelModel: _kernel, ChainModel: _chain, KernelChainModel: _kernel_chain,
-    MultilabelModel: _label_sets, MulticlassModel: _several,
+    MultilabelModel: _label_sets, MulticlassModel: _several, KernelMulticlassModel: _machines,
 }  # fmt: skip
 
 

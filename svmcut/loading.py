@@ -18,7 +18,14 @@ from svmcut.files.examples import read_examples
 from svmcut.files.models import read_model
 from svmcut.files.multilabel import read_multilabel
 from svmcut.files.sequences import as_sequences
-from svmcut.models import ChainModel, KernelChainModel, LabelDecoder, MulticlassModel, MultilabelModel
+from svmcut.models import (
+    ChainModel,
+    KernelChainModel,
+    KernelMulticlassModel,
+    LabelDecoder,
+    MulticlassModel,
+    MultilabelModel,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -92,7 +99,7 @@ class Model:
             sets = np.zeros((rows.n_rows, int(model.names.max(initial=-1)) + 1), bool)
             sets[:, model.names] = LabelDecoder(model).decode(rows, threads)[0]
             return sets
-        if isinstance(model, MulticlassModel):
+        if isinstance(model, MulticlassModel | KernelMulticlassModel):
             return model.predict(rows, threads)
         if model.loss in losses("regression"):
             return model.scores(rows, threads)

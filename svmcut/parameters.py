@@ -124,8 +124,9 @@ class Settings:
         Iterates sbp averages.
     transitions, emissions, beam : int
         Orders of a chain, and states kept a token, 0 for all.
-    multiclass : {"crammer-singer", "one-vs-rest"}
-        Whether all classes are trained at once, or each against the rest.
+    multiclass : {"crammer-singer", "one-vs-rest", "one-vs-one"} or None
+        Whether all classes are trained at once, each against the rest, or each against each other; None for the first,
+        with a kernel the last.
     pairs : {"all", "none"}
         Whether pairs of labels have weights.
     qp : str or None
@@ -185,7 +186,7 @@ class Settings:
     transitions: int = param(1, integer(0, 3))
     emissions: int = param(0, integer(0, 1))
     beam: int = param(0, integer(0))
-    multiclass: str = param(MULTICLASS[0], one_of(MULTICLASS))
+    multiclass: str | None = param(None, one_of(MULTICLASS))
     pairs: str = param("all", one_of(PAIRS))
     qp: str | None = param(None, one_of(tuple(QPS)))
     cache_size: float = param(40.0, size())

@@ -64,9 +64,9 @@ def check(settings: Settings) -> list[str]:
         check_weights(settings, "class_weight")
     if settings.task == "sequence":
         _check_chain(settings)
-    elif settings.task == "multiclass":
-        _check_classes(settings)
     elif settings.task != "multilabel":
+        if settings.task == "multiclass":
+            _check_classes(settings)
         _check_vectors(settings)
     _check_effects(settings)
     return _warnings(settings, loss)
@@ -269,13 +269,26 @@ def _check_stepping(settings: Settings, name: str) -> None:
 
 
 def _check_classes(settings: Settings) -> None:
-    name, (usual, rest) = settings.solver, MULTICLASS
+    name, (usual, rest, paired) = settings.solver, MULTICLASS
+    if settings.has_kernel:
+        if settings.multiclass == usual:
+            remedy = f"use multiclass='{paired}' or '{rest}', or kernel='linear'"
+            raise UsageError(f"multiclass='{usual}' trains on features, not with {_what(settings)}; {remedy}")
+        if not settings.is_plain:
+            raise UsageError(f"{variant(settings)} does not go with {_what(settings)}; leave one of them out")
+        if settings.probability:
+            raise UsageError("parameter 'probability' is for classes that are trained on features; leave it out")
+        return
+    if settings.multiclass == paired:
+        remedy = f"give parameter 'kernel' or use multiclass='{rest}'"
+        raise UsageError(f"multiclass='{paired}' trains on kernel values; {remedy}")
     if settings.multiclass == rest and not settings.is_plain:
         raise UsageError(f"{variant(settings)} is for multiclass='{usual}'; leave one of them out")
-    if settings.multiclass == usual and settings.loss != TASKS[settings.task].loss:
+    at_once = settings.multiclass in (None, usual)
+    if at_once and settings.loss != TASKS[settings.task].loss:
         remedy = f"give multiclass='{rest}' or leave out parameter 'loss'"
         raise UsageError(f"loss '{settings.loss}' trains each class against the rest; {remedy}")
-    if settings.multiclass == usual and name != AUTO and SOLVERS[name].binary:
+    if at_once and name != AUTO and SOLVERS[name].binary:
         remedy = f"give multiclass='{rest}' or leave out parameter 'solver'"
         raise UsageError(f"solver '{name}' trains two classes; {remedy}")
 

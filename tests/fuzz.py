@@ -31,7 +31,15 @@ from svmcut.files.models import read_model, write_model
 from svmcut.files.multilabel import read_multilabel, stream_multilabel
 from svmcut.files.sequences import read_sequences, stream_sequences
 from svmcut.kernels import Kernel
-from svmcut.models import ChainModel, ChainShape, KernelChainModel, KernelModel, LinearModel, MultilabelModel
+from svmcut.models import (
+    ChainModel,
+    ChainShape,
+    KernelChainModel,
+    KernelModel,
+    KernelMulticlassModel,
+    LinearModel,
+    MultilabelModel,
+)
 from svmcut.saved import state_classes
 
 SECONDS, MEGABYTES = 10, 2000
@@ -89,6 +97,11 @@ def models(folder):
         MultilabelModel(rng.normal(size=(3, 3)), rng.normal(size=3), *pairs, rng.normal(size=3), names),
         MultilabelModel(rng.normal(size=(2, 3)), rng.normal(size=3), pairs[0][:0], pairs[1][:0], np.zeros(0), names,
                         np.array([0, 2_000_000_000], np.int32)),
+        *(KernelMulticlassModel(Kernel("rbf", gamma=0.5), rows, np.array([0, 2, 3, 5]),
+                                np.array([0, 2, 1, 0, 1], np.int32), rng.normal(size=5), rng.normal(size=3),
+                                np.array([-1.0, 4.0, 9.0]), paired,
+                                columns and np.array(columns, np.int32))
+          for paired, columns in ((True, None), (False, [0, 4, 9_000_000]))),
     )):  # fmt: skip
         path = os.path.join(folder, f"model{k}")
         write_model(path, model)
@@ -131,6 +144,8 @@ def use_model(path):
         assert model.tags(X, np.array([0, 1, 4])).min() >= 0
     elif isinstance(model, MultilabelModel):
         assert model.decode(X)[0].shape == (4, len(model.names))
+    elif isinstance(model, KernelMulticlassModel):
+        assert model.scores(X).shape == (4, len(model.names))
     else:
         assert model.scores(X).shape == (4,)
     write_model(path + ".again", model)

@@ -99,6 +99,12 @@ def runs() -> dict[str, tuple]:
         add(f"regression, rbf, {solver}", small, numbers, "--solver", solver)
         add(f"regression, rbf, {solver}, resumed", small, numbers, "--solver", solver, "{stop}")
     add("regression, rbf, path without bias", small, numbers[:-2], "-c", "0.1,10", "--solver", "smo", "--no-free-bias")
+    grades = (*LEARN, "--task", "multiclass", *rbf, "--solver")
+    for way in ("one-vs-rest", "one-vs-one"):
+        for solver in ("smo", "subspace", "bsca"):
+            add(f"classes, {way}, {solver}", "ranking.train", grades, solver, "--multiclass", way, "--k", "40",
+                *(("--budget", "40", "--epochs", "3") if solver == "bsca" else ()))  # fmt: skip
+        add(f"classes, {way}, resumed", "ranking.train", grades, "smo", "--multiclass", way, "{stop}")
     ranking = "ranking.train"
     for loss in ("swapped-pairs", "swapped-fraction", "pairs"):
         add(f"rank {loss}", ranking, RANK, "-l", loss, "-c", "1")

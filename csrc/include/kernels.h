@@ -34,6 +34,12 @@ typedef struct {
 int svmcut_kernel_scores(const svmcut_csr* rows, const svmcut_csr* support, const double* alpha,
                          const svmcut_kernel* kernel, double b, int threads, double* out);
 
+/* Several sums over the same support vectors: out[i * machines + j] = sum of alpha[e] K(support_places[e], rows_i) over
+ * starts[j] <= e < starts[j + 1], less b[j]. */
+int svmcut_kernel_machines(const svmcut_csr* rows, const svmcut_csr* support, int64_t machines, const int64_t* starts,
+                           const int32_t* places, const double* alpha, const svmcut_kernel* kernel, const double* b,
+                           int threads, double* out);
+
 /* ---- kernel_rows.cc: rows of kernel values in float32 --------------------------------------------------------------- */
 
 /* Points laid out for kernel rows; the arrays of X must outlive them. Null when there is no memory. */

@@ -72,51 +72,68 @@ struct Columns {
     }
 };
 
-template <class Map>
-double weighted_sum(const double* alpha, int64_t m, Map&& map) {
-    double sum = 0;
-    for (int64_t k = 0; k < m; ++k) sum += alpha[k] * map(k);
-    return sum;
-}
-
-double expansion(const svmcut_kernel& K, const double* alpha, int64_t m, const double* dot, const double* norm,
-                 double own_norm) {
+/* From products with the support vectors to kernel values, in place. */
+void kernel_values(const svmcut_kernel& K, int64_t m, const double* norm, double own_norm, double* dot) {
+    const double degree = K.degree;
     switch (K.type) {
-        case SVMCUT_KERNEL_POLYNOMIAL: {
-            const double degree = K.degree;
-            return weighted_sum(alpha, m, [&](int64_t k) { return std::pow(K.scale * dot[k] + K.offset, degree); });
-        }
+        case SVMCUT_KERNEL_POLYNOMIAL:
+            for (int64_t k = 0; k < m; ++k) dot[k] = std::pow(K.scale * dot[k] + K.offset, degree);
+            break;
         case SVMCUT_KERNEL_RBF:
             /* Rounding can leave a distance below zero, which exp would blow up for large norms. */
-            return weighted_sum(alpha, m, [&](int64_t k) {
-                return std::exp(-K.gamma * std::max(norm[k] - 2 * dot[k] + own_norm, 0.0));
-            });
+            for (int64_t k = 0; k < m; ++k) dot[k] = std::exp(-K.gamma * std::max(norm[k] - 2 * dot[k] + own_norm, 0.0));
+            break;
         case SVMCUT_KERNEL_SIGMOID:
-            return weighted_sum(alpha, m, [&](int64_t k) { return std::tanh(K.scale * dot[k] + K.offset); });
-        default:
-            return weighted_sum(alpha, m, [&](int64_t k) { return dot[k]; });
+            for (int64_t k = 0; k < m; ++k) dot[k] = std::tanh(K.scale * dot[k] + K.offset);
+            break;
+        default: break;
     }
+}
+
+/* Calls score(row, kernel values with the support vectors) for every row. */
+template <class Score>
+int over_rows(const svmcut_csr& rows, const svmcut_csr& support, const svmcut_kernel& kernel, int threads,
+              Score&& score) {
+    const int64_t n = rows.n_rows, m = support.n_rows;
+    Columns columns;
+    if (!columns.build(support)) return SVMCUT_NO_MEMORY;
+    std::atomic<bool> starved{false};
+    svmcut::for_pieces((n + kRowsPerPiece - 1) / kRowsPerPiece, threads, [&](int64_t piece) {
+        const auto values = allocate<double>(m);
+        if (!values) {
+            starved = true;
+            return;
+        }
+        const int64_t stop = std::min((piece + 1) * kRowsPerPiece, n);
+        for (int64_t i = piece * kRowsPerPiece; i < stop; ++i) {
+            columns.products(rows, i, support.n_features, m, values.get());
+            kernel_values(kernel, m, columns.norm.get(), squared_norm(rows, i), values.get());
+            score(i, values.get());
+        }
+    });
+    return starved ? SVMCUT_NO_MEMORY : SVMCUT_OK;
 }
 
 }  // namespace
 
 extern "C" int svmcut_kernel_scores(const svmcut_csr* rows, const svmcut_csr* support, const double* alpha,
                                     const svmcut_kernel* kernel, double b, int threads, double* out) {
-    const int64_t n = rows->n_rows, m = support->n_rows;
-    Columns columns;
-    if (!columns.build(*support)) return SVMCUT_NO_MEMORY;
-    std::atomic<bool> starved{false};
-    svmcut::for_pieces((n + kRowsPerPiece - 1) / kRowsPerPiece, threads, [&](int64_t piece) {
-        const auto dot = allocate<double>(m);
-        if (!dot) {
-            starved = true;
-            return;
-        }
-        const int64_t stop = std::min((piece + 1) * kRowsPerPiece, n);
-        for (int64_t i = piece * kRowsPerPiece; i < stop; ++i) {
-            columns.products(*rows, i, support->n_features, m, dot.get());
-            out[i] = expansion(*kernel, alpha, m, dot.get(), columns.norm.get(), squared_norm(*rows, i)) - b;
+    const int64_t m = support->n_rows;
+    return over_rows(*rows, *support, *kernel, threads, [&](int64_t i, const double* values) {
+        double sum = 0;
+        for (int64_t k = 0; k < m; ++k) sum += alpha[k] * values[k];
+        out[i] = sum - b;
+    });
+}
+
+extern "C" int svmcut_kernel_machines(const svmcut_csr* rows, const svmcut_csr* support, int64_t machines,
+                                      const int64_t* starts, const int32_t* places, const double* alpha,
+                                      const svmcut_kernel* kernel, const double* b, int threads, double* out) {
+    return over_rows(*rows, *support, *kernel, threads, [&](int64_t i, const double* values) {
+        for (int64_t j = 0; j < machines; ++j) {
+            double sum = 0;
+            for (int64_t e = starts[j]; e < starts[j + 1]; ++e) sum += alpha[e] * values[places[e]];
+            out[i * machines + j] = sum - b[j];
         }
     });
-    return starved ? SVMCUT_NO_MEMORY : SVMCUT_OK;
 }

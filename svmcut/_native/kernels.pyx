@@ -5,7 +5,7 @@
 
 import numpy as np
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int32_t, int64_t
 
 from svmcut._native.sparse cimport Rows, svmcut_csr
 
@@ -14,6 +14,8 @@ cdef extern from "include/kernels.h" nogil:
     int SVMCUT_OK
     int svmcut_kernel_scores(const svmcut_csr*, const svmcut_csr*, const double*, const svmcut_kernel*, double, int,
                              double*)
+    int svmcut_kernel_machines(const svmcut_csr*, const svmcut_csr*, int64_t, const int64_t*, const int32_t*,
+                               const double*, const svmcut_kernel*, const double*, int, double*)
     ctypedef struct svmcut_kernel_rows:
         pass
     svmcut_kernel_rows* svmcut_kernel_rows_new(const svmcut_csr*, const svmcut_kernel*, int, int)
@@ -43,6 +45,34 @@ def kernel_scores(X, support, const double[::1] alpha, kernel, double b, int thr
         status = svmcut_kernel_scores(&rows.csr, &vectors.csr, alpha_start, &K, b, threads, out_start)
     if status != SVMCUT_OK:
         raise MemoryError("no memory for the products with the support vectors")
+
+
+def machine_scores(X, support, const int64_t[::1] starts, const int32_t[::1] places, const double[::1] alpha, kernel,
+                   const double[::1] b, int threads):
+    """(n, M) sums over the support vectors places[e] with alpha[e], starts[j] <= e < starts[j + 1], less b[j]."""
+    cdef Rows rows = Rows(X), vectors = Rows(support)
+    cdef svmcut_kernel K = kernel_of(kernel)
+    cdef int64_t machines = b.shape[0], n = rows.csr.n_rows, j
+    cdef int status
+    if starts.shape[0] != machines + 1 or alpha.shape[0] != places.shape[0] or starts[0] != 0:
+        raise ValueError("starts, places, alpha or b do not fit each other")
+    for j in range(machines):
+        if starts[j] > starts[j + 1]:
+            raise ValueError("starts fall")
+    if starts[machines] != alpha.shape[0]:
+        raise ValueError("starts do not end with alpha")
+    for j in range(places.shape[0]):
+        if not 0 <= places[j] < vectors.csr.n_rows:
+            raise ValueError("places are no rows of the support vectors")
+    cdef double[:, ::1] out = np.empty((n, machines))
+    if n and machines:
+        with nogil:
+            status = svmcut_kernel_machines(
+                &rows.csr, &vectors.csr, machines, &starts[0], &places[0] if places.shape[0] else NULL,
+                &alpha[0] if alpha.shape[0] else NULL, &K, &b[0], threads, &out[0, 0])
+        if status != SVMCUT_OK:
+            raise MemoryError("no memory for the products with the support vectors")
+    return np.asarray(out)
 
 
 INSTRUCTIONS = {"fastest": 0, "portable": 1, "avx2": 2}

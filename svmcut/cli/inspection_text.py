@@ -21,6 +21,11 @@ def text_of(found: dict[str, Any]) -> str:
     for row in found.get("transitions", ()):
         title = f"Transitions of order {row['order']}: {row['weighted']} with a weight"
         blocks.append([title, *_ends(row, transition_name)])
+    if "machines" in found:
+        table = [["Machine", "support vectors", "threshold"]]
+        for row in found["machines"]:
+            table.append([machine_name(row), str(row["support_vectors"]), number(row["threshold"])])
+        blocks.append(_table(table))
     if "pairs" in found:
         pairs = found["pairs"]
         title = f"Pairs of labels: {pairs['number']} with a weight, {pairs['positive']} of them positive"
@@ -101,6 +106,11 @@ def feature_name(row: dict[str, Any]) -> str:
 def transition_name(row: dict[str, Any]) -> str:
     """Tags in the order of the tokens."""
     return " > ".join(row["tags"])
+
+
+def machine_name(row: dict[str, Any]) -> str:
+    """The classes a machine parts."""
+    return " against ".join(row["of"] if len(row["of"]) == 2 else [*row["of"], "the rest"])
 
 
 def pair_name(row: dict[str, Any]) -> str:

@@ -114,6 +114,7 @@ Examples:
 Examples:
   svmcut learn --task multiclass train.dat model                     LIBLINEAR's -s 4 -c 1
   svmcut learn --task multiclass --multiclass one-vs-rest train.dat model
+  svmcut learn --task multiclass -t 2 -g 0.5 --solver smo train.dat model    svm-train's -g 0.5
   svmcut learn --task multiclass -c 100 train.dat model              svm_multiclass's unit of C
   svmcut classify test.dat model labels.txt                          label and the scores of all classes
 """,

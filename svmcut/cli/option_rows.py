@@ -92,7 +92,8 @@ ROWS = (
            "1 for weights of features at two neighbouring tags too; needs --t of at least 1."),
     Option("multiclass", ("--multiclass",), OBJECTIVE,
            "Of three classes or more: crammer-singer trains all at once; one-vs-rest each against the rest, the one "
-           "way of losses other than the default."),
+           "way of losses other than the default on features; one-vs-one each against each, with a kernel.",
+           default="crammer-singer; one-vs-one with a kernel"),
     Option("probability", ("--probability",), OBJECTIVE,
            "Fit probabilities of the classes to scores of rows held out, in five folds that are trained beside; "
            "classify --probability writes them. Models of -l logistic have their own.", default="off"),

@@ -77,6 +77,9 @@ def _of_weights(found: dict[str, Any]) -> list[str]:
             drawn.append(pictures.matrix(f"{title}: from row to column", found["labels"], row["matrix"]))
         drawn.append(_ends(title, row, texts.transition_name))
     parts += _section("Transitions", "", drawn)
+    if "machines" in found:
+        rows = [(texts.machine_name(row), float(row["support_vectors"])) for row in found["machines"]]
+        parts += _section("Machines", "", [pictures.bars("Support vectors", rows)])
     if "pairs" in found:
         parts += _section("Pairs", "", [_ends("Pairs of labels", found["pairs"], texts.pair_name)])
     return parts

@@ -9,7 +9,15 @@ import numpy as np
 
 from svmcut import states
 from svmcut.data import Names
-from svmcut.models import ChainModel, KernelChainModel, KernelModel, LinearModel, MulticlassModel, MultilabelModel
+from svmcut.models import (
+    ChainModel,
+    KernelChainModel,
+    KernelModel,
+    KernelMulticlassModel,
+    LinearModel,
+    MulticlassModel,
+    MultilabelModel,
+)
 
 if TYPE_CHECKING:
     from svmcut.models import ChainShape, Model
@@ -43,6 +51,8 @@ def check_model(model: Model, n_features: int = 2**31 - 1) -> None:
             W=reals(d, K), constant=reals(K), bias=states.REAL, highest_index=states.COUNT,
             loss=states.maybe(states.text()), temperature=states.maybe(states.real(0)),
         )  # fmt: skip
+    elif isinstance(model, KernelMulticlassModel):
+        d, kind = model.support.n_features, _check_machines(model)
     else:
         names = states.array(np.int64, None, rising=True)
         states.checked(model, states.instance(MultilabelModel, names=names), "model")
@@ -60,6 +70,22 @@ def check_model(model: Model, n_features: int = 2**31 - 1) -> None:
         states.checked(model, states.fields(names=names), "model")
     columns = states.array(np.int32, d, low=0, high=n_features - 1, rising=True)
     states.checked(model, states.fields(columns=states.maybe(columns)), "model")
+
+
+def _check_machines(model: KernelMulticlassModel) -> states.Check:
+    """What the fields of machines must be, whose lengths are looked at here."""
+    states.checked(model, states.fields(names=states.array(np.float64, None, rising=True), paired=states.flag), "model")
+    K, E = len(model.names), len(model.alpha)
+    M = K * (K - 1) // 2 if model.paired else K
+    starts = states.array(np.int64, M + 1, low=0, high=E)
+    states.checked(model, states.fields(starts=starts), "model")
+    rises = model.starts[0] == 0 and model.starts[-1] == E and (np.diff(model.starts) >= 0).all()
+    states.require(bool(rises), "model.starts", "from 0 to the number of coefficients, never falling")
+    places = states.array(np.int32, E, low=0, high=model.support.n_rows - 1)
+    return states.fields(
+        places=places, alpha=states.reals(E), b=states.reals(M), highest_index=states.COUNT,
+        loss=states.maybe(states.text()),
+    )  # fmt: skip
 
 
 def _check_shape(shape: ChainShape) -> None:

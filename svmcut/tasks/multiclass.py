@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 
     from svmcut.data import Examples
     from svmcut.files.output import Output
-    from svmcut.models import MulticlassModel
+    from svmcut.models import KernelMulticlassModel, MulticlassModel
     from svmcut.parameters import Settings
     from svmcut.training.driver import Driver
+
+    ClassModel: TypeAlias = MulticlassModel | KernelMulticlassModel
 
 
 class Confusion:
@@ -77,30 +79,30 @@ class Multiclass(RowTask):
     def as_original(self) -> Multiclass:
         return SvmMulticlass()
 
-    def parts(self, block: Examples, model: MulticlassModel) -> Iterator[Examples]:
+    def parts(self, block: Examples, model: ClassModel) -> Iterator[Examples]:
         step = max(1, BLOCK_NUMBERS // len(model.names))
         for start in range(0, len(block), step):
             yield block.part(start, min(len(block), start + step))
 
-    def predictor(self, model: MulticlassModel, threads: int = 1, beam: int = 0) -> Callable[[Examples], NDArray]:
+    def predictor(self, model: ClassModel, threads: int = 1, beam: int = 0) -> Callable[[Examples], NDArray]:
         return lambda part: model.scores(part.X, threads)
 
     def write(
-        self, output: Output, predicted: NDArray[np.float64], model: MulticlassModel, labels: bool = False
+        self, output: Output, predicted: NDArray[np.float64], model: ClassModel, labels: bool = False
     ) -> None:
         write_classes(output, predicted, [*map(label_text, model.names.tolist())], labels)
 
     def write_probabilities(
         self, output: Output, predicted: NDArray[np.float64], probabilities: NDArray[np.float64],
-        model: MulticlassModel, labels: bool = False,
+        model: ClassModel, labels: bool = False,
     ) -> None:  # fmt: skip
         names = [*map(label_text, model.names.tolist())] if labels else None
         write_probabilities(output, probabilities, names, np.argmax(predicted, axis=1))
 
-    def places(self, part: Examples, model: MulticlassModel) -> NDArray[np.int64]:
+    def places(self, part: Examples, model: ClassModel) -> NDArray[np.int64]:
         return _places(part.y, model.names)
 
-    def tally(self, model: MulticlassModel) -> Confusion:
+    def tally(self, model: ClassModel) -> Confusion:
         return Confusion(model.names)
 
     def measured(self, tally: Confusion) -> Measured:
@@ -129,7 +131,7 @@ class SvmMulticlass(Multiclass):
         yield from map(_truncated, super().stream(path, **how))
 
     def write(
-        self, output: Output, predicted: NDArray[np.float64], model: MulticlassModel, labels: bool = False
+        self, output: Output, predicted: NDArray[np.float64], model: ClassModel, labels: bool = False
     ) -> None:
         write_classes(output, predicted, [*map(label_text, model.names.tolist())], labels, "%f")
 

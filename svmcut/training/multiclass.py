@@ -23,8 +23,8 @@ from svmcut.solvers.one_vs_rest import OneVsRest
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.multilabel import LabelSpace
 from svmcut.training.certificate import primal_of_file
-from svmcut.training.checks import LARGEST_INDEX, check_class_memory, checked_weights
-from svmcut.training.outcome import PERCENT, Objective, Outcome, Units
+from svmcut.training.checks import LARGEST_INDEX, check_class_memory, checked_weights, class_warnings
+from svmcut.training.outcome import PERCENT, Objective, Outcome, class_units
 from svmcut.training.stage import Ended, Plan, Stage, make_solver
 
 #: What svm_multiclass asks of the margin of a wrong class, by rescaling and norm of the slack, and so its weights: its
@@ -68,13 +68,8 @@ class MulticlassPlan(Plan):
         usual, margin = s.loss == TASKS[s.task].loss, MARGINS[s.rescaling, s.slack_norm]
         self._written = margin if usual and s.cost is not None else 1.0
         self._loss = None if usual else s.loss
-        units = Units(s.loss or "", s.epsilon or 0.0, total(weights, n), PERCENT, True, n)
-        if usual:
-            units = units._replace(original=margin**2)
-        warnings = []
-        if K == 1:
-            warnings = [f"all {n} labels of {path} are {self.names[0]:g}; there is no other class to learn"]
-        super().__init__(s, path, units, warnings)
+        units = class_units(s.loss or "", s.epsilon or 0.0, total(weights, n), n, margin if usual else 1.0)
+        super().__init__(s, path, units, class_warnings(path, y, self.names))
 
     def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
         """The solver of that name; of "auto" dual coordinate descent, against the rest the fastest on two classes."""

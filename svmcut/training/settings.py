@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from svmcut.catalog import AUTO, CHOICES, KERNELS, SOLVERS, TASKS
+from svmcut.catalog import AUTO, CHOICES, KERNELS, MULTICLASS, SOLVERS, TASKS
 from svmcut.kernels import Kernel
 from svmcut.parameters import CERTIFIED_ROWS, EPSILON, KKT_TOLERANCE, Settings
 from svmcut.refusals import chosen_solver, plain
@@ -41,6 +41,7 @@ def resolved(settings: Settings, n: int, time_limit: float | None = None) -> Set
         s, solver=solver, bias=bias if s.bias is None else s.bias, epsilon=epsilon if s.epsilon is None else s.epsilon,
         polish=bool(row and row.polished) if s.polish is None else s.polish,
         epochs=own.get("epochs") if s.epochs is None else s.epochs,
+        multiclass=s.multiclass or MULTICLASS[-1 if s.has_kernel else 0],
         maintenance=s.maintenance or KERNELS[s.kernel].maintenance[0],
         gap=task.gap if s.gap is None and s.epsilon is None else s.gap,
         certify=n < CERTIFIED_ROWS if s.certify is None else s.certify,

@@ -104,10 +104,8 @@ def test_a_path_with_validation_and_weights_goes_by_the_classes():
 
 @pytest.mark.parametrize(("words", "says"), [
     (("-l", "f1", "-c", 1), "loss 'f1' is not for classes; expected one of error-rate, squared-hinge, logistic"),
-    (("-t", 2, "-g", 1), "classes are trained on features, not with the rbf kernel; use -t linear"),
-    (("--solver", "smo"), "solver 'smo' does not train classes; expected one of auto, cutting-plane, dual-cd, newton"),
     (("-w", 9), "-w 9 is an algorithm for two; leave it out"),
-    (("-t", 1, "--free-bias"), "classes are trained on features, not with the polynomial kernel; use -t linear"),
+    (("-t", 2, "-g", 1, "--t", 1, "--i", 0), "--t is for --task classification, rank or regression; leave it out"),
     (("--select", "roc-area", "--validate", "test"),
      "--select roc-area is a measure of two; expected one of error-rate, accuracy, precision, recall, f1"),
     (("--solver", "newton"), "solver 'newton' trains two classes; give --multiclass one-vs-rest or leave out --solver"),
@@ -173,10 +171,12 @@ def test_one_class_alone_is_predicted_with_a_warning():
     ]
 
 
-@pytest.mark.parametrize("way", ["crammer-singer", "one-vs-rest"])
+@pytest.mark.parametrize(("way", "kernel"), [("crammer-singer", 0), ("one-vs-rest", 0), ("one-vs-rest", 2),
+                                             ("one-vs-one", 2)])  # fmt: skip
 @pytest.mark.parametrize("solver", ["dual-cd", "cutting-plane"])
-def test_threads_and_a_run_that_goes_on_change_no_byte(way, solver):
-    words = ("-v", 0, "--multiclass", way, "--solver", solver, "--gap", 1e-5)
+def test_threads_and_a_run_that_goes_on_change_no_byte(way, solver, kernel):
+    solver = "smo" if kernel and solver == "dual-cd" else solver
+    words = ("-v", 0, "--multiclass", way, "--solver", solver, "--gap", 1e-5, "-t", kernel)
     learn(*words, "--threads", 1, "train", "whole")
     learn(*words, "--threads", 3, "train", "threads")
     assert Path("threads").read_bytes() == Path("whole").read_bytes()
@@ -184,7 +184,7 @@ def test_threads_and_a_run_that_goes_on_change_no_byte(way, solver):
     learn(*words, *kept, "--max-iterations", 3, "train", "model", status=3)
     assert Path("state").exists() and Path("model").read_bytes() != Path("whole").read_bytes()
     refused = learn(*words, *kept, "--resume", "--b", 0, "train", "model", status=1).stderr
-    assert "is of another run: --bias was 1.0 and is 0.0" in refused
+    assert "is of another run: --bias was None and is 0.0" in refused
     # the same run, whichever of labels and option names it
     learn(*words, *kept, "--resume", "--task", "multiclass", "--max-iterations", 4, "train", "model", status=3)
     learn(*words, *kept, "--resume", "train", "model")
@@ -201,7 +201,7 @@ def test_python_names_the_task_by_the_same_rule(rows):
     assert svmcut.train("train").model.names.tolist() == [*NAMES]
     for parameters, error, says in (
         ({"task": "classification"}, DataError, "two classes are trained.* or task='multiclass'"),
-        ({"kernel": "rbf"}, UsageError, "has 4 classes: classes are trained on features.* as in positive=12"),
+        ({"solver": "newton"}, UsageError, "has 4 classes: solver 'newton' trains two classes.* as in positive=12"),
         ({"task": "classification", "multiclass": "one-vs-rest"}, UsageError, "for task='multiclass'; leave it out"),
     ):
         with pytest.raises(error, match=says):
@@ -210,6 +210,33 @@ def test_python_names_the_task_by_the_same_rule(rows):
         svmcut.train((X, y == 5), multiclass="one-vs-rest")
     with pytest.raises(DataError, match="give task='regression'"):
         svmcut.train((X, y + 0.5))
+
+
+@pytest.mark.parametrize("way", ["one-vs-rest", "one-vs-one"])
+def test_classes_with_a_kernel_from_the_file_to_the_table(way):
+    report = learnt("-t", 2, "-g", 0.3, "--solver", "smo", "--multiclass", way, "-c", "1000,40000",
+                    "--validate", "test", "--select", "accuracy", "train", "model")  # fmt: skip
+    assert report["task"] == "multiclass" and report["solver"] == "smo" and report["warnings"] == []
+    machines, paired = report["machines"], way == "one-vs-one"
+    assert [row["labels"] for row in machines] == [
+        [a, b] for k, a in enumerate(NAMES) for b in NAMES[k + 1 :]
+    ] if paired else [[label] for label in NAMES]  # fmt: skip
+    for key in ("primal", "dual", "gap", "iterations"):
+        assert report[key] == pytest.approx(sum(row[key] for row in machines))
+    assert report["converged"] and all(row["converged"] and row["threshold"] for row in machines)
+    assert Path("model").read_bytes().startswith(b"svmcut multiclass 1\n2 # kernel type\n")
+    assert Path("model").read_bytes() in (Path("model.1000").read_bytes(), Path("model.40000").read_bytes())
+    assert forked("svmcut", "classify", "test", "model", "scores", "--report", "classify.json").returncode == 0
+    table, found = np.loadtxt("scores"), json.loads(Path("classify.json").read_text())
+    np.testing.assert_array_equal(table[:, 0], np.array(NAMES)[np.argmax(table[:, 1:], axis=1)])
+    assert found["accuracy"] == max(row["validation"]["accuracy"] for row in report["path"]) > 50
+    if paired:
+        assert (table[:, 1:].sum(axis=1) == 6).all()
+    model, X = svmcut.load("model"), svmcut.load_svmlight_file("test", n_features=6)[0]
+    np.testing.assert_allclose(model.decision_function(X), table[:, 1:], atol=1e-8)
+    np.testing.assert_array_equal(model.predict(X), table[:, 0])
+    done = forked("svmcut", "inspect", "model")
+    assert f"-3 against {'0' if paired else 'the rest'}  " in done.stdout and "Kernel            rbf" in done.stdout
 
 
 @pytest.mark.parametrize(("case", "data", "C"), [("mc_c1", "mc3", 1), ("mc_c001", "mc3", 0.01), ("mc_k5", "mc5", 100),

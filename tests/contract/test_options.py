@@ -31,7 +31,8 @@ RUNS = [
 ]
 #: Parameters with a default of None, and a value that asks for what is done anyway.
 ASKED = {"polish": True, "certify": True, "free_bias": False, "epochs": 10.0, "maintenance": "merge", "nu": 0.1,
-         "qp": "auto", "basis_file": "rows", "positive": 1.0, "class_weight": "balanced"}  # fmt: skip
+         "qp": "auto", "basis_file": "rows", "positive": 1.0, "class_weight": "balanced",
+         "multiclass": "one-vs-rest"}  # fmt: skip
 
 
 def words_of(task, *words):
@@ -192,7 +193,7 @@ def test_help_has_panels_defaults_and_only_what_the_task_can_use(task):
     words = {word.strip(",.;:()") for word in flat.split("Examples:")[0].partition("Objective:")[2].split()}
     assert words & others == set()
     lacking = {"rank": ("--free-bias", "--budget", "--epochs"), "sequence": ("--polish", "--free-bias", "--basis"),
-               "multilabel": ("--certify", "--kernel"), "multiclass": ("--kernel", "--free-bias", "--pairs"),
+               "multilabel": ("--certify", "--kernel"), "multiclass": ("--pairs", "--beam"),
                "regression": ("--pairs", "--beam"),
                "classification": ("--pairs", "--beam")}  # fmt: skip
     assert not [flag for flag in lacking[task] if f"{flag} " in text]

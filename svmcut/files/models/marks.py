@@ -123,3 +123,7 @@ OF_CLASSES = Marks(
     {"labels": _classes, "bias": _bias, "loss": _loss_of("MulticlassModel"), "temperature": _temperature},
     "'#@ labels L1 L2 ..', which rise, '#@ bias NUMBER', '#@ loss NAME' or '#@ temperature T'",
 )  # fmt: skip
+OF_MACHINES = Marks(
+    {"labels": _classes, "loss": _loss_of("KernelMulticlassModel")},
+    "'#@ labels L1 L2 ..', which rise, or '#@ loss NAME'",
+)  # fmt: skip

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Classes by machines of two on kernel values, which share their support vectors."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from svmcut.data import Csr
+from svmcut.kernels import Kernel
+from svmcut.models.columns import renumber
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def pairs_of(n_classes: int) -> list[tuple[int, int]]:
+    """(0, 1), (0, 2), .., (1, 2), ..: the classes of the machines, one against one."""
+    return list(itertools.combinations(range(n_classes), 2))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KernelMulticlassModel:
+    """f_j(x) = sum of alpha[e] K(z_places[e], x) over starts[j] <= e < starts[j + 1], less b[j].
+
+    Attributes
+    ----------
+    kernel : Kernel
+    support : Csr
+        (m, d) support vectors z of all machines, one row each.
+    starts : (M + 1,) int64
+        Where the coefficients of a machine begin.
+    places : (E,) int32
+        Support vectors, increasing within a machine.
+    alpha : (E,) float64
+        Their weights, labels included.
+    b : (M,) float64
+        Thresholds, subtracted.
+    names : (K,) float64
+        The labels of the classes, increasing.
+    paired : bool
+        Whether the machines are of the pairs of classes, as `pairs_of` orders them, f above 0 being for the first; else
+        machine k is of class k against the rest.
+    columns, highest_index, n_documents, loss
+        As in MulticlassModel.
+    """
+
+    kernel: Kernel
+    support: Csr
+    starts: NDArray[np.int64]
+    places: NDArray[np.int32]
+    alpha: NDArray[np.float64]
+    b: NDArray[np.float64]
+    names: NDArray[np.float64]
+    paired: bool
+    columns: NDArray[np.int32] | None = None
+    highest_index: int = 0
+    n_documents: int = 0
+    loss: str | None = None
+
+    def decisions(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
+        """(n, M) float64 f_j(x) of every machine; the same bytes for any number of threads."""
+        from svmcut._native.kernels import machine_scores
+
+        rows = renumber(X, self.columns)
+        return machine_scores(rows, self.support, self.starts, self.places, self.alpha, self.kernel, self.b, threads)
+
+    def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
+        """(n, K) float64: f_k of every class; of pairs the votes, nan for a class with a decision that is none."""
+        found = self.decisions(X, threads)
+        if not self.paired:
+            return found
+        votes = np.zeros((X.n_rows, len(self.names)))
+        for f, (first, second) in zip(found.T, pairs_of(len(self.names)), strict=True):
+            bad = np.where(np.isfinite(f), 0.0, np.nan)
+            votes[:, first] += (f > 0) + bad
+            votes[:, second] += ~(f > 0) + bad
+        return votes
+
+    def predict(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
+        """(n,) labels of the largest score, the first of equal ones."""
+        return self.names[np.argmax(self.scores(X, threads), axis=1)]

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One machine of many that are trained one after the other: its own steps, told with the sums over all."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from svmcut import states
+from svmcut.solvers.protocol import Interrupted, Progress, Run, Solver, Start, State, Watch, kept
+
+
+class Others(NamedTuple):
+    """Sums over the machines that are trained and those that are to come, which stand at w = 0; `own` is the primal
+    value of this one at w = 0."""
+
+    iteration: int = 0
+    passes: float = 0.0
+    primal: float = 0.0
+    dual: float = 0.0
+    risk: float = 0.0
+    cuts: int = 0
+    support: int = 0
+    evaluations: int = 0
+    own: float = 0.0
+
+
+class OneOfManyRun(Run):
+    """The steps of the machine.
+
+    Attributes
+    ----------
+    machine : Run
+        Its own run.
+    last : Progress or None
+        The machine's own last step; None before the first.
+    idle : bool
+        Whether it ended because it made no progress.
+    """
+
+    def __init__(self, solver: OneOfMany, problem: Any, start: Start | None, state: State | None):
+        super().__init__(solver, problem, start, state)
+        if state is not None:
+            states.checked(state, states.fields(watch=states.anything, machine=states.anything))
+        self.machine = solver.machine.start(problem, start, state and state["machine"])
+        self._watch = Watch.of(solver.machine, state and state["watch"])
+        self.last: Progress | None = None
+        self.idle = False
+
+    def state(self) -> State:
+        return {"watch": self._watch and self._watch.state(), "machine": self.machine.state()}
+
+    def __iter__(self) -> Iterator[Progress]:
+        began = time.perf_counter()
+        try:
+            for progress in self.machine:
+                self.last = progress
+                self.idle = self._watch is not None and self._watch.update(progress)
+                yield self._sum(progress, began)
+                if self.idle:
+                    return
+        except Interrupted as signal:
+            self.last = signal.progress
+            raise Interrupted(self._sum(self.last, began)) from None
+        except KeyboardInterrupt:
+            others = self._solver.others
+            if self.last is not None or not others.iteration:
+                raise
+            none = Progress(0, 0.0, others.own, 0.0, others.own, 0.0, kept(None), evaluations=0)
+            raise Interrupted(self._sum(none, began)) from None
+
+    def _sum(self, p: Progress, began: float) -> Progress:
+        others = self._solver.others
+        primal, dual = others.primal + p.primal, others.dual + p.dual
+        return p._replace(
+            iteration=others.iteration + p.iteration, passes=others.passes + p.passes, primal=primal, dual=dual,
+            gap=primal - dual, seconds=time.perf_counter() - began, cuts=others.cuts + p.cuts,
+            support=others.support + p.support, risk=others.risk + p.risk,
+            evaluations=others.evaluations + (p.evaluations or 0),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class OneOfMany(Solver):
+    """A machine's solver, whose progress counts the other machines too.
+
+    Parameters
+    ----------
+    machine : Solver
+    others : Others
+    """
+
+    run = OneOfManyRun
+    patience: ClassVar[int | None] = None  # the machine is watched on its own
+    machine: Solver
+    others: Others

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Training of classes on kernel values: a machine of two for every pair of classes, or for each against the rest.
+
+Machines are trained one after the other by the plan of two classes that the solver has; their certificates add up.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from svmcut import states
+from svmcut.catalog import MULTICLASS, PLANS, SOLVERS, TASKS, load
+from svmcut.data import Csr, Examples
+from svmcut.models import KernelModel, KernelMulticlassModel, pairs_of
+from svmcut.models.checked import check_model
+from svmcut.parameters import DEFAULTS, Settings
+from svmcut.risks import make_risk
+from svmcut.risks.weights import total
+from svmcut.solvers.one_of_many import OneOfMany, Others
+from svmcut.solvers.protocol import StoppingRule
+from svmcut.training.checks import checked_weights, class_warnings
+from svmcut.training.outcome import PERCENT, STOPS, Objective, Outcome, class_units
+from svmcut.training.room import kernel_warnings
+from svmcut.training.settings import kernel_of
+from svmcut.training.stage import Ended, Plan, Stage
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class MachinesPlan(Plan):
+    """The stages of every machine in turn; a run that is stopped leaves the machines it did not come to at w = 0.
+
+    What a stage leaves to the next is the outcomes of the machines that are done, and what the stages of the present
+    machine leave to each other.
+    """
+
+    def __init__(self, examples: Examples, settings: Settings, one_class: bool = False):
+        self._examples, s = examples.checked(), settings
+        self.names, self._y = np.unique(self._examples.y, return_inverse=True)
+        self._X, self._columns = self._examples.X.compact()
+        self._weights, K = checked_weights(examples), len(self.names)
+        self._paired = s.multiclass == MULTICLASS[2] and K > 1
+        self._machines: list[tuple[int, int | None]] = [*pairs_of(K)] if self._paired else [(k, None) for k in range(K)]
+        self._plan: Any = None
+        self._at = -1
+        self._loss, path, n = (None if s.loss == TASKS[s.task].loss else s.loss), examples.source.path, len(examples)
+        units = class_units(s.loss or "", s.epsilon or 0.0, total(self._weights, n), n, 1.0 if self._loss else PERCENT)
+        super().__init__(s, path, units, class_warnings(path, self._y, self.names) + kernel_warnings(kernel_of(s)))
+        v = np.ones(len(examples)) if self._weights is None else self._weights
+        V = np.bincount(self._y, v, K)
+        #: sums of weights of the machines
+        self._totals = [float(V.sum() if other is None else V[k] + V[other]) for k, other in self._machines]
+        loss = make_risk(s.loss or "", one_class=True).bind(np.ones(1), None, None, 1)
+        self._at_zero = float(loss.linearize(np.zeros(1)).value)
+
+    def stop(self, objective: Objective) -> StoppingRule:
+        """On the sums."""
+        by_conditions = SOLVERS[self.settings.solver].by_conditions
+        return StoppingRule(math.nan if by_conditions else objective.c * objective.epsilon, self.settings.gap)
+
+    def check_found(self, found: Any) -> None:
+        if found is None:
+            return
+        most, known = len(self._machines) - 1, states.instance(Outcome, model=states.instance(KernelModel))
+        states.checked(found, states.fields(done=states.many(known, most=most), machine=states.anything), "found")
+        for outcome in found["done"]:
+            check_model(outcome.checked().model, self._examples.X.n_features)
+        self._begin(found["done"])
+        self._plan.check_found(found["machine"])
+
+    def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
+        done, inner = (found["done"], found["machine"]) if found else ([], None)
+        if inner is None or self._at != len(done):
+            self._begin(done)
+        self._aim = self._plan.units.objective(None, objective.C)
+        self._stage = stage = self._plan.next(self._aim, inner)
+        solver = OneOfMany(stage.solver, self._others(objective, done))
+        return Stage(stage.name, solver, stage.problem, objective, start=stage.start)
+
+    def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> dict[str, Any] | Outcome:
+        done, inner = (found["done"], found["machine"]) if found else ([], None)
+        run, stopped_by = ended.run, ended.stopped_by
+        if run.last is not None:
+            own = Ended(self._stage, run.machine, run.last, "rounding" if run.idle else stopped_by)
+            part = self._plan.finish(self._aim, inner, own)
+            if not isinstance(part, Outcome):
+                return {"done": done, "machine": part}
+            done = [*done, part.portable()]
+        if len(done) < len(self._machines) and stopped_by not in ("limit", "interrupt"):
+            return {"done": done, "machine": None}
+        return self._outcome(objective, done, ended)
+
+    def check_finite(self, primal: float) -> None:
+        self._plan.check_finite(primal)
+
+    def failure(self, error: Exception) -> Exception:
+        return error if self._plan is None else self._plan.failure(error)
+
+    def _begin(self, done: list[Outcome]) -> None:
+        """The plan of the next machine."""
+        s, self._at = self.settings, len(done)
+        first, second = self._machines[self._at]
+        rows = np.arange(len(self._y))
+        if second is not None:
+            rows = np.flatnonzero((self._y == first) | (self._y == second))
+        X = self._X if second is None else self._X.take(rows)
+        v = None if self._weights is None else self._weights[rows]
+        signs = np.where(self._y[rows] == first, 1.0, -1.0)
+        epsilon, most = s.epsilon or 0.0, s.max_iterations
+        if not SOLVERS[s.solver].by_conditions:  # in percent of the machine's own rows, so that the gaps add up to C e
+            epsilon *= sum(self._totals) ** -1 * self.units.samples
+        if most is not None:
+            most = max(1, most - sum(outcome.progress.iteration for outcome in done))
+        own = replace(s, task=DEFAULTS["task"], multiclass=None, epsilon=epsilon, max_iterations=most, given=None)
+        plan = load(PLANS[SOLVERS[s.solver].plan])
+        self._plan = plan(Examples(X, signs, None, v, self._examples.source), own, True)
+
+    def _others(self, objective: Objective, done: list[Outcome]) -> Others:
+        at_zero = [weight * self._at_zero for weight in self._totals[len(done) :]]
+        left = sum(at_zero[1:])
+        steps = [outcome.progress for outcome in done]
+        return Others(
+            sum(p.iteration for p in steps), sum(p.passes for p in steps),
+            sum(outcome.primal for outcome in done) + objective.C * left, sum(outcome.dual for outcome in done),
+            sum(p.risk for p in steps) + left, sum(p.cuts for p in steps), sum(p.support for p in steps),
+            sum(outcome.kernel_evaluations or 0 for outcome in done), objective.C * sum(at_zero[:1]),
+        )  # fmt: skip
+
+    def _outcome(self, objective: Objective, done: list[Outcome], ended: Ended) -> Outcome:
+        """The machines as one model, with the sums of their certificates; those that are missing are 0."""
+        others = self._others(objective, done)
+        primal = others.primal + others.own
+        files = [outcome.primal if outcome.primal_of_file is None else outcome.primal_of_file for outcome in done]
+        rewritten = any(outcome.primal_of_file is not None for outcome in done)
+        whole = Outcome(
+            self._model(done), objective, ended.progress, self.settings.solver,
+            math.sqrt(sum(outcome.norm**2 for outcome in done)),
+            max((outcome.longest_cut for outcome in done), default=0.0),
+            np.concatenate([np.zeros(0), *(outcome.multipliers for outcome in done)]),
+            certificate=(primal, others.dual), kernel_evaluations=others.evaluations,
+            primal_of_file=primal - sum(outcome.primal for outcome in done) + sum(files) if rewritten else None,
+            details={"machines": [self._told(j, outcome) for j, outcome in enumerate(done)]},
+        )  # fmt: skip
+        whole.warnings = list(dict.fromkeys(text for outcome in done for text in outcome.warnings))
+        whole.converged = len(done) == len(self._machines) and all(outcome.converged for outcome in done)
+        reasons = [ended.stopped_by] if len(done) < len(self._machines) else []
+        reasons += [outcome.stopped_by for outcome in done if outcome.stopped_by]
+        whole.stopped_by = next((text for text in reasons if text in STOPS), reasons[0] if reasons else None)
+        return whole
+
+    def _told(self, j: int, outcome: Outcome) -> dict[str, Any]:
+        """What the report says of a machine."""
+        progress, model = outcome.progress, outcome.model
+        assert isinstance(model, KernelModel)
+        labels = [float(self.names[k]) for k in self._machines[j] if k is not None]
+        return {
+            "labels": labels, "primal": outcome.primal, "dual": outcome.dual, "gap": outcome.gap,
+            "converged": outcome.converged, "stopped_by": outcome.stopped_by, "iterations": progress.iteration,
+            "support_vectors": model.support.n_rows, "threshold": model.b, **outcome.details,
+        }  # fmt: skip
+
+    def _model(self, done: list[Outcome]) -> KernelMulticlassModel:
+        s, M = self.settings, len(self._machines)
+        models: list[Any] = [outcome.model for outcome in done]
+        support, found = _united([_in_columns(model) for model in models])
+        b, places, alpha = np.zeros(M), [np.zeros(0, np.int32)], [np.zeros(0)]
+        for j, (model, own) in enumerate(zip(models, found, strict=True)):
+            rows, where = np.unique(own, return_inverse=True)
+            places.append(rows.astype(np.int32))
+            alpha.append(np.bincount(where, model.alpha, len(rows)).astype(np.float64))
+            b[j] = model.b
+        ends = np.cumsum([*map(len, places)] + [0] * (M - len(models)))
+        return KernelMulticlassModel(
+            kernel_of(s), replace(support, n_features=self._X.n_features), ends, np.concatenate(places),
+            np.concatenate(alpha), b, self.names, self._paired, self._columns,
+            self._examples.X.n_features, len(self._examples), self._loss,
+        )  # fmt: skip
+
+
+def _in_columns(model: KernelModel) -> Csr:
+    """The support vectors in the columns of the rows the machine was trained on."""
+    support = model.support
+    return support if model.columns is None else replace(support, indices=model.columns[support.indices])
+
+
+def _united(supports: list[Csr]) -> tuple[Csr, list[NDArray[np.int32]]]:
+    """The rows of all, equal ones once, in the order in which they come; which of them each has."""
+    known: dict[tuple[bytes, bytes], int] = {}
+    found: list[NDArray[np.int32]] = []
+    columns: list[NDArray[np.int32]] = []
+    values: list[NDArray[np.float32]] = []
+    for support in supports:
+        places, bounds = np.empty(support.n_rows, np.int32), support.indptr.tolist()
+        for row in range(support.n_rows):
+            entries = slice(bounds[row], bounds[row + 1])
+            key = support.indices[entries].tobytes(), support.data[entries].tobytes()
+            places[row] = at = known.setdefault(key, len(known))
+            if at == len(columns):
+                columns.append(support.indices[entries])
+                values.append(support.data[entries])
+        found.append(places)
+    indptr = np.cumsum([0, *map(len, columns)], dtype=np.int64)
+    rows = Csr(np.concatenate([np.zeros(0, np.float32), *values]), np.concatenate([np.zeros(0, np.int32), *columns]),
+               indptr, 0, True)  # fmt: skip
+    return rows, found
