@@ -39,12 +39,13 @@ typedef struct {
 
 /* min over alpha, alpha_ik <= C_i [k = y_i] and sum_k alpha_ik = 0, of 1/2 |W|^2 - sum_i alpha_iy, C_i = C v_i, from the
  * alpha (n, K) given and its W (n_features + (bias != 0), K) = sum_i (x_i, bias) alpha_i': up to `epochs` epochs, fewer
- * when the estimated gap is at most `enough` or nothing moves. norms[i] = |(x_i, bias)|^2. order: 2 n int32, the second
+ * when the estimated gap is at most `enough` + `share` times the dual value, `dual` at this alpha, or nothing moves. norms[i] = |(x_i, bias)|^2. order: 2 n int32, the second
  * half room for the visits; labels (n, K) and counts (n,): the classes in use of every row, the right one first. All
  * three are set by svmcut_multiclass_wake. CANCELLED leaves a consistent state. */
 int svmcut_multiclass_cd(const svmcut_csr* X, int64_t K, const double* norms, const double* v, double bias, double C,
-                         int64_t epochs, double enough, double* alpha, double* W, int32_t* order, int32_t* labels,
-                         int32_t* counts, svmcut_multiclass_state* state, const volatile int* cancel);
+                         int64_t epochs, double enough, double share, double dual, double* alpha, double* W,
+                         int32_t* order, int32_t* labels, int32_t* counts, svmcut_multiclass_state* state,
+                         const volatile int* cancel);
 
 /* Chooses rows and classes afresh by the scores s of W. */
 void svmcut_multiclass_wake(int64_t n, int64_t K, const int32_t* y, const double* s, const double* v,

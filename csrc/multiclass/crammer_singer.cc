@@ -13,6 +13,7 @@
 namespace {
 
 constexpr int64_t kPiece = 1 << 15;  // scores
+constexpr int64_t kClasses = 64;     // at a time
 constexpr double kPart = 1e-3;       // a line is searched until no more than this part of what is gained is left
 
 struct Sums {
@@ -93,11 +94,19 @@ int svmcut_crammer_singer_line(int64_t n, int64_t K, const int32_t* y, const dou
             const Sums sums = over_rows(n, K, v, threads, parts, [&](int64_t i) -> Sums {
                 const double *row = s + i * K, *rates = e + i * K;
                 const double own = row[y[i]] + t * rates[y[i]];
-                double most = 0, slope = 0;
-                for (int64_t k = 0; k < K; ++k) {
-                    if (k == y[i]) continue;
-                    const double slack = 1.0 + (row[k] + t * rates[k]) - own, rate = rates[k] - rates[y[i]];
-                    if (slack > most || (slack == most && rate > slope)) most = slack, slope = rate;
+                double most = 0, slope = 0, slack[kClasses];
+                for (int64_t first = 0; first < K; first += kClasses) {
+                    const int64_t count = std::min(kClasses, K - first);
+                    for (int64_t k = 0; k < count; ++k) slack[k] = 1.0 + (row[first + k] + t * rates[first + k]) - own;
+                    if (first <= y[i] && y[i] < first + count) slack[y[i] - first] = -1.0;
+                    double here = -1.0;
+                    for (int64_t k = 0; k < count; ++k) here = std::max(here, slack[k]);
+                    if (here < most) continue;
+                    if (here > most) most = here, slope = -std::numeric_limits<double>::infinity();
+                    for (int64_t k = 0; k < count; ++k) {
+                        const double rate = rates[first + k] - rates[y[i]];
+                        slope = slack[k] == most && rate > slope ? rate : slope;
+                    }
                 }
                 return {most, slope};
             });

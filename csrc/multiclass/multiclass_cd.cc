@@ -8,8 +8,9 @@
 //   G_k       [k != y_i] + W_k.x_i;   the row's violation is max G - min {G_k: alpha_k below its bound}
 //   step      with A = |x_i|^2, B = G - A alpha, D_k = B_k + A C_i [k = y_i], all exactly: alpha_k = min(C_i [k = y_i],
 //             (t - B_k) / A), the level t by the largest D (I1)
-//   shrinking a class other than y with alpha_k = 0 whose G_k is below that minimum, by more than the mean violation of
-//             the last epoch; a row of y alone; one whose alpha is C_i and -C_i, where G differs by more than that mean
+//   shrinking a class other than y with alpha_k = 0 whose G_k is below that minimum, by more than a part of the mean
+//             violation of the last epoch; a row of y alone; one whose alpha is C_i and -C_i, where G differs by more
+//   rise      a step delta raises the dual by -delta.G - A |delta|^2 / 2
 //
 // (I1) sum_k alpha_ik = 0: alpha_iy is minus the sum of the others. (I2) The right class of a row stands first among
 // its labels in use.
@@ -42,6 +43,7 @@ constexpr double kIdle = 1e-12;  // violations below this do not move a row
 constexpr int64_t kPollEvery = 1 << 7;
 constexpr int64_t kDense = 6;    // one changed class costs as much as so many where all are changed at once
 constexpr int64_t kRowsAhead = 1;  // visits ahead whose weights are fetched now; entries and places twice, thrice that
+constexpr double kShrinking = 0.2;  // of the mean violation
 constexpr int64_t kPicked = 8;   // largest numbers picked one by one; the rest is sorted
 
 struct Descent {
@@ -57,6 +59,7 @@ struct Descent {
     int32_t* labels;
     int32_t* counts;
     svmcut_multiclass_state* state;
+    double dual;
     std::vector<double> all, G, a, B, D, change;
     std::vector<int32_t> changed;
 
@@ -153,6 +156,7 @@ struct Descent {
         const double value = std::min(0.0, std::max(-C_i, wanted)), d = value - old;
         if (d == 0.0) return true;
         *alpha_other = value;
+        dual -= d * (g + norms[i] * d);
         alpha[i * K + right] = -value;
         ++moved;
         for (e = 0; e < count; ++e) {
@@ -208,6 +212,7 @@ struct Descent {
             const double d = a[t] - own[used[t]];
             if (d == 0.0) continue;
             own[used[t]] = a[t];
+            dual -= d * (G[t] + 0.5 * norms[i] * d);
             change[many] = d;
             changed[many++] = used[t];
         }
@@ -264,7 +269,7 @@ struct Descent {
 
     // One visit of every active row. False when cancelled.
     bool epoch(Random& random, Stretch* stretches, const volatile int* cancel) {
-        const double tolerance = state->violation;
+        const double tolerance = kShrinking * state->violation;
         double violation = 0, gap = 0;
         int64_t entries = 0, moved = 0;
         const int64_t active = state->active;
@@ -293,9 +298,10 @@ struct Descent {
 extern "C" {
 
 int svmcut_multiclass_cd(const svmcut_csr* X, int64_t K, const double* norms, const double* v, double bias, double C,
-                         int64_t epochs, double enough, double* alpha, double* W, int32_t* order, int32_t* labels,
-                         int32_t* counts, svmcut_multiclass_state* state, const volatile int* cancel) {
-    Descent descent{X, K, norms, v, bias, C, alpha, W, order, order + X->n_rows, labels, counts, state,
+                         int64_t epochs, double enough, double share, double dual, double* alpha, double* W,
+                         int32_t* order, int32_t* labels, int32_t* counts, svmcut_multiclass_state* state,
+                         const volatile int* cancel) {
+    Descent descent{X, K, norms, v, bias, C, alpha, W, order, order + X->n_rows, labels, counts, state, dual,
                     {}, {}, {}, {}, {}, {}, {}};
     Random random{state->random};
     std::vector<Stretch> stretches;
@@ -310,7 +316,7 @@ int svmcut_multiclass_cd(const svmcut_csr* X, int64_t K, const double* norms, co
         state->random = random.state;
         if (!whole) return SVMCUT_CANCELLED;
         ++state->epochs;
-        if (state->gap <= enough || state->moved == 0) break;
+        if (state->gap <= enough + share * descent.dual || state->moved == 0) break;
     }
     return SVMCUT_OK;
 }

@@ -29,8 +29,9 @@ cdef extern from "include/multiclass.h" nogil:
     int svmcut_crammer_singer_line(int64_t n, int64_t K, const int32_t* y, const double* s, const double* e,
                                    const double* v, double wd, double dd, double C, double* step, int threads)
     int svmcut_multiclass_cd(const svmcut_csr* X, int64_t K, const double* norms, const double* v, double bias,
-                             double C, int64_t epochs, double enough, double* alpha, double* W, int32_t* order,
-                             int32_t* labels, int32_t* counts, svmcut_multiclass_state* state, const int* cancel)
+                             double C, int64_t epochs, double enough, double share, double dual, double* alpha,
+                             double* W, int32_t* order, int32_t* labels, int32_t* counts,
+                             svmcut_multiclass_state* state, const int* cancel)
     void svmcut_multiclass_wake(int64_t n, int64_t K, const int32_t* y, const double* s, const double* v,
                                 const double* alpha, double C, int32_t* order, int32_t* labels, int32_t* counts,
                                 svmcut_multiclass_state* state)
@@ -133,15 +134,16 @@ cdef class Descent:
         return (self.state.gap, self.state.epochs, self.state.entries, self.state.active, self.state.moved,
                 self.state.violation)
 
-    def run(self, double C, int64_t epochs, double enough, const int[::1] cancel=None):
-        """Up to `epochs` epochs, until the estimated gap is at most `enough`; False when cancel[0] became nonzero,
-        or, without `cancel`, where a signal came whose handler raised nothing."""
+    def run(self, double C, int64_t epochs, double enough, const int[::1] cancel=None, double share=0, double dual=0):
+        """Up to `epochs` epochs, until the estimated gap is at most `enough` + `share` times the dual value, which is
+        `dual` now; False when cancel[0] became nonzero, or, without `cancel`, where a signal came whose handler raised
+        nothing."""
         cdef const int* flag = &cancel[0] if cancel is not None and cancel.shape[0] else cancel_flag()
         cdef double* W = &self.W[0, 0] if self.W.shape[0] else NULL
         cdef int64_t K = self.W.shape[1]
         cdef int status
         with nogil:
-            status = svmcut_multiclass_cd(&self.X.csr, K, &self.norms[0], self.v, self.bias, C, epochs, enough,
+            status = svmcut_multiclass_cd(&self.X.csr, K, &self.norms[0], self.v, self.bias, C, epochs, enough, share, dual,
                                           &self.alpha[0, 0], W, &self.order[0], &self.labels[0, 0], &self.counts[0],
                                           &self.state, flag)
         if served(status) == SVMCUT_CANCELLED and cancel is None:

@@ -5,7 +5,8 @@
     its dual     max    sum_i alpha_iy - 1/2 |W|^2,   alpha_ik <= C_i [k = y_i],   sum_k alpha_ik = 0,
                         W_k = sum_i alpha_ik x_i
     update       a row's alphas to their optimum, in random order (csrc/multiclass/multiclass_cd.cc)
-    certificate  P at the best W, less D at alpha, whose W is formed afresh before a claim
+    certificate  P at the best W found on lines between its multiples, less D at alpha, whose W is formed afresh before
+                 a claim: D rises to its maximum long before P of the very W of alpha falls to it
 
 Keerthi, Sundararajan, Chang, Hsieh and Lin, KDD 2008, section 3. Along a path of C the alphas before, scaled as is best
 for D, are the start. Where the descent leads no further, cutting planes go on from its alpha, which is one cut.
@@ -29,6 +30,11 @@ from svmcut.solvers.descent import squared_norms
 from svmcut.solvers.protocol import Interrupted, Problem, Progress, Run, Solver, Stall, Start, State, continued, kept
 
 MOST_EPOCHS = 20_000
+#: The gap of the best point is about this part of the one that is estimated on the way, where nothing is known yet.
+FIRST_RATIO = 0.7
+#: Gaps of so many targets are too far from the end of a run for a search of the line.
+SEARCHED = 20
+TINY = 1e-300
 LARGEST_DIM = 250_000  # of W: beyond it the cuts would take memory that the descent does not
 
 
@@ -48,8 +54,9 @@ class MulticlassCdRun(Run):
         self._rows, self._boxes = np.arange(n), boxes(problem.C, risk.weights)
         self._alpha, self._w = np.zeros((n, K)), space.zero()
         self._value = total(risk.weights, n) * float(K > 1)
-        self.best, self.primal, self.lower = self._w.copy(), problem.C * self._value, 0.0
-        self._iteration, self._looks, self._ratio, self._stall = 0, 0, 1.0, Stall(60)
+        self.best, self.primal, self.lower, self._now = self._w.copy(), problem.C * self._value, 0.0, 0.0
+        self._s, self._squared = np.zeros(n * K), 0.0
+        self._iteration, self._looks, self._ratio, self._stall = 0, 0, FIRST_RATIO, Stall(60)
         self._next: Run | None = None
         self._handed: tuple[int, float, float, float] | None = None
         self._resumed = state
@@ -75,24 +82,27 @@ class MulticlassCdRun(Run):
 
     def _restore(self, state: State) -> None:
         kinds, real, count = self._problem.space.kinds(), states.REAL, states.COUNT
-        numbers = states.row(count, count, real, real, real, real)
+        numbers = states.row(count, count, *6 * (real,))
         states.checked(state, states.fields(
-            alpha=states.reals(*self._shape), w=kinds.element, best=kinds.element, numbers=numbers,
+            alpha=states.reals(*self._shape), w=kinds.element, best=kinds.element, s=kinds.scores, numbers=numbers,
             native=states.anything, handed=states.maybe(states.row(count, real, real, real)), next=states.anything,
         ))  # fmt: skip
         y, bound = self._problem.risk.y, np.zeros(self._shape)
         bound[self._rows, y] = self._boxes
         states.require(bool((state["alpha"] <= bound).all()), "alpha and C", "no alpha above its bound")
-        self._alpha[:], self._w[:], self.best = state["alpha"], state["w"], state["best"]
-        self._iteration, self._looks, self.primal, self.lower, self._ratio, self._value = state["numbers"]
+        self._alpha[:], self._w[:], self.best, self._s = state["alpha"], state["w"], state["best"], state["s"]
+        self._iteration, self._looks, *reals = state["numbers"]
+        self.primal, self.lower, self._now, self._squared, self._ratio, self._value = reals
         self._native.load(state["native"])
         self._stall.restore(state["stall"])
         self._handed = state["handed"]
 
     def state(self) -> State:
         return {
-            "alpha": self._alpha.copy(), "w": self._w.copy(), "best": self.best, "native": self._native.save(),
-            "numbers": (self._iteration, self._looks, self.primal, self.lower, self._ratio, self._value),
+            "alpha": self._alpha.copy(), "w": self._w.copy(), "best": self.best, "s": self._s,
+            "native": self._native.save(),
+            "numbers": (self._iteration, self._looks, self.primal, self.lower, self._now, self._squared, self._ratio,
+                        self._value),
             "stall": self._stall.state(), "handed": self._handed, "next": self._next and self._next.state(),
         }  # fmt: skip
 
@@ -100,7 +110,7 @@ class MulticlassCdRun(Run):
         problem, descent, resumed = self._problem, self._native, self._resumed
         self._resumed, began = None, time.perf_counter()
         if self._handed is None:
-            scores = self._scores() if resumed else self._look()
+            scores = self._scores(self._w).reshape(self._shape) if resumed else self._look()
             n, K = self._shape
             # epochs that cost more than a look does
             block = min(max(10, 200_000 // (problem.space.X.nnz * K + 10 * n)), 200)
@@ -114,16 +124,17 @@ class MulticlassCdRun(Run):
                 if self._stall.update(self.primal - self.lower) or descent.epochs >= MOST_EPOCHS:
                     break
                 descent.wake(problem.C, scores)
-                target = problem.stop.target(self.primal)
+                enough, share = self._aim()
                 try:
-                    descent.run(problem.C, max(block, descent.epochs // 3), target / self._ratio)
+                    descent.run(problem.C, max(block, descent.epochs // 3), enough, share=share, dual=self._now)
                 except KeyboardInterrupt:
                     self._look()
                     self._iteration += 1
                     raise Interrupted(self._progress(began)) from None
                 scores = self._look()
-                if descent.gap > 0:
-                    self._ratio = min(max((self.primal - self.lower) / descent.gap, 0.3), 1.5)
+                gap = self.primal - self.lower
+                if 0 < gap <= SEARCHED * problem.stop.target(self.primal) and descent.gap > 0:
+                    self._ratio = min(max(gap / descent.gap, 0.1), 1.5)
             if problem.space.dim > LARGEST_DIM:
                 return
             self._handed = (progress.iteration, progress.passes, progress.seconds, progress.dual)
@@ -142,29 +153,57 @@ class MulticlassCdRun(Run):
         bundle.add(Cut(problem.space.adjoint(coef), offset, self._value, coef))
         return bundle
 
-    def _scores(self):
-        return self._problem.space.scores(self._w).reshape(self._shape)
+    def _aim(self) -> tuple[float, float]:
+        """The estimated gap that may stand for one that ends the run: a number, and a multiple of the dual value."""
+        absolute, relative = self._problem.stop.absolute, self._problem.stop.relative
+        if relative is None:
+            return absolute / self._ratio, 0.0
+        return 0.0, relative / (self._ratio * max(1 - relative, TINY))  # the primal is the dual and the gap
+
+    def _scores(self, w):
+        if not w.any():
+            return np.zeros(self._s.shape)
+        self._looks += 1
+        return self._problem.space.scores(w)
 
     def _look(self):
         """Takes W in as a point and alpha as a bound; the scores of W."""
-        problem, scores, refreshed = self._problem, self._scores(), False
-        space = problem.space
-        self._looks += 1
-        while True:
-            squared, value = space.dot(self._w, self._w), problem.risk.linearize(scores).value
-            primal = 0.5 * squared + problem.C * value
-            lower = float(self._alpha[self._rows, problem.risk.y].sum()) - 0.5 * squared
-            better = min(primal, self.primal)
-            if refreshed or not problem.stop.met(better, max(lower, self.lower)):
-                break
-            self._w[:] = space.adjoint(self._alpha.ravel())  # sums of steps add up rounding
-            scores, refreshed = self._scores(), True
-            self._looks += 2
-        if primal < self.primal:
-            self.primal, self._value, self.best = primal, value, self._w.copy()
-        self.lower = max(self.lower, lower)
+        problem, space = self._problem, self._problem.space
+        scores, squared = self._scores(self._w), space.dot(self._w, self._w)
+        gain = float(self._alpha[self._rows, problem.risk.y].sum())
+        self._now = gain - 0.5 * squared
+        self._search(scores, squared)
+        if problem.stop.met(self.primal, max(self._now, self.lower)):  # sums of steps add up rounding
+            self._w[:] = space.adjoint(self._alpha.ravel())
+            self._looks += 1
+            self._now = gain - 0.5 * space.dot(self._w, self._w)
+            self._offer(self.best, self._scores(self.best), again=True)
+        self.lower = max(self.lower, self._now)
         self.fractions = self._alpha / problem.C
-        return scores
+        return scores.reshape(self._shape)
+
+    def _search(self, s, squared: float) -> None:
+        """Moves the best point to W, whose scores are s; near the end of the run to the best on the line from it to the
+        best multiple of W."""
+        problem, risk, C = self._problem, self._problem.risk, self._problem.C
+        primal = self._offer(self._w, s)
+        if primal - max(self._now, self.lower) > SEARCHED * problem.stop.target(primal):
+            return
+        scale = risk.line_minimum(np.zeros(len(s)), s, 0.0, squared, C)
+        rates, cross = scale * s - self._s, scale * problem.space.dot(self.best, self._w)
+        wd, dd = cross - self._squared, scale * scale * squared - 2 * cross + self._squared
+        t = risk.line_minimum(self._s, rates, wd, dd, C)
+        if t > 0:
+            self._offer((1 - t) * self.best + t * scale * self._w, self._s + t * rates)
+
+    def _offer(self, w, s, again: bool = False) -> float:
+        """Takes w with its scores for the best point if it is, or again, by scores computed afresh; its primal."""
+        squared, value = self._problem.space.dot(w, w), self._problem.risk.linearize(s).value
+        primal = 0.5 * squared + self._problem.C * value
+        if again or primal < self.primal:
+            w = w.copy() if w is self._w else w
+            self.best, self._s, self._squared, self.primal, self._value = w, s, squared, primal, value
+        return primal
 
     def _progress(self, began: float) -> Progress:
         size = max(1, self._problem.space.X.nnz * self._shape[1])

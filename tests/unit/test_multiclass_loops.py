@@ -160,3 +160,21 @@ def test_a_run_goes_on_from_its_state_to_the_same_bytes(rng):
     descend(other, full, weights, 0.5, 3, 5)
     assert (there.tobytes(), weights.tobytes()) == (alpha.tobytes(), W.tobytes())
     assert other.save() == run.save()
+
+
+def test_a_share_of_the_dual_value_ends_the_epochs(rng):
+    X, y, v = examples(rng, 60)
+    run, alpha, W = descent(X, y, 4, 1.0, v)
+    full, before = truth.with_constant(X, 1.0), np.inf
+    run.wake(0.5, full @ W)
+    for _ in range(200):
+        known = truth.dual(full, y, alpha)
+        run.run(0.5, 1, 0.0, share=0.01, dual=known)
+        before, last = run.gap, before
+        if before <= 0.01 * truth.dual(full, y, alpha):
+            break
+    epochs, again = run.epochs, descent(X, y, 4, 1.0, v)[0]
+    assert 1 < epochs < 200 and last > 0.01 * known
+    again.wake(0.5, np.zeros((60, 4)))
+    again.run(0.5, 500, 0.0, share=0.01)
+    assert (again.epochs, again.gap) == (epochs, before)
