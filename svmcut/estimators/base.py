@@ -43,7 +43,7 @@ WORDS = {
     "multiclass": "multi_class",
 }  # fmt: skip
 #: multi_class in their words: scikit-learn's.
-MULTI_CLASS = dict(zip(("crammer_singer", "ovr"), MULTICLASS, strict=True))
+MULTI_CLASS = dict(zip(("crammer_singer", "ovr", "ovo"), MULTICLASS, strict=True))
 
 
 def word(name: str, value: str | None) -> str | None:
