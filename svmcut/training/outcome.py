@@ -82,7 +82,9 @@ class Units(NamedTuple):
     original : float
         The original's C is this times c.
     at_zero : float
-        The risk of w = 0 where it is of all examples together and above 0, else inf.
+        The risk of w = 0 where training may stay near that and it is above 0, else inf.
+    remedy : str
+        What a user may do then.
     """
 
     loss: str
@@ -92,6 +94,7 @@ class Units(NamedTuple):
     summed: bool = False
     structures: int = 1
     at_zero: float = math.inf
+    remedy: str = "compare larger values of parameter 'cost'"
     original: float = 1.0
 
     def objective(self, cost: float | None, example_cost: float | None) -> Objective:
@@ -137,7 +140,7 @@ class Units(NamedTuple):
         share = 100 * (progress.risk / at_zero) ** (1 / slack_norm)
         return [
             f"C = {outcome.objective.c:g} leaves {share:.4g} % of the slack of w = 0: the model may be underfitted; "
-            "compare larger values of parameter 'cost'"
+            f"{self.remedy}"
         ]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from svmcut.catalog import losses
+from svmcut.catalog import TASKS, losses
 from svmcut.data import Examples
 from svmcut.errors import TrainingError
 from svmcut.parameters import Settings
@@ -78,6 +78,11 @@ class Vectors:
             each = (pairs if v is None else float(v @ self.risk.pairs_per_query)) / self.total
             epsilon *= each if losses(s.task)[loss].in_pairs else 1.0
             self.units = Units(loss, epsilon, self.total, structures=queries)
+            if losses(s.task)[loss].added:  # its least value may be that of w = 0
+                remedy = f"compare larger values of C, or give loss='{TASKS[s.task].loss}'"
+                self.units = self.units._replace(at_zero=self._at_zero(), remedy=remedy)
         elif not self.summed:
-            at_zero = float(self.risk.linearize(np.zeros(len(examples))).value)
-            self.units = self.units._replace(at_zero=at_zero or math.inf)
+            self.units = self.units._replace(at_zero=self._at_zero())
+
+    def _at_zero(self) -> float:
+        return float(self.risk.linearize(np.zeros(len(self.examples))).value) or math.inf

@@ -89,3 +89,16 @@ def test_nothing_to_rank_is_said_in_the_terms_of_the_measure(folder, capsys):
     assert "no query has a relevant row, of label 1 or more, and another; there is nothing to rank" in told
     assert call("svmcut rank", "-c", "1", "-l", "ndcg", "train", "model") == 0
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("loss", ["map", "ndcg"])
+def test_a_run_that_ends_at_no_weights_says_so_with_a_remedy(loss, folder, capsys):
+    rows = [f"{label} qid:{q} 1:{(q + label) % 2}" for q in range(1, 5) for label in (1, 0)]
+    Path("against").write_text("\n".join(rows) + "\n")  # what a weight does for two queries it undoes for two
+    says = " leaves 100 % of the slack of w = 0: the model may be underfitted; compare larger values of C, or give -l "
+    for words, warned in ((("-c", "1", "against"), True), (("-c", "30", DATA / "ranking.train"), False)):
+        assert call("svmcut rank", "-v", "0", "-l", loss, "--report", "report", *words, "model") == 0
+        found = [text for text in document("report")["warnings"] if "underfitted" in text]
+        assert [text.partition(says)[2] for text in found] == ["swapped-pairs"] * warned
+        assert warned == (not read_model("model").w.any())
+    capsys.readouterr()
