@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is said of a run that a signal or a limit ended: where its state is, and how to go on."""
+"""What is said of the end of a run: why it came, and where a signal or a limit ended it how to go on."""
 
 from __future__ import annotations
 
 import contextlib
+import math
 from typing import TYPE_CHECKING
 
+from svmcut.catalog import SOLVERS
 from svmcut.cli.termination import Terminated, asked
 
 if TYPE_CHECKING:
@@ -53,3 +55,26 @@ def ending(outcomes: list[Outcome], left: list[str], path: str | None, checkpoin
     if checkpoints is not None and not left and outcomes[-1].done:
         return "no state is kept, the last model is done"
     return missing + remedy(path, checkpoints, "" if interrupted else " and larger limits")
+
+def stop_reason(outcome: Outcome) -> str:
+    """Why training ended, with the gap that was reached."""
+    gap = "no certified gap" if math.isnan(outcome.gap) else f"gap {outcome.gap:.6g}"
+    gap += f" of primal {outcome.primal:.6g}"
+    basis = outcome.details.get("basis")
+    if basis is not None:
+        gap += f" (in the span of {basis['vectors']} points: {basis['gap']:.6g})"
+    if outcome.stopped_by == "file":
+        gap += f", and the primal is {outcome.primal_of_file:.6g} with the digits of the model file"
+    reasons = {
+        None: "epochs done" if SOLVERS[outcome.solver].steps and basis is None else "converged",
+        "epochs": "epochs done",
+        "span": "trained in the span of the basis",
+        "samples": "no sample violates the cuts",
+        "limit": "stopped by a limit",
+        "interrupt": "interrupted",
+        "rounding": "stopped where rounding forbids progress",
+        "basis": "stopped at the least gap the span of the basis allows; raise --basis",
+        "file": "stopped where the rounding of the model file forbids progress",
+        "mistake": "stopped by an error of svmcut: no certificate",
+    }
+    return f"{reasons[outcome.stopped_by]}, {gap}"

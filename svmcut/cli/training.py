@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.catalog import INPUTS, SOLVERS, measures
+from svmcut.catalog import INPUTS, measures
 from svmcut.classes import by_labels
 from svmcut.cli import training_report as report
-from svmcut.cli.endings import ending, remedy, told
+from svmcut.cli.endings import ending, remedy, stop_reason, told
 from svmcut.cli.files import check_training_files, log_beside, model_files
 from svmcut.cli.guard import warn
 from svmcut.cli.hints import hints
@@ -373,27 +373,3 @@ def time_limit(options: LearnOptions) -> float | None:
     except ValueError:
         raise UsageError(f"SVMCUT_DEADLINE is {deadline!r}; expected a Unix time in seconds") from None
     return left if options.time_limit is None else min(left, options.time_limit)
-
-
-def stop_reason(outcome: Outcome) -> str:
-    """Why training ended, with the gap that was reached."""
-    gap = "no certified gap" if math.isnan(outcome.gap) else f"gap {outcome.gap:.6g}"
-    gap += f" of primal {outcome.primal:.6g}"
-    basis = outcome.details.get("basis")
-    if basis is not None:
-        gap += f" (in the span of {basis['vectors']} points: {basis['gap']:.6g})"
-    if outcome.stopped_by == "file":
-        gap += f", and the primal is {outcome.primal_of_file:.6g} with the digits of the model file"
-    reasons = {
-        None: "epochs done" if SOLVERS[outcome.solver].steps and basis is None else "converged",
-        "epochs": "epochs done",
-        "span": "trained in the span of the basis",
-        "samples": "no sample violates the cuts",
-        "limit": "stopped by a limit",
-        "interrupt": "interrupted",
-        "rounding": "stopped where rounding forbids progress",
-        "basis": "stopped at the least gap the span of the basis allows; raise --basis",
-        "file": "stopped where the rounding of the model file forbids progress",
-        "mistake": "stopped by an error of svmcut: no certificate",
-    }
-    return f"{reasons[outcome.stopped_by]}, {gap}"
