@@ -32,6 +32,7 @@ SEQUENCE, LABELS = ("--task", "sequence"), ("--task", "multilabel")
 RUNS = {
     "cutting-plane": ("--solver", "cutting-plane", "--gap", "1e-4", "--example-cost", "10"),
     "path": ("--solver", "cutting-plane", "--gap", "1e-3", "--example-cost", "1,10", "--validate", "train"),
+    "grid": (*RBF, "--cv", "2", "--example-cost", "1,100", "--gap", "1e-7"),
     "f1": ("-l", "f1", "--gap", "1e-3", "-c", "100"),
     "ranking": ("-l", "swapped-pairs", "--gap", "1e-3", "-c", "10"),
     "dual-cd": ("--solver", "dual-cd", "--gap", "1e-9", "--example-cost", "10"),
@@ -163,7 +164,7 @@ def mutant(choose, content):
         tree, key, path = choose.choice(numbers)
         was, tree[key] = tree[key], another_number(choose, tree[key])
         return sealed(head, arrays), f"{'.'.join(path)}: {was} -> {tree[key]}"
-    if kind < 0.45:
+    if kind < 0.45 or not arrays:  # as in a grid that has not begun
         tree, key, path = choose.choice(others)
         if isinstance(tree, dict) and choose.random() < 0.7:
             del tree[key]
