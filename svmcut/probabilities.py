@@ -191,3 +191,27 @@ class Skill:
         more the sum over the classes, in 0 to 2."""
         total = self._total or math.nan
         return {"log_loss": self._loss / total, "brier": self._squares / total}
+
+
+class Reliability:
+    """How often what has a probability is so, in bins of probabilities of the same width; part after part.
+
+    Of two classes the positive one counts, of more each of them.
+    """
+
+    def __init__(self, bins: int = 10) -> None:
+        self._sums = np.zeros((3, bins))
+
+    def add(self, probabilities: NDArray, places: NDArray) -> Reliability:
+        """Takes in rows as Skill.add does."""
+        K, bins = probabilities.shape[1], self._sums.shape[1]
+        columns = np.arange(K if K > 2 else 1) + (K == 2)
+        p, right = probabilities[:, columns].ravel(), (places[:, None] == columns).ravel()
+        of = np.minimum((p * bins).astype(np.int64), bins - 1)
+        self._sums += [np.bincount(of, weights, bins) for weights in (p, right, None)]
+        return self
+
+    def points(self) -> list[list[float]]:
+        """Of every bin that has any: mean probability and share of those that are so, in percent, and their number."""
+        sums, right, counts = self._sums[:, self._sums[2] > 0]
+        return np.column_stack([100 * sums / counts, 100 * right / counts, counts]).tolist()

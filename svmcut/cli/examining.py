@@ -20,6 +20,7 @@ from svmcut.files.roles import File, check_roles
 from svmcut.files.text import BLOCK_BYTES, opened
 from svmcut.inspection import curves, distribution, facts
 from svmcut.machine import usable_cpus
+from svmcut.probabilities import Reliability, Skill
 from svmcut.tasks.prediction import tallied
 from svmcut.tasks.protocol import named, names_for, tasks_of
 from svmcut.tasks.vectors import Scores
@@ -174,10 +175,15 @@ def _measured(scorer: Any, path: str, input: str, how: dict[str, Any]) -> tuple[
     """Measures of a model on a file and, where a row has a score, how the scores are spread; and warnings."""
     tasks, threads = tasks_of(scorer), usable_cpus()
     reader = named(tasks[-1], input=input)
-    tally: Any = tallied(reader, scorer, reader.stream(path, threads=threads, **how), threads)
+    skill, reliability = Skill(), Reliability()
+    judges = (skill, reliability) if getattr(scorer, "has_probabilities", False) else ()
+    blocks = reader.stream(path, threads=threads, **how)
+    tally: Any = tallied(reader, scorer, blocks, threads, judges=judges)
     name = tasks[-1 if tally.queries else 0]
     judge = named(name, input=input)
     found = {"file": path, "task": name, **judge.counts_of(tally), "measures": judge.measured(tally).values}
+    if judges and not tally.queries:
+        found |= skill.values() | {"reliability": reliability.points()}
     if isinstance(tally, Scores):
         scores = tally.scores
         if name == "classification":

@@ -154,6 +154,9 @@ def measured(data: dict[str, Any]) -> Iterable[tuple[str, str]]:
         value = data["measures"][row.name]
         shown = value if isinstance(value, int) else f"{value:.{row.digits}f}"
         yield row.name, "undefined" if math.isnan(value) else str(shown)
+    for name in ("log_loss", "brier"):
+        if name in data:
+            yield name, f"{data[name]:.4f}"
 
 
 def scores_table(scores: dict[str, Any]) -> list[list[str]]:

@@ -97,6 +97,8 @@ def _of_data(data: dict[str, Any]) -> list[str]:
         if points["precision_recall"]:
             names = ("recall, %", "precision, %")
             drawn.append(pictures.curve("Precision and recall", points["precision_recall"], names))
+    if "reliability" in data:
+        drawn.append(pictures.reliability("Reliability of the probabilities", data["reliability"]))
     tables = _pairs(texts.measured(data))
     if "scores" in data:
         head, *rows = texts.scores_table(data["scores"])

@@ -116,6 +116,18 @@ def curve(title: str, points: Sequence[Sequence[float]], names: tuple[str, str],
     return axes.figure(title)
 
 
+def reliability(title: str, points: Sequence[Sequence[float]]) -> str:
+    """Shares over probabilities in percent, as svmcut.probabilities.Reliability has them; a dot is as large as many."""
+    axes = _Axes((0, 100), (0, 100), ("probability, %", "share that is so, %"))
+    axes.line([(0, 0), (100, 100)], "guide")
+    axes.line([(p, share) for p, share, _ in points], "line0")
+    most = max(count for *_, count in points)
+    for p, share, count in points:
+        place = f'cx="{axes.x(p):.1f}" cy="{axes.y(share):.1f}" r="{2 + 5 * math.sqrt(count / most):.1f}"'
+        axes.parts.append(f'<circle class="high" {place}><title>{count:g}: {share:.1f} %</title></circle>')
+    return axes.figure(title)
+
+
 def histogram(title: str, scores: dict[str, Any], threshold: bool) -> str:
     """Counts of scores in bins, as the percentage of each group; with threshold a line at 0."""
     edges = scores["edges"]

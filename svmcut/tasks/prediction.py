@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from svmcut.files.output import write_atomically
-from svmcut.probabilities import Skill
+from svmcut.probabilities import Reliability, Skill
 from svmcut.tasks.protocol import Tally, Task
 
 if TYPE_CHECKING:
@@ -81,12 +81,18 @@ def predict(
                 seconds["write"] += time.perf_counter() - counted
 
 
-def tallied(task: Task, model: Any, blocks: Iterable[Any], threads: int = 1, beam: int = 0) -> Tally:
-    """What is counted of the predictions of all blocks."""
+def tallied(
+    task: Task, model: Any, blocks: Iterable[Any], threads: int = 1, beam: int = 0,
+    judges: Iterable[Skill | Reliability] = (),
+) -> Tally:  # fmt: skip
+    """What is counted of the predictions of all blocks; judges take in the probabilities of a model that has them."""
     predictor, tally = task.predictor(model, threads, beam), task.tally(model)
     for block in blocks:
         for part in task.parts(block, model):
-            tally.add(part, predictor(part))
+            predicted = predictor(part)
+            tally.add(part, predicted)
+            for judge in judges:
+                judge.add(model.probabilities(predicted), task.places(part, model))
     return tally
 
 

@@ -144,3 +144,18 @@ def test_estimators_beside_scikit_learn(tmp_path):
     rows = {line[25:53].strip(): line[53:].split() for line in done.stdout.splitlines()}
     ours, theirs = (float(rows[name][1]) for name in ("LinearSVM gap 1e-3", "LinearSVC tol 0.01"))
     assert 0 < ours <= 1.001 * theirs and {"KernelSVM rbf", "SVC rbf", "load: scikit-learn"} < set(rows)
+
+
+def test_probabilities_are_worth_what_those_of_scikit_learn_are(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("matplotlib")
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import probability
+
+    files = [str(ROOT / "data" / f"wine.{part}") for part in ("train", "test")]
+    words = ["--sets", "breast_cancer", "wine", "--repeats", "1", "--adult", *files, "--figure", f"{tmp_path}/a.svg"]
+    monkeypatch.setattr("sys.argv", ["probability.py", *words])
+    probability.main()
+    rows = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()]
+    assert [row[0] for row in rows[2:5]] == ["breast_cancer", "wine", "adult"]
+    assert all(0 < float(row[3]) <= 1.02 and 0 < float(row[4]) < 0.2 for row in rows[2:5])
+    assert (tmp_path / "a.svg").read_text().count("log loss") == 3

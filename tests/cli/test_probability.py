@@ -248,3 +248,28 @@ def test_inspect_shows_what_is_fitted(capsys):
     capsys.readouterr()
     assert call("svmcut inspect", "--json", "model") == 0
     assert json.loads(capsys.readouterr().out)["probabilities"] == {"temperature": read_model("model").temperature}
+
+
+def test_reliability_in_the_document_and_on_the_page(capsys):
+    for train in ("pairs", "several"):
+        learn("--probability", train, "model")
+        found = classify("--probability", f"{train}.test", "model", "columns")
+        p, places = np.loadtxt("columns"), np.searchsorted(found["labels"], read_examples(f"{train}.test").y)
+        capsys.readouterr()
+        assert call("svmcut inspect", "--json", "--data", f"{train}.test", "--html", "page", "model") == 0
+        data = json.loads(capsys.readouterr().out)["data"]
+        for name in ("log_loss", "brier"):
+            assert data[name] == pytest.approx(found[name])
+        columns = [1] if train == "pairs" else [0, 1, 2]
+        p, right = p[:, columns].ravel(), (places[:, None] == columns).ravel()
+        expected = [
+            [100 * p[own].mean(), 100 * right[own].mean(), own.sum()]
+            for low in range(10)
+            if (own := (p >= low / 10) & (p < (low + 1) / 10 + (low == 9))).any()
+        ]
+        np.testing.assert_allclose(data["reliability"], expected, rtol=1e-6)
+        page = Path("page").read_text()
+        assert page.count("<circle") == len(expected) and "Reliability of the probabilities" in page
+    learn("pairs", "model")
+    assert call("svmcut inspect", "--json", "--data", "pairs.test", "model") == 0
+    assert "reliability" not in json.loads(capsys.readouterr().out)["data"]
