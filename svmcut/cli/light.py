@@ -9,7 +9,7 @@ from svmcut.errors import UsageError
 from svmcut.kernels import KERNELS
 
 _LEARN: dict[str, tuple[str, type, Any, str]] = {
-    "z": ("mode", str, "c", "c, two classes  [default: c]"),
+    "z": ("mode", str, "c", "c two classes, r regression  [default: c]"),
     "c": ("cost", float, 0.0, "C of an example's loss; 0 for 1 / (mean |x|)^2  [default: 0]"),
     "w": ("tube", float, 0.1, "errors up to this cost nothing in regression  [default: 0.1]"),
     "j": ("factor", float, 1.0, "C of a positive example is so many times C  [default: 1]"),
@@ -60,7 +60,7 @@ def check(values: dict[str, Any]) -> None:
     """
     new = values["new"] or values["variables"]
     expected = {
-        "-z": (values["mode"] == "c", values["mode"], "c"),
+        "-z": (values["mode"] in ("c", "r"), values["mode"], "c or r"),
         "-c": (values["cost"] >= 0, values["cost"], "0 or more"),
         "-j": (values["factor"] >= 0, values["factor"], "0 or more"),
         "-e": (values["tolerance"] > 0, values["tolerance"], "a number above 0"),
@@ -75,5 +75,10 @@ def check(values: dict[str, Any]) -> None:
         if not holds:
             value = f"{value:g}" if isinstance(value, float) else value
             raise UsageError(f"option {flag}: {value} is refused; expected {wanted}")
+    if values["mode"] != "c":
+        for flag, given in (("-x", values["leave_out"] == 1), ("-i", values["remove"] == 1),
+                            ("-j", values["factor"] != 1), ("-p", values["fraction"] >= 0)):  # fmt: skip
+            if given:
+                raise UsageError(f"option {flag} is for -z c; leave it out")
     if values["leave_out"] == 1 and values["remove"] == 1:
         raise UsageError("options -x 1 and -i 1 exclude each other; leave one out")

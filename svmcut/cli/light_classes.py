@@ -10,13 +10,9 @@ import numpy as np
 
 from svmcut.cli.light_run import LightRun
 from svmcut.cli.termination import look
-from svmcut.risks.weights import example_weights
 from svmcut.training import estimates
 from svmcut.training.leave_one_out import RIGHT, UNDECIDED, WRONG, decided, scores_without
 from svmcut.training.machines import Machine, MachineProblem
-
-#: Tolerance of the KKT conditions at most: the originals' |w| is closer to the optimum than a larger one.
-LOOSEST = 0.01
 
 
 class Classes(LightRun):
@@ -62,14 +58,8 @@ class Classes(LightRun):
 
     def problem(self, y) -> MachineProblem:
         """The problem of all examples."""
-        weights = example_weights(self.examples.weights, len(y))
         factor = self.values["factor"]
-        if factor != 1:
-            weights = np.where(y > 0, factor, 1.0) * (1.0 if weights is None else weights)
-        return MachineProblem(
-            self.X, y, self.kernel, self.cost(self.distances), self.values["bias"] != 0, weights,
-            min(self.values["tolerance"], LOOSEST), self.cache, self.threads,
-        )  # fmt: skip
+        return self.machine_problem(y, None if factor == 1 else np.where(y > 0, factor, 1.0))
 
     def leave_out(self, problem: MachineProblem, machine: Machine) -> None:
         """The block of -x 1; --exact trains without every row whose error training decides."""

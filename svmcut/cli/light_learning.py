@@ -15,6 +15,12 @@ from svmcut.files.examples import Comments, read_examples
 from svmcut.files.roles import File, check_roles
 from svmcut.machine import usable_cpus
 
+#: By -z; "0" of classes where there are labels of 0.
+_MODES = {
+    "c": "svmcut.cli.light_classes:Classes", "0": "svmcut.cli.light_transduction:Transduction",
+    "r": "svmcut.cli.light_numbers:Numbers",
+}  # fmt: skip
+
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is found where it matters
 def learn(values: dict[str, Any], example_file: str, model_file: str) -> int:
@@ -47,6 +53,6 @@ def learn(values: dict[str, Any], example_file: str, model_file: str) -> int:
             report.say()
             raise
         report.say(f"OK. ({len(examples)} examples read)")
-        mode = "light_transduction:Transduction" if (examples.y == 0).any() else "light_classes:Classes"
-        load(f"svmcut.cli.{mode}")(values, examples, comments, report).run(model_file)
+        mode = "0" if values["mode"] == "c" and (examples.y == 0).any() else values["mode"]
+        load(_MODES[mode])(values, examples, comments, report).run(model_file)
     return 0

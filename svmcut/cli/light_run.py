@@ -16,7 +16,9 @@ from svmcut.files.output import write_atomically
 from svmcut.kernels import KERNELS, Kernel
 from svmcut.machine import usable_cpus
 from svmcut.models import KernelModel
+from svmcut.risks.weights import example_weights
 from svmcut.training import estimates
+from svmcut.training.machines import MachineProblem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 #: Megabytes of kernel rows at least.
 _CACHE = 100.0
+#: Tolerance of the KKT conditions at most: the originals' |w| is closer to the optimum than a larger one.
+LOOSEST = 0.01
 
 
 class LightRun:
@@ -61,6 +65,17 @@ class LightRun:
         found = estimates.default_cost(squared)
         self.report.say(f"Setting default regularization parameter C={found:.4f}")
         return found
+
+    def machine_problem(self, y: NDArray, factors: NDArray | None = None, tube: float | None = None) -> MachineProblem:
+        """The problem of all examples, whose C is that of the options times these factors and the examples' costs."""
+        weights = example_weights(self.examples.weights, len(y))
+        if factors is not None:
+            weights = factors if weights is None else factors * weights
+        return MachineProblem(
+            X=self.X, y=y, kernel=self.kernel, C=self.cost(self.distances), weights=weights, tube=tube,
+            tolerance=min(self.values["tolerance"], LOOSEST), free_bias=self.values["bias"] != 0,
+            cache_mb=self.cache, threads=self.threads,
+        )  # fmt: skip
 
     @property
     def longest(self) -> float:

@@ -340,8 +340,7 @@ class Smo(Solver):
         """The state of a run that begins at these coefficients, in their boxes and of sum 0 where b is free."""
         n, points = len(beta), np.flatnonzero(beta)
         v = problem.y - KernelRows(problem.X, problem.kernel, self.threads).accumulate(points, beta[points])
-        dual = 0.5 * float(beta @ (problem.y + v))
-        native = self.native(problem, 1.0)
+        dual, native = problem.dual(beta, v), self.native(problem, 1.0)
         order = np.arange(n)
         native.load(np.concatenate([[n, 0, 0, min(n, 1000), 0, -1], order]).astype(np.int64),
                     np.concatenate([[problem.C, dual, 0.0, 0.0, 0.0], v, beta, v, beta]))  # fmt: skip

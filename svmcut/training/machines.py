@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hinge machines with a free bias on rows in memory, with all the numbers svm_light's estimates are made of.
+"""Machines of labels or numbers with a free bias, with all the numbers svm_light's estimates are made of.
 
 A machine is trained by SMO on kernel values; on many rows of few features without a kernel by Newton's method, whose
 solution has multipliers that meet the same KKT conditions.
@@ -16,7 +16,7 @@ import numpy as np
 from svmcut.risks.weights import boxes
 from svmcut.solvers.newton import DENSE_DIM
 from svmcut.solvers.smo import KernelProblem, Smo, SmoRun
-from svmcut.solvers.smoothed_margin import SmoothedMargin, balance
+from svmcut.solvers.smoothed_margin import SmoothedMargin
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,7 +34,7 @@ class Machine(NamedTuple):
     Attributes
     ----------
     beta, b : (n,) float64, float
-        f(x) = sum_i beta_i K(x_i, x) + b; the signs of beta are those of the labels.
+        f(x) = sum_i beta_i K(x_i, x) + b; the signs of beta are those of labels.
     scores : (n,) float64
         f at the training rows.
     violation : float
@@ -62,11 +62,11 @@ class Machine(NamedTuple):
 
 @dataclass(frozen=True)
 class MachineProblem:
-    """min over w, b of 1/2 |w|^2 + C sum_i v_i max(0, 1 - y_i f(x_i)).
+    """min over w, b of 1/2 |w|^2 + C sum_i v_i max(0, 1 - y_i f(x_i)), of targets of max(0, |y_i - f(x_i)| - tube).
 
     Attributes
     ----------
-    X, y, kernel, C, weights
+    X, y, kernel, C, weights, tube
         As of svmcut.solvers.smo.KernelProblem; the kernel may be the linear one.
     tolerance : float
         Of the KKT conditions.
@@ -82,6 +82,7 @@ class MachineProblem:
     C: float
     free_bias: bool
     weights: NDArray[np.float64] | None = None
+    tube: float | None = None
     tolerance: float = 1e-3
     cache_mb: float = 100.0
     threads: int = 1
@@ -94,7 +95,8 @@ class MachineProblem:
     @property
     def on_features(self) -> bool:
         """Whether it is trained on features, unless it begins somewhere."""
-        return self.kernel.is_linear and self.X.n_features < DENSE_DIM and len(self.y) >= FEATURE_ROWS
+        few = self.X.n_features < DENSE_DIM and len(self.y) >= FEATURE_ROWS
+        return self.kernel.is_linear and self.tube is None and few
 
     def take(self, rows: NDArray[np.int64]) -> MachineProblem:
         """The problem of these rows."""
@@ -103,11 +105,14 @@ class MachineProblem:
 
     def feasible(self, beta: NDArray[np.float64]) -> NDArray[np.float64]:
         """These coefficients within their boxes, and of sum 0 where the bias is free."""
-        alpha = np.clip(beta * self.y, 0.0, self.boxes)
-        if self.free_bias:
-            balance(alpha, self.y, self.boxes)
-            alpha = np.clip(alpha, 0.0, self.boxes)
-        return alpha * self.y
+        low = -self.boxes if self.tube is not None else np.where(self.y > 0, 0.0, -self.boxes)
+        high = self.boxes if self.tube is not None else np.where(self.y > 0, self.boxes, 0.0)
+        inside = np.clip(beta, low, high)
+        rest = float(inside.sum())
+        if self.free_bias and rest:
+            heavy = inside * rest > 0
+            inside[heavy] *= 1.0 - rest / float(inside[heavy].sum())
+        return inside
 
     def without(self, removed: NDArray[np.bool_], observe: Callable[[Any], None] | None = None) -> Machine:
         """The machine of the rows that are not removed, with the scores of all."""
@@ -142,7 +147,7 @@ class MachineProblem:
                 solution = found.solution
                 return Machine(solution.beta, solution.b, found.scores, found.violation, found.steps, 0)
         solver = Smo(self.free_bias, self.cache_mb, self.threads)
-        problem = KernelProblem(self.X, self.y, self.kernel, self.C, self.tolerance, None, self.weights)
+        problem = KernelProblem(self.X, self.y, self.kernel, self.C, self.tolerance, None, self.weights, self.tube)
         run = SmoRun(solver, problem, None, None if beta is None else solver.state_at(problem, beta))
         steps = evaluations = 0
         for step in run:

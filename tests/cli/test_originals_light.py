@@ -284,3 +284,36 @@ def test_rows_without_labels_get_some(folder, capsys):
     assert call("svm_learn", "-v", "0", "-c", "1", "-l", "labels", "part", "model") == 0
     signs = np.array([1 if ":+1 -" in line else -1 for line in (folder / "labels").read_text().splitlines()])
     assert (signs == truth).mean() > 0.75
+
+
+@pytest.mark.parametrize("kernel", [[], ["-t", "2", "-g", "0.3"]], ids=" ".join)
+def test_regression(folder, rng, capsys, kernel):
+    X = rng.normal(size=(50, 2))
+    y = X[:, 0] - 0.5 * X[:, 1] + 3 + 0.3 * rng.normal(size=50)
+    (folder / "numbers").write_text("".join(f"{t:.6f} 1:{a:.4f} 2:{b:.4f}\n" for t, (a, b) in zip(y, X, strict=True)))
+    options = "-z", "r", "-c", "0.5", "-w", "0.2", *kernel, "-e", "1e-5"
+    assert call("svm_learn", *options, "-a", "alphas", "numbers", "model") == 0
+    told = capsys.readouterr().out
+    assert re.search(r"^Optimization finished \(maxdiff=[\d.]+\)\.$", told, re.M)
+    assert not re.search("VCdim|XiAlpha|misclassified", told)
+    head, lines = vectors(folder / "model")
+    assert head[8] == "100 # number of training documents " and f"Number of SV: {len(lines)} (including" in told
+    both = (folder / "alphas").read_text().splitlines()
+    assert all(line[0] != "-" for line in both[::2]) and all(line[0] == "-" for line in both[1::2])
+    pairs = np.array(list(map(float, both))).reshape(50, 2)
+    beta = pairs.sum(axis=1)
+    assert not (pairs[:, 0] * pairs[:, 1]).any() and np.abs(beta).max() == 0.5 and abs(beta.sum()) < 1e-9
+    assert call("svm_classify", "numbers", "model") == 0
+    rest = read_examples("numbers").y - scores()
+    loss = np.maximum(0, np.abs(rest) - 0.2)
+    assert float(re.search(r"loss=([\d.]+)", told).group(1)) == pytest.approx(loss.sum(), abs=1e-3)
+    assert (np.abs(beta[np.abs(rest) < 0.199]) == 0).all() and (np.abs(beta[np.abs(rest) > 0.201]) == 0.5).all()
+    assert (np.sign(beta) * rest >= 0).all()
+    assert call("svm_learn", *options, "-y", "alphas", "numbers", "again") == 0
+    told = capsys.readouterr().out
+    assert int(re.search(r"\((\d+) iterations\)", told).group(1)) <= 3
+    assert call("svm_learn", *options, "-b", "0", "-v", "0", "numbers", "zero") == 0
+    assert vectors(folder / "zero")[0][10].startswith("0 #")
+    for option in ("-x", "-i"):
+        assert call("svm_learn", "-z", "r", option, "1", "numbers", "other") == 1
+        assert f"option {option} is for -z c" in capsys.readouterr().err
