@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def train(
     data: Any, *, task: str | None = None, weights: Any = None, callback: Callable[[Progress], None] | None = None,
-    **parameters: Any,
+    cache: str | None = None, **parameters: Any,
 ) -> Outcome:  # fmt: skip
     """Trains to the stopping rule, a limit or Ctrl-C; the best model so far is returned in every case.
 
@@ -46,6 +46,9 @@ def train(
         They multiply with ``cost:`` in a file, and with class_weight.
     callback : callable
         Called with every Progress.
+    cache : str or None
+        Folder where the rows of a file, or of all that fit a pattern, are kept and mapped into memory by later runs;
+        not of sequences and label sets.
     **parameters
         Fields of svmcut.parameters.Settings; cost is required for losses that are no sums over examples.
 
@@ -172,12 +175,15 @@ def _examples(
         else:
             given = given_weights(weights)
     own = named(settings.task, input=settings.input)
+    if cache is not None and (arrays or settings.task in ("sequence", "multilabel")):
+        raise UsageError("parameter 'cache' keeps the rows of files with one label each; leave it out")
     if arrays and settings.zero_based:
         raise UsageError("parameter 'zero_based' says where a file's indices start; leave it out with arrays")
     if arrays:
         examples = own.from_arrays(*arrays)
     else:
         how: dict[str, Any] = {"threads": settings.threads, "max_memory": settings.max_memory}
+        how |= {} if cache is None else {"cache": cache}
         examples = own.read(os.fspath(data), **how, zero_based=settings.zero_based, costs=True)
     examples, _ = weighed(own, examples, settings, given, where, tight=not arrays)
     if settings.is_open:

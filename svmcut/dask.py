@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from svmcut.arrays import given_weights
 from svmcut.distributed.engine import DaskRows
-from svmcut.distributed.files import files_of
 from svmcut.distributed.parts import Reading
 from svmcut.distributed.plan import planned
+from svmcut.files.patterns import files_of
 from svmcut.files.weights import read_weights
 from svmcut.parameters import Settings
 from svmcut.refusals import check_names, check_weights, plain
@@ -19,13 +19,25 @@ from svmcut.refusals import check_names, check_weights, plain
 if TYPE_CHECKING:
     from dask.distributed import Client
 
+    from svmcut.estimators.clusters import LinearSVM
     from svmcut.solvers.protocol import Progress
     from svmcut.training.outcome import Outcome
+
+__all__ = ["LinearSVM", "train"]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "LinearSVM":
+        raise AttributeError(f"module 'svmcut.dask' has no attribute {name!r}")
+    from svmcut.estimators.clusters import LinearSVM
+
+    return LinearSVM
 
 
 def train(
     client: Client, paths: str | os.PathLike | Sequence[str | os.PathLike], *, task: str | None = None,
-    weights: Any = None, callback: Callable[[Progress], None] | None = None, **parameters: Any,
+    weights: Any = None, callback: Callable[[Progress], None] | None = None, cache: str | None = None,
+    **parameters: Any,
 ) -> Outcome:  # fmt: skip
     """Trains on files that the workers of a scheduler read, as `svmcut.train` does on one.
 
@@ -36,7 +48,7 @@ def train(
         A pattern, or files, each of which is a part; all workers see them under these names.
     task : str or None
         classification, rank or regression; None for classification.
-    weights, callback, **parameters
+    weights, callback, cache, **parameters
         As `svmcut.train` takes them; threads are those of a worker's thread, 1.
 
     Returns
@@ -63,9 +75,12 @@ def train(
             given = given_weights(weights)
     name, files = files_of(paths)
     rows = DaskRows(client)
-    reading = Reading(settings.zero_based, settings.max_memory)
-    _, driver = planned(rows, files, settings, reading, path=name, weights=given, where=where)
-    observe = None if callback is None else lambda progress, objective: callback(progress)
-    outcome = driver.fit(settings.cost, settings.example_cost, observe)
+    reading = Reading(settings.zero_based, settings.max_memory, 1, cache)
+    try:
+        _, driver = planned(rows, files, settings, reading, path=name, weights=given, where=where)
+        observe = None if callback is None else lambda progress, objective: callback(progress)
+        outcome = driver.fit(settings.cost, settings.example_cost, observe)
+    finally:
+        rows.close()
     outcome.warnings = [*rows.warnings, *driver.warnings, *outcome.warnings, *driver.underfitted(outcome)]
     return outcome

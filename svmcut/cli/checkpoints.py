@@ -17,8 +17,8 @@ from svmcut._version import __version__
 from svmcut.catalog import KERNEL_PARAMETERS
 from svmcut.cli.guard import warn
 from svmcut.cli.options import options as table
-from svmcut.cli.termination import Terminated, asked
-from svmcut.errors import CheckpointError, OutputError
+from svmcut.cli.termination import STOPPED, Terminated, asked
+from svmcut.errors import CheckpointError, ClusterError, OutputError
 from svmcut.files.checkpoints import read_checkpoint, unfit, write_checkpoint
 from svmcut.files.generations import Generations, check_ours, hold, previous
 from svmcut.saved import state_classes
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 FREE = frozenset({
     "example_file", "model_file", "weights", "threads", "max_memory", "report", "trace", "progress", "alphas",
     "verbosity", "light_verbosity", "time_limit", "max_iterations", "checkpoint", "checkpoint_every", "resume", "given",
-    "zero_based", "input", "scheduler", "scheduler_file",
+    "zero_based", "input", "scheduler", "scheduler_file", "cache",
 })  # fmt: skip
 
 
@@ -98,10 +98,12 @@ class Checkpoints:
         try:
             yield
         except BaseException as error:
-            if self._latest is not None and (asked() or isinstance(error, KeyboardInterrupt)):
+            if self._latest is not None and (asked() or isinstance(error, KeyboardInterrupt | ClusterError)):
                 written = self._write(last=True)
                 if asked() and not written and not self._files:
                     raise Terminated(kept=False) from None
+            if isinstance(error, ClusterError) and self.kept:
+                error.exit_status = STOPPED
             raise
         finally:
             if before is not None:

@@ -11,11 +11,11 @@ import numpy as np
 from svmcut.cli import training_report as report
 from svmcut.cli.option_checks import check
 from svmcut.cli.training import Training, run, time_limit
-from svmcut.distributed.files import files_of
 from svmcut.distributed.gathered import tallied
 from svmcut.distributed.parts import Reading
 from svmcut.distributed.plan import Parted, planned, refuse
 from svmcut.errors import UsageError
+from svmcut.files.patterns import files_of
 
 if TYPE_CHECKING:
     from svmcut.cli.options import LearnOptions
@@ -47,10 +47,11 @@ class PartedTraining(Training):
     def _read(self, given: dict[str, Any], weights: Any) -> Settings:
         options = self.options
         name, files = files_of(options.example_file)
+        reading = Reading(options.zero_based, options.max_memory, 1, options.cache)
         with report.step(self._say, "Reading training examples"):
             self.examples, self._driver = planned(
-                self._parts, files, options.settings(), Reading(options.zero_based, options.max_memory), path=name,
-                weights=weights, where=options.weights or "", time_limit=time_limit(options),
+                self._parts, files, options.settings(), reading, path=name, weights=weights,
+                where=options.weights or "", time_limit=time_limit(options),
             )  # fmt: skip
         if self.examples.left_out:
             self._say(f"Left out: {self.examples.left_out} of weight 0")

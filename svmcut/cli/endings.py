@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from svmcut.catalog import SOLVERS
 from svmcut.cli.termination import Terminated, asked
+from svmcut.errors import ClusterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +37,8 @@ def told(how: Callable[[], str]):
     except BaseException as error:
         if (asked() or isinstance(error, KeyboardInterrupt | Terminated)) and (text := how()):
             error.add_note(text)
+        elif isinstance(error, ClusterError) and (text := how()):
+            error.args = (f"{error}; {text}",)
         raise
 
 

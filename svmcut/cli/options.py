@@ -92,6 +92,7 @@ class LearnOptions(Settings):
     checkpoint: str | None = param(None, PATH)
     checkpoint_every: float = param(60.0, duration())
     resume: bool = param(False, FLAG)
+    cache: str | None = param(None, PATH)
     scheduler: str | None = param(None, ADDRESS)
     scheduler_file: str | None = param(None, PATH)
     report: str | None = param(None, PATH)
@@ -177,7 +178,7 @@ def offered(task: str) -> set[str]:
         "p": any(loss.at for loss in rows),
         "slack_norm": any(len(loss.norms) > 1 for loss in rows),
         "rescaling": row.original is not None,
-        **dict.fromkeys(("scheduler", "scheduler_file"), task in SCHEDULED),
+        **dict.fromkeys(("scheduler", "scheduler_file", "cache"), task in SCHEDULED),
     }
     of_kernels = {"kernel", "cache_size"}.union(*(kernel.takes for kernel in KERNELS.values()))
     needs |= dict.fromkeys(of_kernels, bool(solvers(task, True)))

@@ -117,6 +117,7 @@ class Training:
         self._shown = presentation(options.task, bool(original))
         given: dict[str, Any] = {"threads": options.threads, "max_memory": options.max_memory,
                                  "zero_based": options.zero_based}  # fmt: skip
+        given |= {} if options.cache is None else {"cache": options.cache}
         weights = None if options.weights is None else read_weights(options.weights)
         settings = self._read(given, weights)
         options = self.options

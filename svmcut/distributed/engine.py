@@ -10,21 +10,24 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import signal
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from svmcut._version import __version__
-from svmcut.distributed.parts import Part, Place, Reading
-from svmcut.distributed.rows import Names, folded, node_of, tree_sum
+from svmcut.distributed import placing, work
+from svmcut.distributed.parts import Reading
+from svmcut.distributed.rows import Names, folded, node_of
 from svmcut.errors import ClusterError, SvmcutError, UsageError
 
 try:
     import dask
-    from dask.distributed import Client, KilledWorker, LocalCluster, get_worker, wait
+    from dask.distributed import Client, KilledWorker, LocalCluster, get_client, wait
 except ImportError as error:
     raise UsageError(
         f"training on a cluster needs Dask, which is not here ({error}); install it with: pip install 'svmcut[dask]'"
@@ -37,49 +40,12 @@ if TYPE_CHECKING:
 
 #: Seconds to wait for the scheduler, and for the first worker.
 CONNECT, FIRST_WORKER = 30, 60
+#: Seconds that training waits while all workers are gone.
+WITHOUT_WORKERS = 600
 #: Seconds between looks at who the workers are.
 LOOK = 2.0
 #: Nodes of the tree that are added here rather than by workers.
 ADDED_HERE = 8
-
-
-def ask(task: Callable[..., NDArray], parts: Sequence[Part], places: list, numbers: tuple, each: Any) -> Any:
-    """The sum of the answers of neighbouring parts, and who gave it."""
-    where = [Place(*place) for place in places]
-    own = [()] * len(parts) if each is None else [(item,) for item in each]
-    found = tree_sum([task(part, *where, *numbers, *more) for part, more in zip(parts, own, strict=True)])
-    return found, get_worker().address
-
-
-def answers(task: Callable[..., NDArray], parts: Sequence[Part], places: list) -> list[NDArray]:
-    """The answers themselves."""
-    where = [Place(*place) for place in places]
-    return [task(part, *where) for part in parts]
-
-
-def added(a: Any, b: Any) -> Any:
-    """The sum of two answers of `ask`."""
-    return a[0] + b[0], b[1]
-
-
-def literal(w: Any) -> Any:
-    """A vector, as a task."""
-    return w
-
-
-def found(part: Part) -> Found:
-    """Of a part; kept by the worker that read it."""
-    return part.found()
-
-
-def bind(part: Part, bound: Bound) -> Part:
-    """A part that is bound."""
-    return part.bind(bound)
-
-
-def sizes(part: Part) -> Sizes:
-    """Of a bound part."""
-    return part.sizes()
 
 
 class DaskRows:
@@ -101,35 +67,34 @@ class DaskRows:
         self.warnings: list[str] = []
         self._client, self._run = client, uuid.uuid4().hex[:12]
         self._names = Names(self._literal)
-        self._paths: list[str] = []
+        self._paths: list[Any] = []
         self._parts: list[Any] = []
         self._workers: dict[str, int] = {}
-        self._lost, self._looked, self._generation = 0, 0.0, 0
+        self._lost, self._moved, self._looked, self._generation = 0, 0, 0.0, 0
         self._groups: list[tuple[int, int]] = []
-        self._before = 0.0, 0.0
 
-    def load(self, paths: Sequence[str], reading: Reading) -> list[Found]:
-        with told():
+    def load(self, paths: Sequence[Any], reading: Reading) -> list[Found]:
+        with told(self._client):
             self._paths, self._reading = list(paths), reading
             self._workers = self._first_workers()
             self.warnings += settings_warnings(self._client)
             self._check_versions(self._workers)
-            homes = self._homes()
+            homes = placing.homes(len(paths), self._workers)
             self._raw = [
-                self._client.submit(Part, path, reading, key=self._key("read", index), workers=[home],
+                self._client.submit(work.read, path, reading, key=self._key("read", index), workers=[home],
                                     allow_other_workers=True)
                 for index, (path, home) in enumerate(zip(paths, homes, strict=True))
             ]  # fmt: skip
-            return self._gathered([self._client.submit(found, part, pure=False) for part in self._raw])
+            return self._gathered([self._client.submit(work.found, part, pure=False) for part in self._raw])
 
     def bind(self, bounds: Sequence[Bound]) -> list[Sizes]:
-        with told():
+        with told(self._client):
             self._bounds = bounds
             self._parts = [
-                self._client.submit(bind, raw, bound, key=self._key("part", index))
+                self._client.submit(work.bind, raw, bound, key=self._key("part", index))
                 for index, (raw, bound) in enumerate(zip(self._raw, bounds, strict=True))
             ]
-            known = self._gathered([self._client.submit(sizes, part, pure=False) for part in self._parts])
+            known = self._gathered([self._client.submit(work.sizes, part, pure=False) for part in self._parts])
             self._raw = []
             self._place()
             self._looked = time.monotonic()
@@ -137,7 +102,7 @@ class DaskRows:
 
     def sum(self, task: Any, places: Sequence[Any], *numbers: float, each: Sequence[Any] | None = None) -> NDArray:
         self.rounds += 1
-        with told():
+        with told(self._client):
             self._look()
             where = self._where(places)
             futures = {}
@@ -145,11 +110,11 @@ class DaskRows:
                 own = None if each is None else list(each[start:stop])
                 parts = self._parts[start:stop]
                 futures[node_of(start, stop, len(self._parts))] = (
-                    self._client.submit(ask, task, parts, where, numbers, own, pure=False), self._home[start]
+                    self._client.submit(work.ask, task, parts, where, numbers, own, pure=False), self._home[start]
                 )  # fmt: skip
             nodes = {node: future for node, (future, _) in futures.items()}
             if len(nodes) > ADDED_HERE:
-                nodes = self._added(nodes)
+                nodes = placing.added(nodes, len(self._parts), ADDED_HERE, self._add)
             got = dict(zip(nodes, self._gathered(list(nodes.values())), strict=True))
             if len(nodes) == len(futures) and any(got[node][1] != home for node, (_, home) in futures.items()):
                 self._looked = -LOOK  # a part has moved
@@ -157,52 +122,50 @@ class DaskRows:
 
     def gather(self, task: Any, places: Sequence[Any]) -> list[NDArray]:
         self.rounds += 1
-        with told():
+        with told(self._client):
             self._look()
             where = self._where(places)
-            groups = [self._client.submit(answers, task, self._parts[start:stop], where, pure=False)
+            groups = [self._client.submit(work.answers, task, self._parts[start:stop], where, pure=False)
                       for start, stop in self._groups]  # fmt: skip
             return [item for group in self._gathered(groups) for item in group]
 
+    def close(self) -> None:
+        """Lets go of all that workers hold for this run."""
+        self._raw, self._parts, self._names = [], [], Names()
+
     def details(self) -> dict[str, Any]:
-        return {"partitions": len(self._paths), "workers": len(self._workers), "workers_lost": self._lost,
-                "rounds": self.rounds}  # fmt: skip
+        return {
+            "partitions": len(self._paths), "rounds": self.rounds, "workers": len(self._workers),
+            "workers_lost": self._lost, "bytes_moved": self._moved,
+        }  # fmt: skip
 
     def _where(self, places: Sequence[Any]) -> list[tuple]:
         """Places in which futures stand for vectors."""
         return [tuple(self._names.place(place)) for place in places]
 
     def _literal(self, name: str, w: NDArray) -> Any:
+        self._moved += w.nbytes * len(self._workers)
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
-            return self._client.submit(literal, w, key=self._key(name, 0), pure=False)
+            return self._client.submit(work.literal, w, key=self._key(name, 0), pure=False)
 
     def _key(self, what: str, index: int) -> tuple[str, int]:
         return f"svmcut-{self._run}-{what}", index
 
     def _gathered(self, futures: list[Any]) -> list[Any]:
-        return self._client.gather(futures)
-
-    def _added(self, nodes: dict[tuple[int, int], Any]) -> dict[tuple[int, int], Any]:
-        """Sums of nodes by workers, until few are left."""
-        top = (len(self._parts) - 1).bit_length()
-        level = max(0, top - (ADDED_HERE.bit_length() - 1))
-        found = {}
-
-        def at(level: int, index: int) -> Any:
-            if (level, index) in nodes:
-                return nodes[level, index]
-            if level == 0 or index << level >= len(self._parts):
-                return None
-            a, b = at(level - 1, 2 * index), at(level - 1, 2 * index + 1)
-            return a if b is None else self._client.submit(added, a, b, pure=False)
-
-        for (of, index), future in nodes.items():
-            if of >= level:
-                found[of, index] = future
-        for index in range(-(-len(self._parts) // (1 << level))):
-            if not any(of >= level and index >> (of - level) == other for of, other in found):
-                found[level, index] = at(level, index)
+        without = 0.0
+        while True:
+            with contextlib.suppress(TimeoutError):
+                wait(futures, timeout=LOOK)
+                break
+            without = 0.0 if self._members() else without + LOOK
+            if without >= WITHOUT_WORKERS:
+                raise ClusterError(f"no worker has been there for {without:.0f} s; start one, and this command again")
+        found = self._client.gather(futures)
+        self._moved += sum(_bytes(item) for item in found)
         return found
+
+    def _add(self, a: Any, b: Any) -> Any:
+        return self._client.submit(work.added, a, b, pure=False)
 
     def _first_workers(self) -> dict[str, int]:
         """Threads by address, once there is a worker."""
@@ -233,12 +196,6 @@ class DaskRows:
                     f"svmcut {version} is on the worker {address}, and {__version__} here; install one everywhere"
                 )
 
-    def _homes(self) -> list[str]:
-        """A worker for every part: neighbours on one, as many as it has threads for."""
-        slots = [address for address, threads in self._workers.items() for _ in range(max(1, threads))]
-        n = len(self._paths)
-        return [slots[index * len(slots) // n] for index in range(n)]
-
     def _look(self) -> None:
         """Sees who came and went, now and then, and gives work to those without."""
         if time.monotonic() - self._looked < LOOK:
@@ -251,7 +208,7 @@ class DaskRows:
             self._check_versions(come)
         self._lost += len(gone)
         self._workers = members
-        if gone or come or forced:
+        if members and (gone or come or forced):
             self._place()
             self._balance()
 
@@ -263,39 +220,16 @@ class DaskRows:
         for future in self._parts:
             homes = where.get(future.key) or ()
             self._home.append(min(homes) if homes else "")
-        counts = {home: self._home.count(home) for home in self._home}
-        self._groups, start, n = [], 0, len(self._parts)
-        while start < n:
-            home = self._home[start]
-            most = max(1, counts[home] // max(1, self._workers.get(home, 1)))
-            size = 1
-            while (
-                start % (2 * size) == 0 and 2 * size <= most
-                and all(other == home for other in self._home[start : min(n, start + 2 * size)])
-            ):  # fmt: skip
-                size *= 2
-            self._groups.append((start, min(n, start + size)))
-            start += size
+        self._groups = placing.groups(self._home, self._workers)
 
     def _balance(self) -> None:
         """Gives parts of the fullest workers to the emptiest, which read them; Dask moves none by itself."""
-        held: dict[str, list[int]] = {address: [] for address in self._workers}
-        for index, home in enumerate(self._home):
-            held.setdefault(home, []).append(index)
         moved = False
-        while True:
-            def load(address: str) -> float:
-                return len(held[address]) / max(1, self._workers.get(address, 1))
-
-            full, empty = max(held, key=load), min(self._workers, key=load)
-            if len(held[full]) - len(held[empty]) < 2 or load(full) - load(empty) <= 1:
-                break
-            index = held[full].pop()
-            held[empty].append(index)
+        for index, address in [*placing.transfers(self._home, self._workers)]:
             self._generation += 1
             self._parts[index] = self._client.submit(
-                Part, self._paths[index], self._reading, self._bounds[index], workers=[empty], allow_other_workers=True,
-                key=self._key(f"part-{self._generation}", index),
+                work.read, self._paths[index], self._reading, self._bounds[index], workers=[address],
+                allow_other_workers=True, key=self._key(f"part-{self._generation}", index),
             )  # fmt: skip
             moved = True
         if moved:
@@ -303,29 +237,28 @@ class DaskRows:
 
 
 @contextlib.contextmanager
-def told() -> Iterator[None]:
+def told(client: Client) -> Iterator[None]:
     """Failures of Dask as one line each; those of svmcut come through."""
     try:
         yield
     except SvmcutError:
         raise
     except KilledWorker as error:
+        last = f", the last at {error.last_worker.address}" if error.last_worker else ""
         raise ClusterError(
-            f"workers died of {error.last_worker.address if error.last_worker else 'a task'} again and again, the last "
-            "time with the same task; its part may need more memory than they have: use smaller files or more memory"
+            f"{error.allowed_failures + 1} workers died under the same task{last}; where they had no memory left, use "
+            "smaller files or more memory a worker"
         ) from None
-    except MemoryError:
-        raise ClusterError("a worker is out of memory; use smaller files or more memory a worker") from None
     except Exception as error:
         of = type(error).__module__.partition(".")[0]
-        if of in ("distributed", "asyncio", "tornado", "concurrent") or isinstance(error, OSError | TimeoutError):
-            text = " ".join(str(error).split()) or type(error).__name__
-            raise ClusterError(f"the connection to the scheduler was lost: {text[:200]}") from None
+        lost = client.status != "running" or isinstance(error, OSError | TimeoutError)
+        if lost or of in ("distributed", "asyncio", "tornado", "concurrent"):
+            raise ClusterError("the connection to the scheduler was lost") from None
         raise
 
 
 @contextlib.contextmanager
-def connected(scheduler: str | None, scheduler_file: str | None = None) -> Iterator[Any]:
+def connected(scheduler: Any, scheduler_file: str | None = None) -> Iterator[Any]:
     """A client of a scheduler: at an address, as its file says, or `local:N`, one started here with N workers.
 
     Raises
@@ -339,18 +272,43 @@ def connected(scheduler: str | None, scheduler_file: str | None = None) -> Itera
         if scheduler is not None and scheduler.startswith("local:"):
             stack.enter_context(dask.config.set(LOCAL))
             cluster = stack.enter_context(LocalCluster(
-                n_workers=int(scheduler.removeprefix("local:")), threads_per_worker=1, processes=True,
-                dashboard_address=None, host="127.0.0.1", silence_logs=logging.CRITICAL,
+                n_workers=0, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0",
+                silence_logs=logging.CRITICAL,
             ))  # fmt: skip
-            yield stack.enter_context(Client(cluster))
-            return
+            cluster.sync(_spare_workers)
+            cluster.scale(int(scheduler.removeprefix("local:")))
+            scheduler = cluster
         try:
             client = Client(scheduler, scheduler_file=scheduler_file, timeout=CONNECT)
         except (OSError, ValueError) as error:
             name = scheduler or f"that of {scheduler_file}"
             text = " ".join(str(error).split())
             raise ClusterError(f"no scheduler answers at {name}: {text}; start one with: dask scheduler") from None
-        yield stack.enter_context(client)
+        try:
+            yield client
+        finally:
+            with contextlib.suppress(Exception):  # of a scheduler that is gone
+                client.close()
+
+
+async def _spare_workers() -> None:
+    """Ctrl-C goes to all processes of a terminal; those that are started from here on leave it to this one."""
+    resource_tracker.ensure_running()  # which would let the signal through to what it is started with
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+
+
+def here(client: Any = None) -> Client:
+    """This client, or the one there is.
+
+    Raises
+    ------
+    UsageError
+        Where there is none.
+    """
+    try:
+        return get_client() if client is None else client
+    except ValueError:
+        raise UsageError("there is no client of Dask; make one as in client=dask.distributed.Client(address)") from None
 
 
 #: Of a scheduler and workers that are started here.
@@ -359,6 +317,13 @@ LOCAL = {
     "distributed.scheduler.work-stealing": False, "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,
 }  # fmt: skip
+
+
+def _bytes(found: Any) -> int:
+    """Of the arrays in an answer."""
+    if isinstance(found, list | tuple):
+        return sum(map(_bytes, found))
+    return found.nbytes if isinstance(found, np.ndarray) else 0
 
 
 def settings_warnings(client: Client) -> list[str]:

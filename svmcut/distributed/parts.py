@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from svmcut._native import sparse
+from svmcut.arrays import vector_examples
 from svmcut.classes import SIGNS, classes_of
 from svmcut.data import Examples
 from svmcut.errors import DataError, TrainingError
-from svmcut.files.examples import read_examples
+from svmcut.files.cache import read_files
 from svmcut.risks import make_risk
 from svmcut.risks.protocol import GridRisk
 from svmcut.risks.weights import total
@@ -64,6 +65,7 @@ class Reading(NamedTuple):
     zero_based: bool
     max_memory: float | None = None
     threads: int = 1
+    cache: str | None = None
 
 
 class Found(NamedTuple):
@@ -141,15 +143,20 @@ class Part:
 
     Parameters
     ----------
-    path : str
+    path : str, or (X, y)
+        Rows that no file holds travel where their worker is lost.
     reading : Reading
     bound : Bound or None
     """
 
-    def __init__(self, path: str, reading: Reading, bound: Bound | None = None):
+    def __init__(self, path: Any, reading: Reading, bound: Bound | None = None):
         self.path, self.reading = path, reading
         how: dict[str, Any] = reading._asdict()
-        self._read: Examples | None = read_examples(path, **how)
+        self._read: Examples | None
+        if isinstance(path, str):
+            self._read = read_files(path, [path], **how)
+        else:
+            self._read = vector_examples(*path)
         self._bound: Bound | None = None
         self._scores: OrderedDict[tuple, NDArray] = OrderedDict()
         self._lock = threading.Lock()
@@ -188,7 +195,8 @@ class Part:
         if examples is None:
             return self
         if digest_of(examples) != bound.digest:
-            raise DataError(self.path, "the file changed since training began; start again with the files as they are")
+            changed = "the file changed since training began; start again with the files as they are"
+            raise DataError(examples.source.path, changed)
         s, self._bound = bound.settings, bound
         examples, self._left_out = weighed(examples, bound)
         y = examples.y
@@ -202,7 +210,7 @@ class Part:
             try:
                 self._risk = risk.bind(y, examples.qid, examples.weights, self.reading.threads)
             except TrainingError as error:
-                raise TrainingError(f"{self.path}: {error}") from None
+                raise TrainingError(f"{examples.source.path}: {error}") from None
         self._space: LinearSpace | None = None
         self._weigh()
         return self

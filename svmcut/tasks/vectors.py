@@ -11,7 +11,8 @@ import numpy as np
 
 from svmcut.arrays import vector_examples
 from svmcut.classes import SIGNS, classes_of, label_text
-from svmcut.files.examples import read_examples, stream_examples
+from svmcut.files.cache import read_named
+from svmcut.files.examples import stream_examples
 from svmcut.files.predictions import write_labels, write_probabilities, write_scores
 from svmcut.tasks.protocol import Task
 
@@ -71,7 +72,7 @@ class RowTask(Task):
     """What a task on rows with one label each reads."""
 
     def read(self, path: str, *, test: bool = False, costs: bool = False, **how: Any) -> Examples:
-        found = read_examples(path, **how)
+        found = read_named(path, **how)
         return found if costs else replace(found, weights=None)
 
     def from_arrays(self, X: Any, y: Any, qid: Any = None) -> Examples:

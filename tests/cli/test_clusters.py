@@ -2,17 +2,21 @@
 """Training on the workers of Dask: real schedulers and workers on the loopback."""
 
 import json
+import os
+import signal
+import subprocess
 import sys
+import time
 
 import pytest
 from parted import lines, trained, written
 from programs import call
 
 pytest.importorskip("distributed")
-
 import svmcut.dask
+from svmcut.distributed import engine
 from svmcut.distributed.engine import connected
-from svmcut.errors import DataError
+from svmcut.errors import ClusterError, DataError
 
 
 @pytest.fixture(scope="module")
@@ -22,12 +26,67 @@ def client():
         yield client
 
 
-@pytest.mark.parametrize("parameters", [dict(gap=1e-3), dict(gap=1e-2, loss="f1", cost=3.0)])
+@pytest.mark.parametrize("parameters", [dict(gap=0.03), dict(gap=0.1, loss="f1", cost=3.0)])
 def test_workers_give_the_bytes_of_one_process(client, tmp_path, parameters):
     paths = written(tmp_path, lines(), 5)
     here, there = trained(paths, **parameters), svmcut.dask.train(client, paths, task="classification", **parameters)
     assert here.model.w.tobytes() == there.model.w.tobytes() and here.model.b == there.model.b
+    moved = there.details.pop("bytes_moved")
     assert there.converged and there.details == {**here.details, "workers": 2, "workers_lost": 0}
+    d, rounds, iterations = len(here.model.w) + 1, there.details["rounds"], there.progress.iteration
+    if "loss" not in parameters:  # per iteration w to both, 2 x 1280 values and a cut from both: rows never travel
+        assert moved <= 8 * (4 * (iterations + 4) * d + 2 * rounds * 2560) and moved >= 8 * 2560 * iterations
+
+
+def test_a_worker_that_is_killed_costs_no_byte(client, tmp_path):
+    paths, seen = written(tmp_path, lines(), 5), []
+
+    def observe(progress):
+        seen.append(progress.iteration)
+        if len(seen) == 4:
+            os.kill(min(client.run(os.getpid).values()), signal.SIGKILL)
+
+    here = trained(paths, gap=0.03)
+    there = svmcut.dask.train(client, paths, gap=0.03, callback=observe)
+    assert here.model.w.tobytes() == there.model.w.tobytes() and len(seen) == here.progress.iteration > 4
+
+
+def test_nothing_is_left_with_the_workers(client, tmp_path):
+    svmcut.dask.train(client, written(tmp_path, lines(100), 2), gap=0.1)
+    ends, held = time.monotonic() + 10, ["?"]
+    while held and time.monotonic() < ends:  # it is told in the background
+        time.sleep(0.05)
+        keys = client.run(lambda dask_worker: list(map(str, dask_worker.data))).values()
+        held = [key for keys in keys for key in keys if "svmcut" in key]
+    assert held == []
+
+
+def test_a_scheduler_without_workers_and_none_at_all(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(engine, "FIRST_WORKER", 0.2)
+    monkeypatch.setattr(engine, "CONNECT", 0.5)
+    with connected("local:0") as client, pytest.raises(ClusterError, match=r"no worker came .* within 0.2 s; start "):
+        svmcut.dask.train(client, written(tmp_path, lines(20), 1))
+    path = tmp_path / "part-0.dat"
+    assert call("svmcut learn", "--scheduler", "tcp://127.0.0.1:9", path, tmp_path / "model") == 1
+    found = capsys.readouterr().err.strip()
+    assert "no scheduler answers at tcp://127.0.0.1:9: " in found and found.endswith("start one with: dask scheduler")
+    assert len(found.splitlines()) == 1 and not (tmp_path / "model").exists()
+
+
+def test_an_estimator_on_files_and_on_arrays(client, tmp_path):
+    array = pytest.importorskip("dask.array")
+    paths = written(tmp_path, lines(), 3)
+    X, y = svmcut.load_svmlight_file(*written(tmp_path, lines(), 0))
+    machine = svmcut.dask.LinearSVM(C=0.5, tol=0.1).fit(paths)
+    assert machine.client is None and machine.converged_ and machine.classes_.tolist() == [-1, 1]
+    blocks, labels = array.from_array(X.toarray(), chunks=(150, 6)), array.from_array(y, chunks=400)
+    other = svmcut.dask.LinearSVM(C=0.5, tol=0.1, client=client).fit(blocks, labels)
+    local = svmcut.LinearSVM(C=0.5, tol=0.1).fit(X, y)
+    for found in (machine, other):
+        assert local.dual_ <= found.primal_ and found.dual_ <= local.primal_
+    scores = other.decision_function(blocks)
+    assert scores.chunks == ((150, 150, 100),) and (other.predict(blocks).compute() == y).mean() > 0.85
+    assert scores.compute() == pytest.approx(other.decision_function(X), abs=1e-6)
 
 
 def test_an_error_of_a_file_keeps_its_place(client, tmp_path):
@@ -42,7 +101,7 @@ def test_learn_on_workers(client, tmp_path, capsys):
     written(tmp_path, lines(), 4)
     model, report = tmp_path / "model", tmp_path / "report"
     address = client.scheduler.address
-    line = ("svmcut learn", "--scheduler", address, "--gap", "1e-3", tmp_path / "part-*.dat", model, "--report", report)
+    line = ("svmcut learn", "--scheduler", address, "--gap", "0.05", tmp_path / "part-*.dat", model, "--report", report)
     assert call(*line) == 0, capsys.readouterr().err
     found = json.loads(report.read_text())
     assert (found["partitions"], found["workers"], found["workers_lost"], found["examples"]) == (4, 2, 0, 400)
@@ -64,6 +123,4 @@ def test_without_dask_the_message_says_what_to_install(monkeypatch, tmp_path, ca
 def test_dask_is_imported_where_it_is_asked_for_alone(tmp_path):
     (path,) = written(tmp_path, lines(20), 1)
     code = "import sys; from svmcut.cli.start import main; main(sys.argv[1:]); sys.exit('dask' in sys.modules)"
-    import subprocess
-
     assert subprocess.run([sys.executable, "-c", code, "learn", "-v", "0", path, tmp_path / "model"]).returncode == 0

@@ -11,11 +11,11 @@ from reference import hinge, losses
 
 import svmcut
 from svmcut._native import sparse
-from svmcut.distributed.files import files_of
 from svmcut.distributed.parts import EVEN, STEPS, Part, Reading
 from svmcut.distributed.plan import planned
 from svmcut.distributed.rows import SerialRows, folded, node_of, tree_sum
 from svmcut.errors import DataError, TrainingError, UsageError
+from svmcut.files.patterns import files_of
 from svmcut.risks import make_risk
 
 
@@ -163,7 +163,7 @@ def test_files_by_pattern_and_by_name(tmp_path, monkeypatch):
         files_of("d-*")
     with pytest.raises(UsageError, match="is named twice"):
         files_of(["c", "./c"])
-    with pytest.raises(UsageError, match="standard input is seen by this process alone"):
+    with pytest.raises(UsageError, match="standard input is read once and by one process; name files"):
         files_of("-")
 
 

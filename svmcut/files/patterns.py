@@ -32,7 +32,7 @@ def files_of(paths: str | os.PathLike | Sequence[str | os.PathLike]) -> tuple[st
         if not found:
             raise DataError(name, "no file fits this pattern")
     if "-" in found:
-        raise UsageError("standard input is seen by this process alone; name files that all workers see")
+        raise UsageError("standard input is read once and by one process; name files")
     files = [os.path.abspath(path) for path in found]
     if len(set(files)) < len(files):
         twice = next(path for path in files if files.count(path) > 1)

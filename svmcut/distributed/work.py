@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What workers are sent: tasks on parts. A worker has Dask; nothing is imported of it here."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from svmcut.distributed.parts import Part, Place, Reading
+from svmcut.distributed.rows import tree_sum
+from svmcut.errors import ClusterError, SvmcutError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.distributed.parts import Bound, Found, Sizes
+
+
+def worker() -> str:
+    """The address of this worker."""
+    return sys.modules["distributed"].get_worker().address
+
+
+@contextlib.contextmanager
+def named() -> Iterator[None]:
+    """Says on which worker there is no memory."""
+    try:
+        yield
+    except SvmcutError:
+        raise
+    except MemoryError as error:
+        text = f"the worker {worker()} is out of memory{': ' if str(error) else ''}{error}"
+        raise ClusterError(f"{text}; use smaller files or more memory a worker") from None
+
+
+def read(path: Any, reading: Reading, bound: Bound | None = None) -> Part:
+    """A part."""
+    with named():
+        return Part(path, reading, bound)
+
+
+def ask(task: Callable[..., NDArray], parts: Sequence[Part], places: list, numbers: tuple, each: Any) -> Any:
+    """The sum of the answers of neighbouring parts, and who gave it."""
+    where = [Place(*place) for place in places]
+    own = [()] * len(parts) if each is None else [(item,) for item in each]
+    with named():
+        found = tree_sum([task(part, *where, *numbers, *more) for part, more in zip(parts, own, strict=True)])
+    return found, worker()
+
+
+def answers(task: Callable[..., NDArray], parts: Sequence[Part], places: list) -> list[NDArray]:
+    """The answers themselves."""
+    where = [Place(*place) for place in places]
+    with named():
+        return [task(part, *where) for part in parts]
+
+
+def added(a: Any, b: Any) -> Any:
+    """The sum of two answers of `ask`."""
+    return a[0] + b[0], b[1]
+
+
+def literal(w: Any) -> Any:
+    """A vector, as a task."""
+    return w
+
+
+def found(part: Part) -> Found:
+    """Of a part; kept by the worker that read it."""
+    return part.found()
+
+
+def bind(part: Part, bound: Bound) -> Part:
+    """A part that is bound."""
+    with named():
+        return part.bind(bound)
+
+
+def sizes(part: Part) -> Sizes:
+    """Of a bound part."""
+    return part.sizes()

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rows of example files kept as binary arrays, which later runs map into memory instead of reading the text.
+
+    FOLDER/FILES-STATE/rows.json                       what the arrays are, and of which text
+    FOLDER/FILES-STATE/{indptr,indices,data,y,..}      the arrays, one a file
+
+FILES is a digest of the names and of how they are read, STATE one of their sizes and times: text that changed has
+another folder, and the one before goes. A folder is written under another name and moved to its own, so it is whole or
+not there, and of many jobs that write it at once one is kept. What is mapped and not in use counts as no memory of the
+process: rows may be larger than memory where training reads them one after the other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import stat
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from svmcut.data import Csr, Examples, Source
+from svmcut.errors import DataError, OutputError
+from svmcut.files.examples import read_examples, stream_examples
+from svmcut.files.patterns import files_of, is_pattern
+
+FORMAT = 1
+#: What a row has beside features, and what stands for it in files whose lines have none.
+_OTHERS = {"qid": (np.int64, 0), "weights": (np.float64, 1.0)}
+_TYPES = {"indptr": np.int64, "indices": np.int32, "data": np.float32, "y": np.float64, "skips": np.int64,
+          "qid": np.int64, "weights": np.float64}  # fmt: skip
+_BLOCK = 1 << 20
+
+
+def read_named(path: str, cache: str | None = None, **how: Any) -> Examples:
+    """The examples of a file, or of all files that fit a pattern; see `read_files`."""
+    if cache is None and not is_pattern(path):
+        return read_examples(path, **how)
+    name, paths = files_of(path)
+    return read_files(name, paths, cache=cache, **how)
+
+
+def read_files(
+    name: str, paths: Sequence[str], *, cache: str | None = None, threads: int = 1, max_memory: float | None = None,
+    zero_based: bool = False,
+) -> Examples:  # fmt: skip
+    """The examples of files, one behind the other.
+
+    Parameters
+    ----------
+    name : str
+        What messages call all of them; line numbers go on from file to file.
+    cache : str or None
+        Folder where the rows are kept, made where there is none.
+    threads, max_memory, zero_based
+        As read_examples; max_memory is none of rows that are mapped.
+
+    Raises
+    ------
+    DataError, MemoryLimitError
+        As read_examples.
+    OutputError
+        Where the cache cannot be written.
+    """
+    if cache is None:
+        how: dict[str, Any] = {"threads": threads, "max_memory": max_memory, "zero_based": zero_based}
+        return joined(name, [read_examples(path, **how) for path in paths])
+    for _ in range(3):  # another job may take away what it has just been found to need no more
+        target = os.path.join(cache, _name(paths, zero_based))
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            return _mapped(name, target)
+        _keep(name, paths, cache, target, threads, zero_based)
+    raise DataError(name, f"its rows in {cache} come and go; use another folder for parameter 'cache'")
+
+
+def joined(name: str, examples: Sequence[Examples]) -> Examples:
+    """Examples one behind the other."""
+    if len(examples) == 1:
+        return examples[0]
+    parts = [part.X for part in examples]
+    starts = np.cumsum([0, *(X.nnz for X in parts)])
+    indptr = [X.indptr[:-1] - X.indptr[0] + start for X, start in zip(parts, starts, strict=False)]
+    X = Csr(
+        np.concatenate([X.data[X.stored] for X in parts]), np.concatenate([X.indices[X.stored] for X in parts]),
+        np.concatenate([*indptr, starts[-1:]]).astype(np.int64), max(X.n_features for X in parts), True,
+    )  # fmt: skip
+    others = {field: _filled(examples, field) for field in _OTHERS}
+    y = np.concatenate([part.y for part in examples])
+    return Examples(X, y, others["qid"], others["weights"], Source(name, _skips(examples)))
+
+
+def _filled(examples: Sequence[Examples], field: str) -> Any:
+    dtype, usual = _OTHERS[field]
+    found = [getattr(part, field) for part in examples]
+    if all(values is None for values in found):
+        return None
+    return np.concatenate([np.full(len(part), usual, dtype) if values is None else values
+                           for part, values in zip(examples, found, strict=True)])  # fmt: skip
+
+
+def _skips(examples: Sequence[Examples]) -> Any:
+    """As Source has them, of texts one behind the other."""
+    found, rows, skipped = [], 0, 0
+    for part in examples:
+        found.append(part.source.skips + np.array([rows, skipped]))
+        skipped += part.source.line_of(len(part) - 1) - len(part)
+        rows += len(part)
+    return np.concatenate(found)
+
+
+def _name(paths: Sequence[str], zero_based: bool) -> str:
+    """Of the folder of these files as they are now."""
+    states = []
+    for path in paths:
+        try:
+            status = os.stat(path)
+        except OSError as error:
+            raise DataError(path, error.strerror or str(error)) from None
+        if not stat.S_ISREG(status.st_mode):
+            raise DataError(path, "is no regular file, and its rows cannot be kept; leave out parameter 'cache'")
+        states.append((status.st_size, status.st_mtime_ns))
+    names = [os.path.realpath(path) for path in paths]
+    return "-".join(
+        hashlib.sha256(json.dumps(what).encode()).hexdigest()[:24] for what in ([FORMAT, names, zero_based], states)
+    )
+
+
+def _keep(name: str, paths: Sequence[str], cache: str, target: str, threads: int, zero_based: bool) -> None:
+    """Writes the folder, in constant memory."""
+    own = os.path.join(cache, f".{os.path.basename(target)}-{os.getpid():x}-{os.urandom(4).hex()}")
+    try:
+        os.makedirs(own)
+        about = _write(own, name, paths, threads, zero_based)
+        if os.path.basename(target) != _name(paths, zero_based):
+            raise DataError(name, "the files changed while they were read")
+        with open(os.path.join(own, "rows.json"), "w", encoding="ascii") as file:
+            json.dump(about, file)
+        for entry in (*os.listdir(own), "."):
+            _sync(os.path.join(own, entry))
+        try:
+            os.rename(own, target)
+        except OSError:
+            if not os.path.isdir(target):  # where it is, another job was quicker
+                raise
+    except OSError as error:
+        raise OutputError(cache, f"rows cannot be kept there: {error.strerror or error}") from None
+    finally:
+        shutil.rmtree(own, ignore_errors=True)
+    files, _, _ = os.path.basename(target).partition("-")
+    for entry in os.listdir(cache):  # of the same files, as they were before
+        if entry.startswith(f"{files}-") and entry != os.path.basename(target):
+            shutil.rmtree(os.path.join(cache, entry), ignore_errors=True)
+
+
+def _write(folder: str, name: str, paths: Sequence[str], threads: int, zero_based: bool) -> dict[str, Any]:
+    """The arrays; what rows.json says of them."""
+    n = nnz = features = lines = before = 0
+    seen: set[str] = set()
+    with contextlib.ExitStack() as stack:
+        files = {field: stack.enter_context(open(os.path.join(folder, field), "wb")) for field in _TYPES}
+
+        def put(field: str, values: Any) -> None:
+            files[field].write(np.ascontiguousarray(values, _TYPES[field]).data)
+
+        put("indptr", np.zeros(1))
+        for path in paths:
+            blocks: Iterator[Examples] = stream_examples(
+                path, threads=threads, block_bytes=_BLOCK, zero_based=zero_based
+            )
+            for part in blocks:
+                X = part.X
+                put("indptr", X.indptr[1:] - X.indptr[0] + nnz)
+                put("indices", X.indices[X.stored])
+                put("data", X.data[X.stored])
+                put("y", part.y)
+                for field, (dtype, usual) in _OTHERS.items():
+                    values = getattr(part, field)
+                    seen |= set() if values is None else {field}
+                    put(field, np.full(len(part), usual, dtype) if values is None else values)
+                lines_at = part.source.lines_of(np.arange(len(part))) + before - np.arange(n + 1, n + len(part) + 1)
+                changed = np.flatnonzero(np.diff(lines_at, prepend=lines))
+                put("skips", np.column_stack([changed + n, lines_at[changed]]))
+                lines = int(lines_at[-1])
+                n, nnz, features = n + len(part), nnz + X.nnz, max(features, X.n_features)
+            before = n + lines
+    for field in _OTHERS.keys() - seen:
+        os.unlink(os.path.join(folder, field))
+    kept = sorted(_TYPES.keys() - (_OTHERS.keys() - seen))
+    sizes = {field: os.path.getsize(os.path.join(folder, field)) for field in kept}
+    return {"format": FORMAT, "files": [os.path.realpath(path) for path in paths], "name": name, "rows": n,
+            "nonzeros": nnz, "features": features, "bytes": sizes}  # fmt: skip
+
+
+def _mapped(name: str, folder: str) -> Examples:
+    """The examples of a folder.
+
+    Raises
+    ------
+    FileNotFoundError, NotADirectoryError
+        Where there is none, or it goes away meanwhile.
+    DataError
+        Where it is damaged.
+    """
+    with open(os.path.join(folder, "rows.json"), encoding="ascii") as file:
+        text = file.read()
+    try:
+        about = json.loads(text)
+        n, nnz, features = (int(about[key]) for key in ("rows", "nonzeros", "features"))
+        found = {field: _array(os.path.join(folder, field), field, size) for field, size in about["bytes"].items()}
+        X, skips = (found["data"], found["indices"], found["indptr"]), found["skips"].reshape(-1, 2)
+        lengths = [len(array) for array in (*X, found["y"], *(found[key] for key in _OTHERS if key in found))]
+        rising = not (np.diff(found["indptr"]) < 0).any() and found["indptr"][0] == 0 and found["indptr"][-1] == nnz
+        inside = not nnz or (found["indices"].min() >= 0 and found["indices"].max() < features)
+        whole = lengths == [nnz, nnz, n + 1, *[n] * (len(lengths) - 3)] and n > 0 and rising and inside
+    except (ValueError, LookupError, TypeError):
+        whole = False
+    if not whole:
+        raise DataError(folder, "these kept rows are damaged; remove the folder")
+    source = Source(name, np.array(skips))
+    return Examples(Csr(*X, features, True), found["y"], found.get("qid"), found.get("weights"), source)
+
+
+def _array(path: str, field: str, size: int) -> Any:
+    """A file as an array that is not to be written."""
+    if os.path.getsize(path) != size:
+        raise ValueError
+    if not size:
+        return np.zeros(0, _TYPES[field])
+    return np.asarray(np.memmap(path, _TYPES[field], "r"))
+
+
+def _sync(path: str) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rows kept as arrays: what is read is what the text says, and a folder is whole or not there."""
+
+import multiprocessing
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from parted import lines, written
+from programs import call
+
+import svmcut
+from svmcut.errors import DataError, OutputError, UsageError
+from svmcut.files.cache import read_files, read_named
+from svmcut.files.examples import read_examples
+
+FIELDS = ("y", "qid", "weights")
+
+
+def same(a, b):
+    """Whether all arrays, and the lines of all rows, are equal."""
+    names = ("n_features", "data", "indices", "indptr")
+    X = all(np.array_equal(getattr(a.X, name), getattr(b.X, name)) for name in names)
+    others = [(getattr(a, name), getattr(b, name)) for name in FIELDS]
+    values = all((x is None) == (y is None) and (x is None or (x == y).all()) for x, y in others)
+    rows = np.arange(len(a))
+    return X and values and (a.source.lines_of(rows) == b.source.lines_of(rows)).all()
+
+
+@pytest.fixture
+def text():
+    """Lines with comments between them."""
+    found = lines(task="rank", cost=True)
+    return [line for k, line in enumerate(found) for line in (["# a comment\n", "\n"] if k % 70 == 3 else []) + [line]]
+
+
+def test_a_kept_file_is_the_file(tmp_path, text):
+    (path,) = written(tmp_path, text, 0)
+    cache = str(tmp_path / "cache")
+    plain, first, second = read_examples(path), *(read_named(path, cache=cache) for _ in range(2))
+    assert same(plain, first) and same(plain, second) and not second.X.data.flags.writeable
+    (entry,) = os.listdir(cache)
+    assert "qid" in os.listdir(os.path.join(cache, entry))
+
+
+def test_files_one_behind_the_other(tmp_path, text):
+    (whole,) = written(tmp_path, text, 0)
+    paths = written(tmp_path, text, 3)
+    plain = read_examples(whole)
+    for cache in (None, str(tmp_path / "cache")):
+        assert same(plain, read_files("all", paths, cache=cache))
+    assert same(plain, read_named(str(tmp_path / "part-?.dat")))
+
+
+def test_files_with_and_without_queries(tmp_path):
+    for name, content in (("a", "1 qid:3 2:1\n"), ("b", "-1 1:1\n"), ("c", "1 cost:2 4:1\n")):
+        (tmp_path / name).write_text(content)
+    for cache in (None, str(tmp_path / "cache")):
+        found = read_named(str(tmp_path / "[abc]"), cache=cache)
+        assert found.qid.tolist() == [3, 0, 0] and found.weights.tolist() == [1, 1, 2] and found.X.n_features == 4
+
+
+def test_models_have_the_bytes_of_the_text(tmp_path, capsys):
+    text, model, other = lines(), tmp_path / "model", tmp_path / "other"
+    (whole,) = written(tmp_path, text, 0)
+    written(tmp_path, text, 3)
+    for solver in ("auto", "cutting-plane", "newton"):
+        assert call("svmcut learn", "-v", "0", "--solver", solver, whole, model) == 0
+        for _ in range(2):
+            line = ("--cache", tmp_path / "cache", tmp_path / "part-*.dat", other)
+            assert call("svmcut learn", "-v", "0", "--solver", solver, *line) == 0
+            assert other.read_bytes() == model.read_bytes()
+    found = svmcut.train(str(tmp_path / "part-*.dat"), cache=str(tmp_path / "cache"), gap=0.01)
+    assert found.converged and len(os.listdir(tmp_path / "cache")) == 1
+    assert capsys.readouterr().err == ""
+
+
+def test_text_that_changed_is_read_again(tmp_path):
+    (path,) = written(tmp_path, lines(50), 0)
+    cache = str(tmp_path / "cache")
+    before = read_named(path, cache=cache)
+    with open(path, "a") as file:
+        file.write("1 3:1\n")
+    after = read_named(path, cache=cache)
+    assert len(after) == len(before) + 1 == 51 and len(os.listdir(cache)) == 1 and before.X.data.sum() != 0
+    os.utime(path, ns=(0, 0))
+    assert len(read_named(path, cache=cache)) == 51 and len(os.listdir(cache)) == 1
+
+
+@pytest.mark.parametrize("array, damage", [
+    ("indices", lambda values: values.__setitem__(5, 99)), ("indices", lambda values: values.__setitem__(5, -1)),
+    ("indptr", lambda values: values.__setitem__(5, 10**9)), ("indptr", lambda values: values.__setitem__(-1, 3)),
+])  # fmt: skip
+def test_damage_never_reaches_the_compiled_side(tmp_path, array, damage):
+    (path,) = written(tmp_path, lines(50), 0)
+    cache = str(tmp_path / "cache")
+    read_named(path, cache=cache)
+    (entry,) = os.listdir(cache)
+    damage(np.memmap(os.path.join(cache, entry, array), np.int32 if array == "indices" else np.int64, "r+"))
+    with pytest.raises(DataError, match="these kept rows are damaged; remove the folder"):
+        read_named(path, cache=cache)
+
+
+def test_a_failure_leaves_nothing(tmp_path):
+    (path,) = written(tmp_path, lines(50), 0)
+    cache = str(tmp_path / "cache")
+    with open(path, "a") as file:
+        file.write("1 3:x\n")
+    with pytest.raises(DataError, match=r"part.dat:51:5: "):
+        read_named(path, cache=cache)
+    assert os.listdir(cache) == []
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="rows cannot be kept there"):
+        read_named(path, cache=str(tmp_path / "file" / "cache"))
+    with pytest.raises(UsageError, match="standard input is read once"):
+        read_named("-", cache=cache)
+    with pytest.raises(DataError, match="is no regular file, and its rows cannot be kept"):
+        read_named("/dev/null", cache=cache)
+
+
+def _sum(given):
+    return float(read_named(*given[:1], cache=given[1]).X.data.sum())
+
+
+def test_many_jobs_at_once(tmp_path):
+    (path,) = written(tmp_path, lines(), 0)
+    cache, right = str(tmp_path / "cache"), float(read_examples(path).X.data.sum())
+    with multiprocessing.get_context("fork").Pool(4) as pool:
+        assert pool.map(_sum, [(path, cache)] * 12, chunksize=1) == [right] * 12
+    assert len(os.listdir(cache)) == 1
+
+
+@pytest.mark.slow
+def test_rows_larger_than_memory(tmp_path):
+    """The same bytes under a limit of memory that is not mapped far below that of the rows, which are 144 MB."""
+    rng = np.random.default_rng(1)
+    path = tmp_path / "train.dat"
+    w, some = rng.normal(size=300), []
+    for x in rng.normal(size=(500, 300)).round(2):
+        some.append(f"{1 if x @ w > 0 else -1} " + " ".join(f"{j + 1}:{x[j]}" for j in range(300)) + "\n")
+    path.write_text("".join(some[k] for k in rng.integers(0, 500, 60_000)))
+    line = ["learn", "-v", "0", "--solver", "cutting-plane", "--threads", "1", "--gap", "0.1"]
+    assert call("svmcut", *line, path, tmp_path / "model") == 0
+    code = """
+import resource, sys
+from svmcut.cli.start import main
+resource.setrlimit(resource.RLIMIT_DATA, (120_000_000, 120_000_000))
+sys.exit(main(sys.argv[1:]))
+"""
+    for _ in range(2):
+        words = [*line, "--cache", tmp_path / "cache", path, tmp_path / "other"]
+        done = subprocess.run([sys.executable, "-c", code, *map(str, words)], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert (tmp_path / "other").read_bytes() == (tmp_path / "model").read_bytes()
+    words = [sys.executable, "-c", code, *map(str, [*line, path, tmp_path / "none"])]
+    assert subprocess.run(words, capture_output=True).returncode == 1
