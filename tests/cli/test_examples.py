@@ -57,6 +57,22 @@ def test_defaults_are_the_sets_of_the_project(tmp_path):
     assert "Accuracy" in run("drop_in.sh", tmp_path)
 
 
+@pytest.mark.slow
+def test_clusters(tmp_path):
+    pytest.importorskip("distributed")
+    run("cluster_local.sh", tmp_path, *sets("text"))
+    assert json.loads((tmp_path / "cluster.json").read_text())["partitions"] == 4
+    assert len((tmp_path / "cluster.scores").read_text().splitlines()) == 600
+    srun = tmp_path / "srun"  # of SLURM, here for one process
+    srun.write_text('#!/bin/sh\nexec "$@"\n')
+    srun.chmod(0o755)
+    path = os.pathsep.join((str(Path(sys.executable).parent), str(tmp_path), os.environ["PATH"]))
+    train = sets("text")[0]
+    run("cluster.slurm", tmp_path, train, "slurm.model", PATH=path, SLURM_JOB_ID="7")
+    report = json.loads((tmp_path / "slurm.model.json").read_text())
+    assert report["workers"] == 1 and report["converged"] and report["partitions"] == 1
+
+
 def test_grid_over_c(tmp_path):
     out = run("grid_over_c.sh", tmp_path, *sets("text"))
     table = out[: out.index("training on")].splitlines()
