@@ -75,7 +75,7 @@ def train(
     >>> svmcut.train((X, y), loss="f1", cost=1.0, callback=steps.append).solver, steps[0].iteration
     ('cutting-plane', 1)
     """
-    own, examples, settings, idle = _examples(data, task, weights, parameters)
+    own, examples, settings, idle = _examples(data, task, weights, parameters, cache)
     driver = own.plan(examples, settings)
     observe = None if callback is None else lambda progress, objective: callback(progress)
     outcome = driver.fit(settings.cost, settings.example_cost, observe)
@@ -156,7 +156,7 @@ def cross_validate(
 
 
 def _examples(
-    data: Any, task: str | None, weights: Any, parameters: dict[str, Any]
+    data: Any, task: str | None, weights: Any, parameters: dict[str, Any], cache: str | None = None
 ) -> tuple[Task, Any, Settings, list[str]]:
     """The task, the weighed examples, checked settings, and warnings of parameters without effect."""
     check_names(parameters)

@@ -86,7 +86,7 @@ class LinearSVM(linear.LinearSVM):
             )  # fmt: skip
             rows = DaskRows(client)
             try:
-                parted, driver = planned(rows, parts, settings, Reading(), path=name)
+                parted, driver = planned(rows, parts, settings, Reading(False), path=name)
                 outcome = self._drive(driver, settings)
             finally:
                 rows.close()
