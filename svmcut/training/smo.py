@@ -24,7 +24,7 @@ class SmoPlan(KernelPlan):
 
     infinite = "kernel values are not finite"
 
-    exact_work = math.inf
+    exact_work = 2e7  # the steps keep v of their own; what is left to expand is the file
     weights = False
 
     def __init__(self, examples: Examples, settings: Settings, one_class: bool = False):

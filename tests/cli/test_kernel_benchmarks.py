@@ -83,6 +83,13 @@ def test_whole_processes_of_sbp_beside_libsvm(folder):
     assert float(libsvm[-1]) < 10 and float(sbp[-1]) < 10
 
 
+@pytest.mark.skipif(not (shutil.which("svm-train") and shutil.which("liblinear-train")), reason="no rivals")
+def test_regression_reaches_the_objectives_of_libsvm_and_liblinear(tmp_path):
+    rows = [cells(line) for line in benchmark(tmp_path, "regression.py", "--rows", 300, "-C", 1, "--rounds", 1)[2:]]
+    assert [row[1] for row in rows] == ["svm-train", "liblinear-train"]
+    assert all(0 <= float(row[6]) <= 0.01 and float(row[7]) <= max(float(row[4]), 1e-4) for row in rows)
+
+
 def test_with_all_points_a_subspace_has_the_exact_objective(tmp_path):
     lines = benchmark(tmp_path, "kernel.py", f"wine={WINE[0]},{WINE[1]}:2:0.1", "--rank", 119, "--repeats", 1, "--cpu")
     objectives = {}
