@@ -159,3 +159,12 @@ def test_probabilities_are_worth_what_those_of_scikit_learn_are(tmp_path, monkey
     assert [row[0] for row in rows[2:5]] == ["breast_cancer", "wine", "adult"]
     assert all(0 < float(row[3]) <= 1.02 and 0 < float(row[4]) < 0.2 for row in rows[2:5])
     assert (tmp_path / "a.svg").read_text().count("log loss") == 3
+
+
+def test_cross_validation_benchmark_chooses_as_scikit_learn(tmp_path):
+    train = ROOT / "data" / "breast_cancer.train"
+    options = ("-C", 0.1, 1, "--gamma", 0.01, 0.1, "--folds", 3, "--rounds", 1, "--threads", 1, train)
+    lines = benchmark(tmp_path, "cross_validation.py", *options)
+    assert lines[0].startswith("| program | CPU s |") and lines[2].startswith("| GridSearchCV |")
+    assert lines[3].split("|")[-2] == lines[2].split("|")[-2]
+    assert lines[-1] == "The same cell: yes; means differ by at most 0.00 points of accuracy."
