@@ -26,6 +26,7 @@ from svmcut.progress_bar import ProgressBar
 from svmcut.refusals import check, in_words, plain
 from svmcut.tasks.protocol import Task, named
 from svmcut.tasks.weights import weighed
+from svmcut.training.outcome import ENDS
 
 if TYPE_CHECKING:
     from typing import Self
@@ -42,7 +43,7 @@ WORDS = {
     "bias": "intercept_scaling", "free_bias": "fit_intercept", "seed": "random_state", "p": "k",
     "multiclass": "multi_class",
 }  # fmt: skip
-#: multi_class in their words: scikit-learn's.
+#: multi_class in their words, scikit-learn's, with those of the catalog.
 MULTI_CLASS = dict(zip(("crammer_singer", "ovr", "ovo"), MULTICLASS, strict=True))
 
 
@@ -166,23 +167,33 @@ class Trained(BaseEstimator):
 
     def _certify(self, outcomes: list[Outcome]) -> Self:
         """Sets what is known of the runs, and warns where they ended before their aim."""
-        self.primal_ = np.array([outcome.primal for outcome in outcomes])
-        self.dual_ = np.array([outcome.dual for outcome in outcomes])
+        machines = [part for outcome in outcomes for part in _parts(outcome)]
+        self.primal_, self.dual_, iterations = map(np.array, zip(*(part[:3] for part in machines), strict=True))
         self.gap_ = self.primal_ - self.dual_
+        ends = [part[3] for part in machines]
         # a machine in memory has all its digits, so those of a file do not count
-        self.converged_ = all(outcome.converged or outcome.stopped_by == "file" for outcome in outcomes)
+        self.converged_ = all(end in (None, "file") for end in ends)
         self.solver_ = outcomes[0].solver
-        self.n_iter_ = max(1, *(outcome.progress.iteration for outcome in outcomes))
-        short = [k for k, outcome in enumerate(outcomes) if not outcome.done and outcome.stopped_by != "file"]
+        self.n_iter_ = max(1, int(iterations.max()))
+        short = [k for k, end in enumerate(ends) if end not in (None, "file", *ENDS)]
         if short:
             worst = max(short, key=lambda k: self.gap_[k])
-            of = f"{len(short)} of {len(outcomes)} machines" if len(outcomes) > 1 else "training"
+            of = f"{len(short)} of {len(machines)} machines" if len(machines) > 1 else "training"
             warnings.warn(
-                f"{of} ended ({outcomes[worst].stopped_by}) at gap {self.gap_[worst]:.4g} of primal "
+                f"{of} ended ({ends[worst]}) at gap {self.gap_[worst]:.4g} of primal "
                 f"{self.primal_[worst]:.6g}, above tol={self.tol:g}; raise max_iter or tol, or scale the features",
                 ConvergenceWarning, stacklevel=3,
             )  # fmt: skip
         return self
+
+
+def _parts(outcome: Outcome) -> list[tuple[float, float, int, str | None]]:
+    """Primal, dual, iterations and early end of every machine of an outcome; of those it did not come to, the sums."""
+    keys = ("primal", "dual", "iterations", "stopped_by")
+    found = [tuple(row[key] for key in keys) for row in outcome.details.get("machines", ())]
+    if found and (outcome.converged or any(end for *_, end in found)):
+        return found
+    return [(outcome.primal, outcome.dual, outcome.progress.iteration, outcome.stopped_by)]
 
 
 def numeric(classes: NDArray) -> NDArray[np.float64] | None:

@@ -20,6 +20,7 @@ from svmcut.errors import DataError
 from svmcut.estimators.base import Trained, numeric, own_words, threads_of
 from svmcut.files.models import write_model
 from svmcut.probabilities import fit_temperature, of_several, of_two
+from svmcut.tasks.protocol import named
 from svmcut.tasks.weights import balanced
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from svmcut.models import MulticlassModel, ScoringModel
+    from svmcut.models import KernelMulticlassModel, MulticlassModel, ScoringModel
     from svmcut.parameters import Settings
     from svmcut.training.outcome import Outcome
 
@@ -64,8 +65,10 @@ class Machines(ClassifierMixin, Trained):
             classes, codes = np.unique(y, return_inverse=True)
             weights = class_weights(codes, classes, class_weight, weights)
             data = Examples(rows, codes.astype(np.float64), None, None, Source("X")).checked()
-            own, data = self._weighed(data, settings, weights)
+            _, data = self._weighed(data, settings, weights)
             left, codes = np.unique(data.y, return_inverse=True)
+            settings = self._of_several(settings, len(left))
+            own = named(settings.task)
             self.classes_ = classes[left.astype(np.intp)]
             if len(left) == 1:
                 what = f"all rows that weigh anything are of one class, {self.classes_.tolist()[0]!r}"
@@ -86,6 +89,10 @@ class Machines(ClassifierMixin, Trained):
     def _parameters(self, rows: Csr) -> dict[str, Any]:
         """Of Settings, for these rows."""
         raise NotImplementedError
+
+    def _of_several(self, settings: Settings, n_classes: int) -> Settings:
+        """The settings where there are so many classes."""
+        return settings
 
     def _keep(self, outcomes: list[Outcome], settings: Settings) -> None:
         """Sets the attributes of the machines."""
@@ -134,9 +141,9 @@ class Machines(ClassifierMixin, Trained):
         sigmoid = self._calibration if getattr(self, "probability", False) else None
         write_model(str(path), replace(machine, labels=labels, loss=self._mark(), sigmoid=sigmoid))
 
-    def _of_classes(self, names: NDArray[np.float64]) -> MulticlassModel:
+    def _of_classes(self, names: NDArray[np.float64]) -> MulticlassModel | KernelMulticlassModel:
         """The model of more than two classes, with names that rise."""
-        raise ValueError(f"a model file has two classes, not {len(names)}; keep the estimator with pickle")
+        raise NotImplementedError
 
     def _mark(self) -> str | None:
         """The loss that a model file names; None for the task's own."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,8 +11,10 @@ import numpy as np
 from svmcut.catalog import AUTO, SOLVERS
 from svmcut.data import Csr
 from svmcut.errors import UsageError
+from svmcut.estimators.base import MULTI_CLASS
 from svmcut.estimators.classes import Machines
 from svmcut.estimators.regression import Regressor
+from svmcut.models import KernelMulticlassModel
 from svmcut.training.settings import choose_kernel_solver
 
 if TYPE_CHECKING:
@@ -79,7 +82,7 @@ class Expansions:
 
     def _keep(self, outcomes: list[Outcome], settings: Settings) -> None:
         self._kernel_machines = [outcome.model for outcome in outcomes]
-        self.intercept_ = np.array([0.0 - machine.b for machine in self._kernel_machines])
+        self.intercept_ = np.concatenate([0.0 - np.atleast_1d(machine.b) for machine in self._kernel_machines])
 
     def _machines(self) -> list[ScoringModel]:
         return self._kernel_machines
@@ -95,14 +98,17 @@ class Expansions:
         return self._expansion()[1]
 
     def _expansion(self) -> tuple[csr_matrix, NDArray[np.float64]]:
-        from scipy.sparse import csr_matrix, vstack
+        from scipy.sparse import vstack
 
         parts, machine_of, alphas = [], [], []
+        first = self._kernel_machines[0]
+        if isinstance(first, KernelMulticlassModel):
+            coef = np.zeros((len(first.b), first.support.n_rows))
+            coef[np.repeat(np.arange(len(first.b)), np.diff(first.starts)), first.places] = first.alpha
+            return self._widened(first), coef
         for k, machine in enumerate(self._kernel_machines):
-            part = machine.support.to_scipy()
-            columns = part.indices if machine.columns is None else machine.columns[part.indices]
-            parts.append(csr_matrix((part.data, columns, part.indptr), (part.shape[0], self.n_features_in_)))
-            machine_of.append(np.full(part.shape[0], k))
+            parts.append(self._widened(machine))
+            machine_of.append(np.full(len(machine.alpha), k))
             alphas.append(machine.alpha)
         rows = vstack(parts, "csr")
         firsts: dict[tuple[bytes, bytes], int] = {}
@@ -113,6 +119,14 @@ class Expansions:
         coef = np.zeros((len(parts), len(firsts)))
         np.add.at(coef, (np.concatenate(machine_of), places), np.concatenate(alphas))
         return rows[np.unique(places, return_index=True)[1]], coef
+
+    def _widened(self, machine: Any) -> csr_matrix:
+        """Support vectors in the columns of X."""
+        from scipy.sparse import csr_matrix
+
+        part = machine.support.to_scipy()
+        columns = part.indices if machine.columns is None else machine.columns[part.indices]
+        return csr_matrix((part.data, columns, part.indptr), (part.shape[0], self.n_features_in_))
 
 
 class KernelSVM(Expansions, Machines):
@@ -140,13 +154,19 @@ class KernelSVM(Expansions, Machines):
         Training ends where the gap is at most this part of the primal value.
     fit_intercept : bool or None
         A bias that is not regularised, as in SVC; None where the solver has one: smo and sbp.
-    class_weight, max_iter, probability, n_jobs, random_state, verbose
+    multi_class : {"ovr", "ovo"}
+        Of more than two classes a machine for each, against the rest, whose scores decide; or one for every pair, whose
+        votes do, as in SVC. Probabilities are those of the former.
+    max_iter : int or None
+        Of more than two classes so many for every machine on the average.
+    class_weight, probability, n_jobs, random_state, verbose
         As of LinearSVM.
 
     Attributes
     ----------
     support_vectors_ : csr_matrix
     dual_coef_ : (machines, support vectors) float64
+        Of pairs (0, 1), (0, 2), .., (1, 2), .. of classes_; above 0 is for the first.
     intercept_ : (machines,) float64
     classes_, primal_, dual_, gap_, converged_, solver_, n_iter_
         As of LinearSVM. What no bound is known of has a dual_ of nan.
@@ -162,17 +182,41 @@ class KernelSVM(Expansions, Machines):
     def __init__(
         self, C: float = 1.0, *, kernel: str = "rbf", degree: int = 3, gamma: Any = "scale", coef0: float = 0.0,
         solver: str = AUTO, budget: int = 500, basis: int = 500, epochs: float | None = None, cache_size: float = 200.0,
-        tol: float = 1e-3, fit_intercept: bool | None = None, class_weight: Any = None, max_iter: int | None = None,
-        probability: bool = False, n_jobs: int | None = None, random_state: Any = None, verbose: int = 0,
+        tol: float = 1e-3, fit_intercept: bool | None = None, class_weight: Any = None, multi_class: str = "ovr",
+        max_iter: int | None = None, probability: bool = False, n_jobs: int | None = None, random_state: Any = None,
+        verbose: int = 0,
     ):  # fmt: skip
         self.C, self.kernel, self.degree, self.gamma, self.coef0 = C, kernel, degree, gamma, coef0
         self.solver, self.budget, self.basis, self.epochs, self.cache_size = solver, budget, basis, epochs, cache_size
         self.tol, self.fit_intercept, self.class_weight, self.max_iter = tol, fit_intercept, class_weight, max_iter
-        self.probability, self.n_jobs, self.random_state, self.verbose = probability, n_jobs, random_state, verbose
+        self.multi_class, self.probability = multi_class, probability
+        self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """As LinearSVM.fit."""
         return self._fit(X, y, sample_weight, self.class_weight)
+
+    def _of_several(self, settings: Settings, n_classes: int) -> Settings:
+        """Machines share what they can but where each has probabilities of its own."""
+        if self.multi_class not in (known := list(MULTI_CLASS)[1:]):
+            raise UsageError(f"multi_class {self.multi_class!r} is unknown; expected one of {', '.join(known)}")
+        paired = self.multi_class == known[1]
+        if paired and self.probability:
+            raise UsageError(f"probability=True is for multi_class={known[0]!r}; leave one of them out")
+        if n_classes == 2 or self.probability:
+            return settings
+        machines = n_classes * (n_classes - 1) // 2 if paired else n_classes
+        most = None if settings.max_iterations is None else settings.max_iterations * machines
+        return replace(settings, task="multiclass", multiclass=MULTI_CLASS[self.multi_class], max_iterations=most)
+
+    def _of_classes(self, names: NDArray[np.float64]) -> KernelMulticlassModel:
+        (model,) = self._kernel_machines if not self.probability else (None,)
+        if model is None:
+            raise ValueError(
+                "a model file of kernels has no probabilities of more than two classes; fit with probability=False, or "
+                "keep the estimator with pickle"
+            )
+        return replace(model, names=names)
 
 
 class KernelSVMRegressor(Expansions, Regressor):

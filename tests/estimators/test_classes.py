@@ -16,6 +16,7 @@ from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import dump_svmlight_file
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -162,6 +163,7 @@ def test_classes_weigh(classes):
         (LinearSVM(), -np.ones(300), "expected a finite number of at least 0"),
         (LinearSVM(), np.zeros(300), "all weights are zero"),
         (LinearSVM(), np.ones(3), "3 weights for X; expected 300"),
+        (KernelSVM(multi_class="crammer_singer"), None, "expected one of ovr, ovo"),
         (KernelSVM(kernel="cosine"), None, "expected one of linear, poly, rbf, sigmoid"),
         (KernelSVM(solver="dual-cd"), None, "knows no kernel"),
         (KernelSVM(budget=7), None, "parameter 'budget' is for solver='bsca' or 'bsgd'"),
@@ -286,9 +288,40 @@ def test_a_model_of_more_classes_saved_classifies_the_same_file(tmp_path, classe
     np.testing.assert_array_equal(svmcut.load(tmp_path / "model").predict(X), found[:, 0])
 
 
-def test_models_of_kernels_and_of_too_many_weights_are_not_written(tmp_path, classes):
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+def test_kernels_of_more_classes_share_support_vectors_and_a_model_file(tmp_path, classes, multi_class):
+    X, y = classes
+    machine = KernelSVM(multi_class=multi_class, gamma=0.2, tol=1e-5).fit(X, np.searchsorted(["a", "b", "c"], y) * 2)
+    coef, scores = machine.dual_coef_, machine.decision_function(X)
+    assert coef.shape == (3, machine.support_vectors_.shape[0]) and machine.primal_.shape == (3,) and machine.converged_
+    assert np.all(machine.gap_ <= 1e-5 * machine.primal_) and np.all(machine.gap_ >= 0) and machine.n_iter_ > 1
+    values = rbf_kernel(X, machine.support_vectors_.toarray(), 0.2) @ coef.T + machine.intercept_
+    if multi_class == "ovr":
+        np.testing.assert_allclose(scores, values, atol=1e-4)
+        alone = KernelSVM(gamma=0.2, tol=1e-5).fit(X, y == "b")
+        assert machine.primal_[1] == pytest.approx(alone.primal_[0], rel=1e-4)
+    else:
+        votes = np.zeros((300, 3))
+        for (first, second), value in zip([(0, 1), (0, 2), (1, 2)], values.T, strict=True):
+            votes[np.arange(300), np.where(value > 0, first, second)] += 1
+        assert np.mean(scores == votes) > 0.99
+        theirs = SVC(gamma=0.2, tol=1e-5).fit(X, y)
+        assert np.mean(theirs.predict(X) == np.array(["a", "b", "c"])[machine.predict(X) // 2]) > 0.99
+    machine.save(tmp_path / "model")
+    dump_svmlight_file(X, np.searchsorted(["a", "b", "c"], y) * 2, str(tmp_path / "rows"), zero_based=False)
+    assert main(["classify", *(str(tmp_path / name) for name in ("rows", "model", "out"))]) == 0
+    np.testing.assert_allclose(scores, np.loadtxt(tmp_path / "out")[:, 1:], atol=1e-5)
+    np.testing.assert_array_equal(svmcut.load(tmp_path / "model").predict(X), machine.predict(X))
+    assert pickle.loads(pickle.dumps(machine)).decision_function(X).tobytes() == scores.tobytes()
+    with pytest.warns(ConvergenceWarning, match=r"ended \(limit\)"):
+        KernelSVM(multi_class=multi_class, gamma=0.2, max_iter=1, tol=1e-9).fit(X, y)
+
+
+def test_models_that_a_file_has_no_place_for_are_not_written(tmp_path, classes):
     with pytest.raises(ValueError, match="keep the estimator with pickle"):
-        KernelSVM().fit(*classes).save(tmp_path / "model")
+        KernelSVM(probability=True).fit(*classes).save(tmp_path / "model")
+    with pytest.raises(ValueError, match="probability=True is for multi_class='ovr'"):
+        KernelSVM(probability=True, multi_class="ovo").fit(*classes)
     W = np.zeros((1, 3))
     model = MulticlassModel(W, W[0], 0.0, np.arange(3.0), np.array([5], np.int32), 1 << 30)
     with pytest.raises(ValueError, match="3 classes of 1073741824 features"):
