@@ -77,7 +77,7 @@ def split(client, paths: list[Path], cache: str) -> dict[str, float]:
     """Seconds of the parts of an iteration: two rounds."""
     rows, rng = DaskRows(client), np.random.default_rng(2)
     settings = plain(Settings(example_cost=1.0, threads=1))
-    planned(rows, [*map(str, paths)], settings, Reading(cache=cache))
+    planned(rows, [*map(str, paths)], settings, Reading(False, cache=cache))
     here, dim = Carried(np.zeros(WORDS + 1)), WORDS + 1
     there = [Carried(rng.normal(size=dim)) for _ in range(10)]
     empty = median(20, lambda: rows.sum(nothing, []))
