@@ -7,7 +7,7 @@ import click
 
 from svmcut.cli.option_rows import COMPATIBILITY, DATA, OUTPUT, RUNNING, Option
 from svmcut.cli.panels import PanelCommand
-from svmcut.kinds import LEVEL, PATH, one_of
+from svmcut.kinds import ADDRESS, LEVEL, PATH, one_of
 from svmcut.parameters import KINDS
 
 _EPILOG = """\b
@@ -41,6 +41,11 @@ ROWS = (
     Option("input", ("--input",), DATA,
            "Text of EXAMPLE_FILE: svm, or crfsuite where the model was trained on that: tags and attributes by name.",
            default="svm", kind=KINDS["input"]),
+    Option("scheduler", ("--scheduler",), RUNNING,
+           "Score on the workers of this Dask scheduler, or with local:N on N that are started here. EXAMPLE_FILE may "
+           "be a quoted pattern, PREDICTIONS_FILE is a folder that gets one file each.", default="none", kind=ADDRESS),
+    Option("scheduler_file", ("--scheduler-file",), RUNNING, "The same, of the scheduler that wrote this file.",
+           default="none", kind=PATH),
     Option("threads", ("--threads",), RUNNING, "Threads; results do not depend on them.", default="all",
            kind=KINDS["threads"]),
     Option("light_verbosity", ("-y",), COMPATIBILITY, "svm_light's verbosity.", kind=LEVEL, inert=True),
@@ -68,6 +73,13 @@ def classify(example_file, model_file, predictions_file, **given):
 
     values = {name: value for name, value in given.items() if value is not None}
     read = {row.field: values[row.field] for row in ROWS if row.field in values and not row.inert}
-    found = run_scoring(example_file, model_file, predictions_file, **{"threads": usable_cpus()} | read)
+    read = {"threads": usable_cpus()} | read
+    address = [read.pop(name, None) for name in ("scheduler", "scheduler_file")]
+    if any(address):
+        from svmcut.cli.spreading import score_on
+
+        found = score_on(address, example_file, model_file, predictions_file, read)
+    else:
+        found = run_scoring(example_file, model_file, predictions_file, **read)
     for warning in [*inert(ROWS, values), *found]:
         warn("svmcut classify", warning)

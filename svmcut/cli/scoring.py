@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,8 +19,16 @@ from svmcut.cli.training_report import step
 from svmcut.errors import ModelError, UsageError
 from svmcut.files.models import is_model, read_model
 from svmcut.files.roles import File, check_roles
-from svmcut.tasks.prediction import predict
+from svmcut.tasks.prediction import Predictions, predict
 from svmcut.tasks.protocol import named, names_for, tasks_of
+
+
+class Spread(NamedTuple):
+    """Files that workers predict, where the predictions go, and the function that has it done."""
+
+    files: list[str]
+    targets: list[str]
+    predict: Callable[..., Predictions]
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # a model may have scores beyond float64
@@ -40,6 +49,7 @@ def run_scoring(
     zero_based: bool = False,
     input: str = INPUTS[0],
     arguments: tuple[str, str, str] = ("EXAMPLE_FILE", "MODEL_FILE", "PREDICTIONS_FILE"),
+    spread: Spread | None = None,
 ) -> list[str]:
     """Scores, writes, prints the measures; returns warnings.
 
@@ -55,6 +65,8 @@ def run_scoring(
         Of the measures of classes; None for svm_perf's where a task is given, else for plain words.
     arguments : tuple of str
         Names of the three files in messages.
+    spread : Spread or None
+        Who predicts many files in place of one.
 
     Raises
     ------
@@ -62,7 +74,11 @@ def run_scoring(
         Whatever the files or the system refuse; no prediction file is written then.
     """
     *inputs, output = map(File, arguments, (examples, model, predictions))
-    outputs = [output] if report is None else [output, File("--report", report)]
+    outputs = [output]
+    if spread is not None:
+        inputs += [File(arguments[0], path) for path in spread.files]
+        outputs = [File(arguments[2], path) for path in spread.targets]
+    outputs += [] if report is None else [File("--report", report)]
     check_roles(inputs, outputs)
     began = time.perf_counter()
 
@@ -102,7 +118,10 @@ def run_scoring(
             if zero_based and input != INPUTS[0]:
                 raise UsageError("parameter 'zero_based' has no effect on attributes by name; leave it out")
             how = {"unlabelled": unlabelled, "zero_based": zero_based} | names_for(scorer, model, input)
-            found = predict(reader, scorer, examples, predictions, **given, **how)
+            if spread is None:
+                found = predict(reader, scorer, examples, predictions, **given, **how)
+            else:
+                found = spread.predict(reader, scorer, **given, **how)
             close(f"{shown.sizes(found.tally)}.")
         if task is not None and verbosity <= 0:
             print(shown.quiet(found.tally), end="", flush=True)

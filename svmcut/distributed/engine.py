@@ -13,7 +13,7 @@ import logging
 import signal
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any
 
@@ -73,13 +73,17 @@ class DaskRows:
         self._lost, self._moved, self._looked, self._generation = 0, 0, 0.0, 0
         self._groups: list[tuple[int, int]] = []
 
+    def workers(self) -> dict[str, int]:
+        """Threads by address, once there is a worker; all have this svmcut."""
+        self._workers = self._first_workers()
+        self.warnings += settings_warnings(self._client)
+        self._check_versions(self._workers)
+        return self._workers
+
     def load(self, paths: Sequence[Any], reading: Reading) -> list[Found]:
         with told(self._client):
             self._paths, self._reading = list(paths), reading
-            self._workers = self._first_workers()
-            self.warnings += settings_warnings(self._client)
-            self._check_versions(self._workers)
-            homes = placing.homes(len(paths), self._workers)
+            homes = placing.homes(len(paths), self.workers())
             self._raw = [
                 self._client.submit(work.read, path, reading, key=self._key("read", index), workers=[home],
                                     allow_other_workers=True)
@@ -255,6 +259,15 @@ def told(client: Client) -> Iterator[None]:
         if lost or of in ("distributed", "asyncio", "tornado", "concurrent"):
             raise ClusterError("the connection to the scheduler was lost") from None
         raise
+
+
+def each(client: Client, task: Callable[..., Any], shared: Any, jobs: Sequence[tuple]) -> list[Any]:
+    """task(shared, *job) of every job, in their order, each where there is room."""
+    rows = DaskRows(client)
+    with told(client):
+        rows.workers()
+        held = client.submit(work.literal, shared, pure=False)
+        return client.gather([client.submit(task, held, *job, pure=False) for job in jobs])
 
 
 @contextlib.contextmanager

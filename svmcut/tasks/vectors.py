@@ -40,6 +40,12 @@ class Scores:
         self._scores.append(predicted)
         self._qid.append(np.broadcast_to(np.int64(0), len(part)) if part.qid is None else part.qid)
 
+    def join(self, others: Scores) -> None:
+        """Takes in rows that were counted elsewhere."""
+        self.queries |= others.queries
+        for own, more in ((self._y, others._y), (self._scores, others._scores), (self._qid, others._qid)):
+            own.extend(more)
+
     @property
     def y(self) -> NDArray[np.float64]:
         return _joined(self._y)

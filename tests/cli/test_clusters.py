@@ -111,6 +111,23 @@ def test_learn_on_workers(client, tmp_path, capsys):
     assert "train error" in capsys.readouterr().out and (tmp_path / "model.1").read_bytes() == first
 
 
+def test_classify_on_workers(client, tmp_path, capsys):
+    paths, whole = written(tmp_path, lines(), 3), written(tmp_path, lines(), 0)
+    model, folder, address = tmp_path / "model", tmp_path / "scores", client.scheduler.address
+    assert call("svmcut learn", "-v", "0", *whole, model) == 0
+    assert call("svmcut classify", *whole, model, tmp_path / "all") == 0
+    here = capsys.readouterr().out
+    line = ("svmcut classify", "--scheduler", address, tmp_path / "part-*.dat", model, folder)
+    assert call(*line) == 2 and "is no folder; the predictions of every file go there" in capsys.readouterr().err
+    folder.mkdir()
+    assert call(*line) == 0
+    assert capsys.readouterr().out.split("cpu-seconds")[1][10:] == here.split("cpu-seconds")[1][10:]
+    names = [path.rpartition("/")[2] for path in paths]
+    assert sorted(path.name for path in folder.iterdir()) == names
+    assert "".join((folder / name).read_text() for name in names) == (tmp_path / "all").read_text()
+    assert call(*line[:-1], tmp_path) == 2 and "are the same file" in capsys.readouterr().err
+
+
 def test_without_dask_the_message_says_what_to_install(monkeypatch, tmp_path, capsys):
     written(tmp_path, lines(20), 1)
     monkeypatch.delitem(sys.modules, "svmcut.distributed.engine")

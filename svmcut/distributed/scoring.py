@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Predictions of many files by workers, which write them too: one file each."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from svmcut.distributed.engine import each
+from svmcut.errors import UsageError
+from svmcut.tasks.prediction import Predictions, predict
+from svmcut.tasks.vectors import Scores
+
+if TYPE_CHECKING:
+    from svmcut.tasks.protocol import Task
+
+
+def targets_of(files: Sequence[str], folder: str) -> list[str]:
+    """Where the predictions of these files go: into a folder, under their names.
+
+    Raises
+    ------
+    UsageError
+        Where there is no such folder, and for two files of one name.
+    """
+    if not os.path.isdir(folder):
+        raise UsageError(f"{folder!r} is no folder; the predictions of every file go there, under the name of the file")
+    names = [os.path.basename(path) for path in files]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise UsageError(f"two files are called {twice}, and their predictions would be one file; give them two names")
+    return [os.path.abspath(os.path.join(folder, name)) for name in names]
+
+
+def score(shared: tuple[Task, Any, dict[str, Any]], path: str, target: str) -> Predictions:
+    """The predictions of one file, written where it is read."""
+    task, model, how = shared
+    return predict(task, model, path, target, **how)
+
+
+def predict_files(
+    client: Any, task: Task, model: Any, files: Sequence[str], targets: Sequence[str], **how: Any
+) -> Predictions:
+    """As svmcut.tasks.prediction.predict, of many files; what is counted of them comes together here.
+
+    Raises
+    ------
+    UsageError
+        For models whose predictions are no scores of rows.
+    SvmcutError
+        As predict; the predictions of other files may have been written then.
+    """
+    tally = task.tally(model)
+    if not isinstance(tally, Scores) or how.get("probability"):
+        raise UsageError("workers score rows with a model of one score each; leave out parameter 'scheduler'")
+    began, cpu = time.perf_counter(), 0.0
+    for found in each(client, score, (task, model, how | {"threads": 1}), list(zip(files, targets, strict=True))):
+        tally.join(found.tally)
+        cpu += found.cpu_seconds
+    return Predictions(tally, {"read": 0.0, "classify": time.perf_counter() - began, "write": 0.0}, cpu, None)
