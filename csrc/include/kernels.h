@@ -60,6 +60,10 @@ void svmcut_kernel_rows_diagonal(const svmcut_kernel_rows* rows, double* out);
 int svmcut_kernel_rows_evaluate(const svmcut_kernel_rows* rows, const svmcut_csr* queries, const int64_t* which,
                                 int64_t count, float* out, int threads);
 
+/* out[p * n + q] = K(x_p, x_q) of all pairs; X: the points. Each value is computed once. */
+int svmcut_kernel_rows_gram(const svmcut_kernel_rows* rows, const svmcut_csr* X, float* out, int threads);
+int svmcut_kernel_rows_gram_double(const svmcut_kernel_rows* rows, const svmcut_csr* X, double* out, int threads);
+
 /* out[p] += sum_q coef[q] K(queries[which[q]], x_p): float32 values, summed in float64 in the order of q. */
 int svmcut_kernel_rows_accumulate(const svmcut_kernel_rows* rows, const svmcut_csr* queries, const int64_t* which,
                                   int64_t count, const double* coef, double* out, int threads);
@@ -81,6 +85,14 @@ void svmcut_kernel_exp(const float* x, int64_t n, float* out, int instructions);
  * taken off. */
 typedef struct svmcut_smo svmcut_smo;
 
+/* Kernel values that several runs share: that of rows i and j of X is values[place[i] * width + place[j]]. values are
+ * float64 where rows are (svmcut_smo_refresh), else float32, and outlive the run, as place does. */
+typedef struct {
+    const void* values;
+    const int64_t* place;
+    int64_t width;
+} svmcut_shared_values;
+
 typedef struct {
     int64_t iterations, evaluations, active, support;
     double dual;
@@ -88,9 +100,10 @@ typedef struct {
 } svmcut_smo_state;
 
 /* y: labels by sign, where tube < 0. Starts at beta = 0. cache_bytes of kernel rows are kept, two rows at least. The
- * arrays of X must outlive the run. Null when there is no memory. */
+ * arrays of X must outlive the run. shared: null for none. Null when there is no memory. */
 svmcut_smo* svmcut_smo_new(const svmcut_csr* X, const double* y, const double* weights, const svmcut_kernel* kernel,
-                           double C, double tube, int free_bias, double cache_bytes, int instructions);
+                           double C, double tube, int free_bias, double cache_bytes, int instructions,
+                           const svmcut_shared_values* shared);
 void svmcut_smo_delete(svmcut_smo* smo);
 
 /* Goes on for so many steps and seconds, or until no violation exceeds the tolerance, which *finished tells. */

@@ -294,6 +294,55 @@ extern "C" int svmcut_kernel_rows_evaluate(const svmcut_kernel_rows* rows, const
     });
 }
 
+namespace {
+
+constexpr int64_t kMirrored = 64; /* columns of a block that is mirrored at once */
+
+/* Pieces are tiles of queries, each with the tiles from its own on; what is below the diagonal is copied then. */
+template <class T, class Evaluate>
+int gram(const svmcut::Points& P, const svmcut_csr& X, T* out, int threads, Evaluate&& evaluate) {
+    const int64_t n = P.n;
+    std::atomic<bool> starved{false};
+    svmcut::for_pieces(P.tiles, threads, [&](int64_t tile) {
+        const int64_t first = tile * kTile, count = std::min(kTile, n - first);
+        int64_t which[kTile];
+        for (int64_t k = 0; k < count; ++k) which[k] = first + k;
+        svmcut::Queries block;
+        svmcut::Lines<double> sums;
+        if (!block.build(P, X, which, count) ||
+            (P.layout == svmcut::Layout::kColumns && !(sums = svmcut::lines<double>((P.tiles - tile) * kTile)))) {
+            starved = true;
+            return;
+        }
+        evaluate(block.query.get(), count, tile, out + first * n + first, sums.get());
+    });
+    if (starved) return SVMCUT_NO_MEMORY;
+    svmcut::for_pieces(P.tiles, threads, [&](int64_t tile) {
+        const int64_t first = tile * kTile, last = std::min(n, first + kTile);
+        for (int64_t start = 0; start < first; start += kMirrored)
+            for (int64_t p = first; p < last; ++p)
+                for (int64_t q = start; q < start + kMirrored; ++q) out[p * n + q] = out[q * n + p];
+    });
+    return SVMCUT_OK;
+}
+
+}  // namespace
+
+extern "C" int svmcut_kernel_rows_gram(const svmcut_kernel_rows* rows, const svmcut_csr* X, float* out, int threads) {
+    const svmcut::Points& P = rows->points;
+    return gram(P, *X, out, threads, [&](const svmcut::Query* query, int64_t count, int64_t tile, float* at, double* sums) {
+        rows->code->evaluate(P, query, count, tile, P.tiles, at, P.n, sums);
+    });
+}
+
+extern "C" int svmcut_kernel_rows_gram_double(const svmcut_kernel_rows* rows, const svmcut_csr* X, double* out,
+                                              int threads) {
+    const svmcut::Points& P = rows->points;
+    return gram(P, *X, out, threads, [&](const svmcut::Query* query, int64_t count, int64_t tile, double* at, double*) {
+        rows->code->evaluate_double(P, query, count, tile, P.tiles, at, P.n);
+    });
+}
+
 extern "C" int svmcut_kernel_rows_accumulate(const svmcut_kernel_rows* rows, const svmcut_csr* queries,
                                              const int64_t* which, int64_t count, const double* coef, double* out,
                                              int threads) {

@@ -80,6 +80,12 @@ const Row* svmcut_smo::row(svmcut::RowCache<Row>& rows, int64_t p, svmcut::Crew&
     bool missing;
     Row* out = rows.row(p, &missing);
     if (!missing) return out;
+    if (shared.values) {
+        const Row* const values = static_cast<const Row*>(shared.values) + columns[p] * shared.width;
+        for (int64_t k = 0; k < active; ++k) out[k] = values[columns[k]];
+        std::fill(out + active, out + svmcut::padded_row(active), Row{0});
+        return out;
+    }
     svmcut::Queries query;
     if (!query.build(points, X, &order[p], 1)) {
         *status = SVMCUT_NO_MEMORY;
@@ -285,12 +291,21 @@ int svmcut_smo::sum_rows(const svmcut::Points& at, const std::vector<int64_t>& r
     return sum(at, *rows_code, X, rows.data(), static_cast<int64_t>(rows.size()), coef, out, threads);
 }
 
+/* v of the points put aside += sum_k coef_k K(rows_k, .), from shared values. */
+template <class Row>
+void svmcut_smo::sum_shared(const std::vector<int64_t>& rows, const std::vector<double>& coef) {
+    for (size_t r = 0; r < rows.size(); ++r) {
+        const Row* const values = static_cast<const Row*>(shared.values) + shared.place[rows[r]] * shared.width;
+        for (int64_t p = active; p < n; ++p) v[p] += coef[r] * values[columns[p]];
+    }
+}
+
 /* Makes v whole: every point is active again. */
 int svmcut_smo::make_whole(int threads) {
     if (active < n) {
         svmcut::Points aside;
         const int64_t count = n - active;
-        if (!aside.build(X, kernel, order.data() + active, count, layout)) return SVMCUT_NO_MEMORY;
+        if (!shared.values && !aside.build(X, kernel, order.data() + active, count, layout)) return SVMCUT_NO_MEMORY;
         std::vector<int64_t> rows;
         std::vector<double> change;
         for (int64_t p = 0; p < n; ++p)
@@ -299,9 +314,13 @@ int svmcut_smo::make_whole(int threads) {
                 change.push_back(whole_beta[p] - beta[p]);
             }
         std::copy(whole_v.begin() + active, whole_v.begin() + n, v.begin() + active);
-        const int status = sum_rows(aside, rows, change.data(), v.data() + active, threads);
-        if (status) return status;
-        evaluations += count * static_cast<int64_t>(rows.size());
+        if (shared.values) {
+            exact ? sum_shared<double>(rows, change) : sum_shared<float>(rows, change);
+        } else {
+            const int status = sum_rows(aside, rows, change.data(), v.data() + active, threads);
+            if (status) return status;
+            evaluations += count * static_cast<int64_t>(rows.size());
+        }
         active = n;
         for (int64_t p = 0; p < n; ++p) mark(p);
         if (!lay_out()) return SVMCUT_NO_MEMORY;
@@ -315,7 +334,7 @@ int svmcut_smo::make_whole(int threads) {
 
 extern "C" svmcut_smo* svmcut_smo_new(const svmcut_csr* X, const double* y, const double* weights,
                                       const svmcut_kernel* kernel, double C, double tube, int free_bias,
-                                      double cache_bytes, int instructions) {
+                                      double cache_bytes, int instructions, const svmcut_shared_values* shared) {
     try {
         std::unique_ptr<svmcut_smo> smo(new svmcut_smo);
         smo->X = *X;
@@ -326,6 +345,7 @@ extern "C" svmcut_smo* svmcut_smo_new(const svmcut_csr* X, const double* y, cons
         smo->targets = tube >= 0;
         smo->tube = smo->targets ? tube : 0.0;
         smo->free_bias = free_bias;
+        if (shared) smo->shared = *shared;
         smo->rows_code = &svmcut::kernel_code(instructions);
         smo->code = &svmcut::smo_code(instructions);
         return smo->open(y, weights, cache_bytes) ? smo.release() : nullptr;

@@ -54,6 +54,8 @@ constexpr int64_t kExactPoints = 2000;
 struct svmcut_smo {
     svmcut_csr X;
     svmcut_kernel kernel;
+    svmcut_shared_values shared{nullptr, nullptr, 0};
+    std::vector<int64_t> columns; /* of shared values, by position */
     double C, tube; /* tube: 0 with the hinge */
     bool free_bias, exact, targets, unshrunk = false; /* targets: y are numbers, not classes */
     const svmcut::KernelCode* rows_code;
@@ -98,6 +100,11 @@ struct svmcut_smo {
         return tube > 0 ? sum - tube * size : sum;
     }
     bool lay_out() {
+        if (shared.values) {
+            columns.resize(static_cast<size_t>(n));
+            for (int64_t p = 0; p < n; ++p) columns[p] = shared.place[order[p]];
+            if (layout >= 0) return true; /* what stands there serves bounds of errors alone */
+        }
         if (!points.build(X, kernel, order.data(), active, layout)) return false;
         sums.resize(points.layout == svmcut::Layout::kColumns ? static_cast<size_t>(active) : 0);
         return true;
@@ -114,6 +121,8 @@ struct svmcut_smo {
     void forget_rows(int64_t points) { exact ? exact_cache.resize(points) : cache.resize(points); }
     int sum_rows(const svmcut::Points& at, const std::vector<int64_t>& rows, const double* coef, double* out,
                  int threads) const;
+    template <class Row>
+    void sum_shared(const std::vector<int64_t>& rows, const std::vector<double>& coef);
     int refresh(double b, int threads);
     int fresh_values(double b, int64_t sample, int threads, std::vector<int64_t>* at, std::vector<double>* sums,
                      int64_t* matter);

@@ -23,6 +23,8 @@ cdef extern from "include/kernels.h" nogil:
     int svmcut_kernel_rows_layout(const svmcut_kernel_rows*)
     void svmcut_kernel_rows_diagonal(const svmcut_kernel_rows*, double*)
     int svmcut_kernel_rows_evaluate(const svmcut_kernel_rows*, const svmcut_csr*, const int64_t*, int64_t, float*, int)
+    int svmcut_kernel_rows_gram(const svmcut_kernel_rows*, const svmcut_csr*, float*, int)
+    int svmcut_kernel_rows_gram_double(const svmcut_kernel_rows*, const svmcut_csr*, double*, int)
     int svmcut_kernel_rows_accumulate(const svmcut_kernel_rows*, const svmcut_csr*, const int64_t*, int64_t,
                                       const double*, double*, int)
     int svmcut_kernel_rows_evaluate_double(const svmcut_kernel_rows*, const svmcut_csr*, const int64_t*, int64_t,
@@ -197,6 +199,27 @@ cdef class KernelRows:
                 raise MemoryError(f"no memory for {which.shape[0]} kernel queries")
             self.evaluations += which.shape[0] * self.n
         return np.asarray(values)
+
+    def gram(self, bint exact=False):
+        """(n, n) K of all pairs, float32 or where exact float64; every value is computed once."""
+        cdef float[:, ::1] narrow
+        cdef double[:, ::1] wide
+        cdef int status = 0
+        values = np.empty((self.n, self.n), np.float64 if exact else np.float32)
+        if self.n == 0:
+            return values
+        if exact:
+            wide = values
+            with nogil:
+                status = svmcut_kernel_rows_gram_double(self._points, &self._rows.csr, &wide[0, 0], self.threads)
+        else:
+            narrow = values
+            with nogil:
+                status = svmcut_kernel_rows_gram(self._points, &self._rows.csr, &narrow[0, 0], self.threads)
+        if status != SVMCUT_OK:
+            raise MemoryError(f"no memory for kernel queries of {self.n} points")
+        self.evaluations += self.n * (self.n + 1) // 2
+        return values
 
     def block_between(self, rows, columns):
         """(q, m) float32 K(x_r, x_c); the columns are laid out anew, O(their nonzeros + m d)."""

@@ -19,11 +19,16 @@ cdef extern from "include/kernels.h" nogil:
     int SVMCUT_NO_MEMORY
     ctypedef struct svmcut_smo:
         pass
+    ctypedef struct svmcut_shared_values:
+        const void* values
+        const int64_t* place
+        int64_t width
     ctypedef struct svmcut_smo_state:
         int64_t iterations, evaluations, active, support
         double dual, highest, lowest
     svmcut_smo* svmcut_smo_new(const svmcut_csr*, const double*, const double*, const svmcut_kernel*, double, double,
-                               int, double, int)
+                               int, double, int,
+                               const svmcut_shared_values*)
     void svmcut_smo_delete(svmcut_smo*)
     int svmcut_smo_run(svmcut_smo*, double, int64_t, double, int, int*)
     int svmcut_smo_make_whole(svmcut_smo*, int)
@@ -35,6 +40,10 @@ cdef extern from "include/kernels.h" nogil:
     void svmcut_smo_solution(const svmcut_smo*, double*, double*)
     void svmcut_smo_save(const svmcut_smo*, int64_t*, double*)
     int svmcut_smo_load(svmcut_smo*, const int64_t*, const double*)
+
+
+#: Up to so many points rows are float64.
+EXACT_POINTS = 2000
 
 
 cdef class Smo:
@@ -60,6 +69,10 @@ cdef class Smo:
         what one of the same weights saved.
     tube : float or None
         Of the epsilon-insensitive loss, where |beta_i| <= C weights_i; None for the hinge.
+    shared : (N, N) float32, or float64 of no more than EXACT_POINTS points; or None
+        Kernel values of a set these points are rows of, in place of rows computed here.
+    places : (n,) int64
+        Which rows of it.
 
     Attributes
     ----------
@@ -77,17 +90,35 @@ cdef class Smo:
     cdef svmcut_smo* _smo
     cdef svmcut_smo_state _state
     cdef public int threads
+    cdef object _shared
 
     def __cinit__(self, X, const double[::1] y, kernel, double C, bint free_bias=True, double cache_mb=40.0,
-                  int threads=1, int instructions=0, const double[::1] weights=None, tube=None):
+                  int threads=1, int instructions=0, const double[::1] weights=None, tube=None, shared=None,
+                  const int64_t[::1] places=None):
         cdef svmcut_kernel K = kernel_of(kernel)
         self._rows, self.threads = Rows(X), threads
         if self._rows.csr.n_rows < 1 or y.shape[0] != self._rows.csr.n_rows:
             raise ValueError("y does not fit the rows")
         cdef const double* v = weights_of(weights, self._rows.csr.n_rows)
         cdef double width = -1.0 if tube is None else tube
+        cdef svmcut_shared_values values
+        cdef svmcut_shared_values* given = NULL
+        cdef const float[:, ::1] narrow
+        cdef const double[:, ::1] wide
+        if shared is not None:
+            if places.shape[0] != y.shape[0] or not (0 <= min(places) and max(places) < len(shared) == shared.shape[1]):
+                raise ValueError("places do not fit the rows or the shared values")
+            if y.shape[0] <= EXACT_POINTS:
+                wide = shared
+                values.values = &wide[0, 0]
+            else:
+                narrow = shared
+                values.values = &narrow[0, 0]
+            values.place, values.width = &places[0], len(shared)
+            given, self._shared = &values, (shared, places)
         with nogil:
-            self._smo = svmcut_smo_new(&self._rows.csr, &y[0], v, &K, C, width, free_bias, cache_mb * 1e6, instructions)
+            self._smo = svmcut_smo_new(&self._rows.csr, &y[0], v, &K, C, width, free_bias, cache_mb * 1e6, instructions,
+                                       given)
         if self._smo == NULL:
             raise MemoryError(f"no memory for SMO over {X.n_rows} points with {cache_mb:g} MB of kernel rows")
         svmcut_smo_read(self._smo, &self._state)

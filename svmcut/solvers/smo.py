@@ -75,6 +75,8 @@ class KernelProblem:
         v; None for 1 each.
     tube : float or None
         Of targets; None for labels.
+    shared : (N, N) kernel values, (n,) int64; or None
+        Values of a set that X is these rows of, float64 for up to EXACT_POINTS rows of X, else float32.
     """
 
     X: Csr
@@ -85,6 +87,7 @@ class KernelProblem:
     gap: float | None = None
     weights: NDArray[np.float64] | None = None
     tube: float | None = None
+    shared: tuple[NDArray, NDArray[np.int64]] | None = None
 
     @classmethod
     def of(cls, risk: SignedRisk | LossRisk, X: Csr, kernel: Kernel, C: float, **how: Any) -> KernelProblem:
@@ -353,7 +356,8 @@ class Smo(Solver):
 
     def native(self, problem: KernelProblem, cache_mb: float) -> NativeSmo:
         """The compiled side of a run."""
+        shared, places = problem.shared or (None, None)
         return NativeSmo(
             problem.X, problem.y, problem.kernel, problem.C, self.free_bias, cache_mb, self.threads,
-            weights=problem.weights, tube=problem.tube,
+            weights=problem.weights, tube=problem.tube, shared=shared, places=places,
         )  # fmt: skip

@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svmcut import states
-from svmcut.catalog import MULTICLASS, PLANS, SOLVERS, TASKS, load
+from svmcut._native.kernels import KernelRows
+from svmcut._native.smo import EXACT_POINTS
+from svmcut.catalog import MULTICLASS, PLANS, SOLVERS, SUBSPACE, TASKS, load
 from svmcut.data import Csr, Examples
+from svmcut.machine import shortage
 from svmcut.models import KernelModel, KernelMulticlassModel, pairs_of
 from svmcut.models.checked import check_model
 from svmcut.parameters import DEFAULTS, Settings
@@ -30,6 +33,13 @@ from svmcut.training.stage import Ended, Plan, Stage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+#: Nonzeros of a row from which the values of all rows serve pairs better than rows of their own: a value of two classes
+#: is one machine's alone, so that sharing halves their number and costs the memory of all.
+WIDE = 100
+#: How solvers run that are cutting planes from the start.
+CUTS = SOLVERS[SUBSPACE].plan
 
 
 class MachinesPlan(Plan):
@@ -48,6 +58,11 @@ class MachinesPlan(Plan):
         self._machines: list[tuple[int, int | None]] = [*pairs_of(K)] if self._paired else [(k, None) for k in range(K)]
         self._plan: Any = None
         self._at = -1
+        self._values: NDArray | None = None
+        self._spanned: Any = None
+        self._evaluations = 0
+        sizes = np.bincount(self._y)
+        self._largest = int(np.sort(sizes)[-2:].sum()) if self._paired else len(self._y)
         self._loss, path, n = (None if s.loss == TASKS[s.task].loss else s.loss), examples.source.path, len(examples)
         units = class_units(s.loss or "", s.epsilon or 0.0, total(self._weights, n), n, 1.0 if self._loss else PERCENT)
         super().__init__(s, path, units, class_warnings(path, self._y, self.names) + kernel_warnings(kernel_of(s)))
@@ -117,18 +132,51 @@ class MachinesPlan(Plan):
         if most is not None:
             most = max(1, most - sum(outcome.progress.iteration for outcome in done))
         own = replace(s, task=DEFAULTS["task"], multiclass=None, epsilon=epsilon, max_iterations=most, given=None)
-        plan = load(PLANS[SOLVERS[s.solver].plan])
-        self._plan = plan(Examples(X, signs, None, v, self._examples.source), own, True)
+        values = self._values_for(len(rows))
+        if values is not None:  # what is left for rows of its own, which are shorter
+            own = replace(own, cache_size=max(DEFAULTS["cache_size"], s.cache_size - values.nbytes / 1e6))
+        self._plan = self._planned(X, signs, v, own, **self._spanned_for(rows, own))
+        self._plan.shared = None if values is None else (values, rows)
+
+    def _planned(self, X: Csr, signs: NDArray, v: NDArray | None, own: Settings, **shared: Any) -> Any:
+        plan = load(PLANS[SOLVERS[own.solver].plan])
+        return plan(Examples(X, signs, None, v, self._examples.source), own, True, **shared)
+
+    def _spanned_for(self, rows: NDArray, own: Settings) -> dict[str, Any]:
+        """One basis of all rows for the machines of a subspace, and their features of these rows."""
+        row = SOLVERS[own.solver]
+        if row.plan != CUTS or "basis" not in row.takes:
+            return {}
+        if self._spanned is None:
+            signs = np.where(self._y == 0, 1.0, -1.0)
+            whole = self._planned(self._X, signs, None, own)
+            self._spanned, self._evaluations = (whole.span.basis, whole.span.space.F), whole.room.evaluations
+        basis, F = self._spanned
+        return {"spanned": (basis, F if len(rows) == len(F) else F[rows])}
+
+    def _values_for(self, n: int) -> NDArray | None:
+        """Kernel values of all rows for a machine of n of them, computed once; None where the cache is too small."""
+        s, N, exact = self.settings, len(self._y), n <= EXACT_POINTS
+        need = (8e-6 if exact else 4e-6) * N * N
+        if self._paired and self._X.nnz < WIDE * N:
+            return None
+        if not SOLVERS[s.solver].by_conditions or need > s.cache_size or (exact and self._largest > EXACT_POINTS):
+            return None
+        if self._values is None and not shortage(need, s.max_memory, least=100):
+            rows = KernelRows(self._X, kernel_of(s), s.threads)
+            self._values = rows.gram(exact)
+            self._evaluations = rows.evaluations
+        return self._values
 
     def _others(self, objective: Objective, done: list[Outcome]) -> Others:
         at_zero = [weight * self._at_zero for weight in self._totals[len(done) :]]
         left = sum(at_zero[1:])
-        steps = [outcome.progress for outcome in done]
+        steps, values = [outcome.progress for outcome in done], [outcome.kernel_evaluations or 0 for outcome in done]
         return Others(
             sum(p.iteration for p in steps), sum(p.passes for p in steps),
             sum(outcome.primal for outcome in done) + objective.C * left, sum(outcome.dual for outcome in done),
             sum(p.risk for p in steps) + left, sum(p.cuts for p in steps), sum(p.support for p in steps),
-            sum(outcome.kernel_evaluations or 0 for outcome in done), objective.C * sum(at_zero[:1]),
+            self._evaluations + sum(values), objective.C * sum(at_zero[:1]),
         )  # fmt: skip
 
     def _outcome(self, objective: Objective, done: list[Outcome], ended: Ended) -> Outcome:

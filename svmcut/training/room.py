@@ -203,10 +203,13 @@ class KernelPlan(Plan):
     weights : bool
         As of Vectors.
     room : KernelRoom
+    shared : ((N, N) array, (n,) int64) or None
+        Kernel values of a set and the examples' rows of it, where several plans share them; see KernelProblem.
     """
 
     exact_work: ClassVar[float] = 1e9
     weights: ClassVar[bool] = True
+    shared: tuple[NDArray, NDArray[np.int64]] | None = None
 
     def __init__(self, examples: Examples, settings: Settings, one_class: bool = False):
         vectors = Vectors(examples, settings, one_class, self.weights)

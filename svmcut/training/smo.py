@@ -39,7 +39,7 @@ class SmoPlan(KernelPlan):
     def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
         room = self.room
         risk, epsilon = room.vectors.risk, objective.epsilon
-        rule = {"tolerance": epsilon, "gap": self.settings.gap}
+        rule = {"tolerance": epsilon, "gap": self.settings.gap, "shared": self.shared}
         problem = KernelProblem.of(risk, room.X, room.kernel, objective.C, **rule)
         return Stage(self.settings.solver, self._solver, problem, objective, start=Start(run=self._last))
 

@@ -17,6 +17,8 @@ from svmcut.training.room import KernelPlan, KernelRoom
 from svmcut.training.stage import Ended, Stage
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from svmcut.data import Csr, Examples
     from svmcut.parameters import Settings
     from svmcut.solvers.protocol import Progress, StoppingRule
@@ -31,6 +33,8 @@ class Span:
     room : KernelRoom
     points : Csr or None
         What spans the functions; None for all of them.
+    spanned : (Basis, (n, k) array) or None
+        In place of points, a basis and the features of the rows.
 
     Raises
     ------
@@ -38,10 +42,15 @@ class Span:
         When their features do not fit, or all points are zero.
     """
 
-    def __init__(self, room: KernelRoom, points: Csr | None = None):
+    def __init__(self, room: KernelRoom, points: Csr | None = None, spanned: tuple[Basis, NDArray] | None = None):
         self.room, self.basis = room, None
         self.space: KernelSpace | Subspace
-        if points is None:
+        if spanned is not None:
+            from svmcut.spaces.subspace import Subspace
+
+            self.basis = spanned[0]
+            self.space = Subspace(spanned[1], bool(room.settings.certify), room.settings.threads)
+        elif points is None:
             self.space = KernelSpace(room.rows, room.budget / 2)
         else:
             self.basis, self.space = _spanned(room, points)
@@ -120,18 +129,26 @@ def _spanned(room: KernelRoom, points: Csr) -> tuple[Basis, Subspace]:
 
 
 class KernelCuts(KernelPlan):
-    """One stage, which starts from the solution of the C before."""
+    """One stage, which starts from the solution of the C before; spanned as of Span.
 
-    def __init__(self, examples: Examples, settings: Settings, one_class: bool = False):
+    Attributes
+    ----------
+    span : Span
+    """
+
+    def __init__(
+        self, examples: Examples, settings: Settings, one_class: bool = False,
+        spanned: tuple[Basis, NDArray] | None = None,
+    ):  # fmt: skip
         super().__init__(examples, settings, one_class)
-        room = self.room
-        self._span = Span(room, _basis_points(room) if "basis" in SOLVERS[settings.solver].takes else None)
+        room, based = self.room, spanned is None and "basis" in SOLVERS[settings.solver].takes
+        self.span = Span(room, _basis_points(room) if based else None, spanned)
 
     def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
-        return self._span.stage(self.settings.solver, objective, self.stop(objective), warm=True)
+        return self.span.stage(self.settings.solver, objective, self.stop(objective), warm=True)
 
     def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
-        outcome = self._span.judged(ended)
+        outcome = self.span.judged(ended)
         outcome.kernel_evaluations = self.room.evaluations
         return outcome
 

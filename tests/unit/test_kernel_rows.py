@@ -49,6 +49,18 @@ def test_blocks_rows_and_sums_are_their_definition(rng, shape, name, instruction
     assert rows.evaluations == 2 * n * n + n
 
 
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_all_pairs_have_the_bytes_of_rows(rng, shape, name):
+    n, d, density, _ = SHAPES[shape]
+    for threads in (1, 3):
+        rows = KernelRows(Csr.from_dense(points(rng, n, d, density, shape)), kernel_of(name), threads)
+        gram, exact = rows.gram(), rows.gram(True)
+        assert rows.evaluations == n * (n + 1) and (gram.dtype, exact.dtype) == (np.float32, np.float64)
+        np.testing.assert_array_equal(gram, rows.block(np.arange(n)))
+        np.testing.assert_array_equal(exact, rows.block_double(np.arange(n)))
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_foreign_rows_and_parts(rng, shape):
     n, d, density, _ = SHAPES[shape]

@@ -83,6 +83,41 @@ def test_a_pair_is_the_machine_of_its_rows_and_the_first_maximum_of_votes_wins(r
     assert (np.sort(expected)[:, -1] == np.sort(expected)[:, -2]).any()
 
 
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("free_bias", [False, True])
+@pytest.mark.parametrize("exact", [False, True])
+def test_machines_share_kernel_values_where_the_cache_has_room_for_all(rng, monkeypatch, way, free_bias, exact):
+    """Float64 for small machines, float32 for large ones; shrinking, threads and resumed runs included."""
+    n = 300 if exact else 2500
+    X, y = examples(rng, n)
+    y = np.minimum(y, 1) if not exact else y
+    y[:9] = 2
+    monkeypatch.setattr("svmcut.training.kernel_classes.WIDE", 0)
+    known = {"solver": "smo", "multiclass": way, "free_bias": free_bias, "example_cost": 3.0, "gap": 1e-6}
+    alone = trained(X, y, cache_size=0.1, **known)
+    shared, threads = trained(X, y, cache_size=60.0, **known), trained(X, y, cache_size=60.0, **known | {"threads": 3})
+    np.testing.assert_array_equal(shared.model.alpha, threads.model.alpha)
+    assert shared.converged and alone.converged
+    for ours, theirs in zip(shared.details["machines"], alone.details["machines"], strict=True):
+        assert ours["dual"] <= theirs["primal"] * (1 + 1e-9) and theirs["dual"] <= ours["primal"] * (1 + 1e-9)
+    assert shared.primal == pytest.approx(sum(risks(shared.model, X, y, 3.0)), rel=1e-6)
+    assert shared.kernel_evaluations < alone.kernel_evaluations
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_machines_of_a_subspace_share_one_basis_and_certify_the_full_problem(rng, way):
+    X, y = examples(rng, 120)
+    outcome = trained(X, y, example_cost=2.0, solver="subspace", multiclass=way, basis=30, gap=1e-3)
+    best = truth.optima(KERNEL, X, y, K, 2.0, way == MULTICLASS[2], False)
+    assert outcome.model.support.n_rows <= 30 and len(outcome.model.alpha) > 90
+    for machine, value, least in zip(outcome.details["machines"], risks(outcome.model, X, y, 2.0), best, strict=True):
+        assert machine["primal"] == pytest.approx(value, rel=1e-6)
+        assert machine["dual"] <= least * (1 + 1e-9) and least <= value * (1 + 1e-9)
+        assert machine["basis"]["vectors"] == 30
+    whole = trained(X, y, example_cost=2.0, solver="subspace", multiclass=way, basis=120, gap=1e-3)
+    assert whole.converged and whole.primal <= sum(best) * (1 + 1e-3)
+
+
 def test_a_kernel_names_one_against_one_and_three_labels_the_task(rng):
     X, y = examples(rng)
     outcome = svmcut.train((X, y), kernel="rbf", gamma=0.7, threads=1)

@@ -62,12 +62,13 @@ def write(path: str, first: bytes, output: Output, model: KernelMulticlassModel)
     )  # fmt: skip
     machines = np.repeat(np.arange(1, len(model.b) + 1), np.diff(model.starts))
     order = np.argsort(model.places, kind="stable")
-    words = [f"{j}:{a:.17g} " for j, a in zip(machines[order].tolist(), model.alpha[order].tolist(), strict=True)]
+    words = [f"{j}:{a:.17g}" for j, a in zip(machines[order].tolist(), model.alpha[order].tolist(), strict=True)]
     ends = np.searchsorted(model.places[order], np.arange(support.n_rows + 1)).tolist()
     bounds = (support.indptr - support.indptr[0]).tolist()
-    for i in range(support.n_rows):
-        row, own = slice(bounds[i], bounds[i + 1]), "".join(words[ends[i] : ends[i + 1]])
-        output.write(f"{own}| ".encode() + format_pairs(columns[row], values[row]) + b"#\n")
+    pairs = format_pairs(columns, values).decode().split(" ")
+    pieces = ([*words[ends[i] : ends[i + 1]], "|", *pairs[bounds[i] : bounds[i + 1]], "#\n"]
+              for i in range(support.n_rows))  # fmt: skip
+    output.write("".join(map(" ".join, pieces)).encode())
     lines = {} if np.array_equal(model.names, np.arange(1, K + 1)) else {
         "labels": [*map(label_text, model.names.tolist())]
     }  # fmt: skip
