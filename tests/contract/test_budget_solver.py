@@ -2,6 +2,7 @@
 """Budgeted solvers: the best look is the answer, states go on to the same bytes, duals where they exist."""
 
 import copy
+import dataclasses
 import itertools
 
 import numpy as np
@@ -125,6 +126,17 @@ def test_steps_may_be_limited_and_a_tenth_of_an_epoch_is_trained():
     p = problem(6)
     assert list(Bsca(30, 10, max_steps=7).start(p))[-1].iteration == 7
     assert list(Bsgd(30, 0.1).start(p))[-1].iteration == 60
+
+
+@pytest.mark.parametrize("cls", SOLVERS)
+@pytest.mark.parametrize("maintenance", ["merge", "project"])
+def test_c_tube_and_targets_may_have_any_unit(cls, maintenance):
+    p = problem(7, tube=0.1)
+    k = 2.0**-12
+    scaled = dataclasses.replace(p, y=k * p.y, C=k * p.C, tube=k * p.tube)
+    one, other = (list(cls(30, 4, maintenance).start(each))[-1] for each in (p, scaled))
+    assert (other.solution().beta / k).tobytes() == one.solution().beta.tobytes()
+    assert other.solution().Z.tobytes() == one.solution().Z.tobytes() and other.primal == k * k * one.primal
 
 
 def test_adaptive_frequencies_are_for_the_dual():

@@ -28,6 +28,9 @@ RBF = {"kernel": "rbf"}
         ({**RBF, "solver": "smo", "free_bias": False}, {"free_bias": False}),
         ({**RBF, "loss": "f1"}, {"solver": "cutting-plane", "epsilon": EPSILON, "free_bias": False}),
         ({**RBF, "task": "rank"}, {"solver": "cutting-plane", "epsilon": 0.001}),
+        ({**RBF, "task": "regression"}, {"solver": "smo", "free_bias": True, "bias": 0.0, "gap": 1e-3}),
+        ({**RBF, "task": "regression", "epsilon": 0.01}, {"solver": "smo", "epsilon": 0.01, "gap": None}),
+        ({**RBF, "task": "regression", "solver": "bsca"}, {"free_bias": False, "polish": True, "epochs": 10.0}),
         ({**RBF, "task": "sequence"}, {"solver": "auto", "epsilon": EPSILON}),
         ({**RBF, "basis_method": 1}, {"solver": "subspace"}),
         ({**RBF, "solver": "sampled-cuts"}, {"polish": True}),
@@ -50,6 +53,8 @@ def test_what_hangs_on_the_size_and_on_the_clock():
     known = Settings(cost=1.0, kernel="rbf", time_limit=5.0)
     assert resolved(known, CERTIFIED_ROWS).certify is False
     assert resolved(known, CERTIFIED_ROWS + 1).solver == "subspace"
+    numbers = resolved(Settings(task="regression", cost=1.0, kernel="rbf"), CERTIFIED_ROWS + 1)
+    assert (numbers.solver, numbers.free_bias) == ("subspace", False)
     assert resolved(known, 10, time_limit=0.0).time_limit == 0.0
     assert known == Settings(cost=1.0, kernel="rbf", time_limit=5.0)
 
