@@ -168,3 +168,18 @@ def test_cross_validation_benchmark_chooses_as_scikit_learn(tmp_path):
     assert lines[0].startswith("| program | CPU s |") and lines[2].startswith("| GridSearchCV |")
     assert lines[3].split("|")[-2] == lines[2].split("|")[-2]
     assert lines[-1] == "The same cell: yes; means differ by at most 0.00 points of accuracy."
+
+
+def test_originals_prints_a_row_for_every_job(tmp_path):
+    rows = tmp_path / "digits"
+    parts = [(ROOT / "data" / f"digits.{part}").read_text().splitlines() for part in ("train", "test")]
+    lines = (line.partition(" ") for part in parts for line in part)
+    rows.write_text("".join(f"{(int(label) + 3) // 2} {features}\n" for label, _, features in lines))
+    program = [sys.executable, str(ROOT / "benchmarks" / "originals.py"), "--rounds", "1", "--rows", "300"]
+    done = subprocess.run([*program, "--classes", str(rows), "--only", "classes|unit"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    head, _, *table = done.stdout.splitlines()
+    assert head == "| set | job | CPU s | gap / primal | test error % |"
+    starts = ["| digits | `-c 0.1 -e 1` |", "| digits | `-c 1 -e 0.1` |", "| unit texts | `-c 100` |"]
+    assert [line.startswith(start) for line, start in zip(table, starts)] == [True] * 3 and len(table) == 4
+    assert all(float(line.split("|")[4]) < 0.1 for line in table)
