@@ -172,6 +172,12 @@ DIFFERENCES = (
         "at `-e`, at 0.01 at the most.",
     ),
     (
+        "svm_learn -z p forms all pairs; `-y`, `-j` other than 1, `cost:`, `-x` and `-i` are taken or ignored.",
+        "Training forms no pair, and ends at a certified gap: `maxdiff` is the gap over C and the pairs. More than "
+        "10^7 pairs need `-c`, and figures of a part of them say so. Those options are refused, and `-j`, `-x`, `-i` "
+        "with -z r too.",
+    ),
+    (
         "svm_light V6.02 and V6.20 refuse each other's models.",
         "svm_learn writes V6.02, svm_classify reads both.",
     ),

@@ -9,7 +9,7 @@ from svmcut.errors import UsageError
 from svmcut.kernels import KERNELS
 
 _LEARN: dict[str, tuple[str, type, Any, str]] = {
-    "z": ("mode", str, "c", "c two classes, r regression  [default: c]"),
+    "z": ("mode", str, "c", "c two classes, r regression, p pairs of rankings  [default: c]"),
     "c": ("cost", float, 0.0, "C of an example's loss; 0 for 1 / (mean |x|)^2  [default: 0]"),
     "w": ("tube", float, 0.1, "errors up to this cost nothing in regression  [default: 0.1]"),
     "j": ("factor", float, 1.0, "C of a positive example is so many times C  [default: 1]"),
@@ -60,7 +60,7 @@ def check(values: dict[str, Any]) -> None:
     """
     new = values["new"] or values["variables"]
     expected = {
-        "-z": (values["mode"] in ("c", "r"), values["mode"], "c or r"),
+        "-z": (values["mode"] in ("c", "r", "p"), values["mode"], "c, r or p"),
         "-c": (values["cost"] >= 0, values["cost"], "0 or more"),
         "-j": (values["factor"] >= 0, values["factor"], "0 or more"),
         "-e": (values["tolerance"] > 0, values["tolerance"], "a number above 0"),
@@ -80,5 +80,7 @@ def check(values: dict[str, Any]) -> None:
                             ("-j", values["factor"] != 1), ("-p", values["fraction"] >= 0)):  # fmt: skip
             if given:
                 raise UsageError(f"option {flag} is for -z c; leave it out")
+    if values["mode"] == "p" and values["restart"] is not None:
+        raise UsageError("option -y is for -z c and -z r; leave it out")
     if values["leave_out"] == 1 and values["remove"] == 1:
         raise UsageError("options -x 1 and -i 1 exclude each other; leave one out")

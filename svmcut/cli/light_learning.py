@@ -18,7 +18,7 @@ from svmcut.machine import usable_cpus
 #: By -z; "0" of classes where there are labels of 0.
 _MODES = {
     "c": "svmcut.cli.light_classes:Classes", "0": "svmcut.cli.light_transduction:Transduction",
-    "r": "svmcut.cli.light_numbers:Numbers",
+    "r": "svmcut.cli.light_numbers:Numbers", "p": "svmcut.cli.light_pairs:Pairs",
 }  # fmt: skip
 
 

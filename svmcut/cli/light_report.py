@@ -52,15 +52,15 @@ class LightReport:
         self.say(f"Optimization finished ({missed}maxdiff={violation:.5f}).")
         self.say(f"Runtime in cpu-seconds: {seconds:.2f}")
 
-    def sizes(self, vectors: int, bound: str, loss: float, norm: float, longest: float) -> None:
-        """Support vectors, loss and lengths."""
-        self.say(f"Number of SV: {vectors} ({bound})")
+    def sizes(self, vectors: int, bound: str, loss: float, norm: float, longest: float, drawn: str = "") -> None:
+        """Support vectors, loss and lengths; drawn: of how many pairs those are that are not of all."""
+        self.say(f"Number of SV: {vectors} ({bound}){drawn}")
         self.say(f"L1 loss: loss={loss:.5f}")
         self.say(f"Norm of weight vector: |w|={norm:.5f}")
-        self.say(f"Norm of longest example vector: |x|={longest:.5f}")
+        self.say(f"Norm of longest example vector: |x|={longest:.5f}{drawn}")
 
-    def dimension(self, value: float) -> None:
-        self.say(f"Estimated VCdim of classifier: VCdim<={value:.5f}")
+    def dimension(self, value: float, drawn: str = "") -> None:
+        self.say(f"Estimated VCdim of classifier: VCdim<={value:.5f}{drawn}")
 
     def xi_alpha(self, estimate: Callable[[], Rates], seconds: Callable[[], float], how: str) -> None:
         """The block of the XiAlpha estimates; how: rho and depth."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Recorded behaviour of svm_multiclass V2.20, where the reference data stand beside the project."""
+"""Recorded behaviour of svm_light V6.02 and svm_multiclass V2.20, where the reference data stand beside the project."""
 
 import importlib.util
 import os
@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 from programs import BIN, forked
 
-FAMILIES = ["mc_(?!rbf)"]
+FAMILIES = ["mc_(?!rbf)", "light_(?!p|r|cls)", "light_[pr]", "light_cls"]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the programs are forked")

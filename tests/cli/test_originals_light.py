@@ -317,3 +317,50 @@ def test_regression(folder, rng, capsys, kernel):
     for option in ("-x", "-i"):
         assert call("svm_learn", "-z", "r", option, "1", "numbers", "other") == 1
         assert f"option {option} is for -z c" in capsys.readouterr().err
+
+
+def test_pairs_of_rankings(folder, rng, capsys):
+    X = rng.normal(size=(40, 3))
+    grades = np.round(X[:, 0] + 0.5 * rng.normal(size=40)).astype(int)
+    lines = [f"{grades[i]} qid:{i // 10} 1:{X[i, 0]:.4f} 2:{X[i, 1]:.4f} 3:{X[i, 2]:.4f} # {i}" for i in range(40)]
+    (folder / "ranked").write_text("".join(f"{line}\n" for line in lines))
+    pairs = [(i, j) for i in range(40) for j in range(i + 1, 40) if i // 10 == j // 10 and grades[i] != grades[j]]
+    assert call("svm_learn", "-z", "p", "-c", "0.1", "-a", "alphas", "ranked", "model") == 0
+    told = capsys.readouterr().out
+    assert f"\nConstructing {len(pairs)} rank constraints...done.\n" in told and "XiAlpha-estimate of the error" in told
+    head, found = vectors(folder / "model")
+    assert head[8] == "40 # number of training documents " and head[10].startswith("0 #")
+    assert len({comment for *_, comment in found}) == len(found)
+    alpha = scores("alphas")
+    assert len(alpha) == len(pairs) and np.abs(alpha).max() <= 0.1 * (1 + 1e-9)
+    signs = np.sign([grades[i] - grades[j] for i, j in pairs])
+    assert (alpha * signs >= 0).all()
+    net = np.zeros(40)
+    for (i, j), value in zip(pairs, alpha, strict=True):
+        net[[i, j]] += [value, -value]
+    for value, _, comment in found:
+        assert value == pytest.approx(net[int(comment)], abs=1e-9)
+    backwards = [lines[i] for i in (*range(20, 40), *range(20))]  # queries that fall
+    (folder / "moved").write_text("".join(f"{line}\n" for line in backwards))
+    assert call("svm_learn", "-v", "0", "-z", "p", "-c", "0.1", "moved", "other") == 0
+    assert capsys.readouterr().out == f"Constructing {len(pairs)} rank constraints...done.\n"
+    for name in ("model", "other"):
+        assert call("svm_classify", "-v", "0", "ranked", name, name + ".scores") == 0
+    np.testing.assert_allclose(scores("model.scores"), scores("other.scores"), atol=1e-6)
+    assert call("svm_learn", "-z", "p", "-y", "alphas", "ranked", "none") == 1
+    (folder / "costs").write_text("1 qid:1 cost:2 1:1\n2 qid:1 1:2\n")
+    assert call("svm_learn", "-z", "p", "costs", "none") == 1 and not (folder / "none").exists()
+
+
+def test_figures_of_too_many_pairs_are_of_some_and_say_so(folder, rng, capsys, monkeypatch):
+    from svmcut.cli import light_pairs
+
+    monkeypatch.setattr(light_pairs, "MOST_PAIRS", 100)
+    X = rng.normal(size=(40, 1))
+    (folder / "many").write_text("".join(f"{i % 7} 1:{X[i, 0] + i % 7:.4f}\n" for i in range(40)))
+    assert call("svm_learn", "-z", "p", "many", "model") == 1
+    assert "option -c is missing" in capsys.readouterr().err
+    assert call("svm_learn", "-z", "p", "-c", "0.01", "many", "model") == 0
+    told = capsys.readouterr().out
+    drawn = {int(text) for text in re.findall(r"\(of (\d+) pairs drawn\)", told)}
+    assert len(drawn) == 1 and 0 < min(drawn) < 250 and told.count("pairs drawn") == 6

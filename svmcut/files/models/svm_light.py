@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from svmcut.models import KernelModel, ScoringModel
 
 
+LINES_AT_ONCE = 1000
 #: Of a file of `write_vectors`.
 LIGHT = b"SVM-light Version V6.02"
 
@@ -95,7 +96,12 @@ def _write_expansion(
         raise ModelError(path, "a weight alpha is not finite; the model is not written")
     _write_header(path, first, output, model, int(columns.max()) + 1 if len(columns) else 0, support.n_rows)
     bounds = (support.indptr - support.indptr[0]).tolist()
+    lines = []
     for i, alpha in enumerate(model.alpha.tolist()):
         row = slice(bounds[i], bounds[i + 1])
         comment = comments[i] if comments else b""
-        output.write(b"%.32g " % alpha + format_pairs(columns[row], values[row]) + b"#%b\n" % comment)
+        lines.append(b"%.32g %b#%b\n" % (alpha, format_pairs(columns[row], values[row]), comment))
+        if len(lines) == LINES_AT_ONCE:
+            output.write(b"".join(lines))
+            lines.clear()
+    output.write(b"".join(lines))
