@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import signal
 import time
 import uuid
@@ -292,6 +293,8 @@ def connected(scheduler: Any, scheduler_file: str | None = None) -> Iterator[Any
             cluster.scale(int(scheduler.removeprefix("local:")))
             scheduler = cluster
         try:
+            if scheduler is None:
+                _wait_for(scheduler_file or "")
             client = Client(scheduler, scheduler_file=scheduler_file, timeout=CONNECT)
         except (OSError, ValueError) as error:
             name = scheduler or f"that of {scheduler_file}"
@@ -302,6 +305,15 @@ def connected(scheduler: Any, scheduler_file: str | None = None) -> Iterator[Any
         finally:
             with contextlib.suppress(Exception):  # of a scheduler that is gone
                 client.close()
+
+
+def _wait_for(path: str) -> None:
+    """Waits for the file of a scheduler, which may only just have been started; an OSError where none comes."""
+    ends = time.monotonic() + FIRST_WORKER
+    while not os.path.exists(path):
+        if time.monotonic() > ends:
+            raise OSError(f"there has been no such file for {FIRST_WORKER} s")
+        time.sleep(0.1)
 
 
 async def _spare_workers() -> None:

@@ -71,6 +71,9 @@ def test_a_scheduler_without_workers_and_none_at_all(tmp_path, monkeypatch, caps
     found = capsys.readouterr().err.strip()
     assert "no scheduler answers at tcp://127.0.0.1:9: " in found and found.endswith("start one with: dask scheduler")
     assert len(found.splitlines()) == 1 and not (tmp_path / "model").exists()
+    assert call("svmcut learn", "--scheduler-file", tmp_path / "none.json", path, tmp_path / "model") == 1
+    found = capsys.readouterr().err.strip()
+    assert "no scheduler answers at that of " in found and "there has been no such file for 0.2 s; start one" in found
 
 
 def test_an_estimator_on_files_and_on_arrays(client, tmp_path):
