@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 #: Moves after which the scores of a point are formed from its w again: a part that is lost is brought to where it was
 #: by a pass for every move.
 MOST_MOVES = 8
-_TOLERANCE = 0.1
+#: Part of the gap to which a line is searched, a round for every value.
+_TOLERANCE = 0.03
 
 
 class Carried(NamedTuple):
