@@ -20,6 +20,7 @@ import numpy as np
 
 from svmcut import states
 from svmcut._native.kernels import KernelRows
+from svmcut.catalog import TASKS
 from svmcut.cutting.oracle import RiskOracle
 from svmcut.risks.ordinal import OrdinalRisk
 from svmcut.solvers.cutting_plane import CuttingPlane
@@ -152,7 +153,7 @@ def train(
     ------
     MemoryError
     """
-    risk = OrdinalRisk("swapped-pairs").bind(y, qid, threads=threads)
+    risk = OrdinalRisk(TASKS["rank"].loss).bind(y, qid, threads=threads)
     recorded, unit = _Recorded(risk), C * risk.n_queries
     rows = None if kernel.is_linear else KernelRows(X, kernel, threads)
     inner: Any = LinearSpace(X, 0.0, threads) if rows is None else KernelSpace(rows, _ROOM)
