@@ -167,8 +167,8 @@ ROWS = (
            "Time between checkpoints: seconds, or 30s, 5m, 1h."),
     Option("resume", ("--resume",), RUNNING, "Go on from --checkpoint where there is one.", default="off"),
     Option("cache", ("--cache",), RUNNING,
-           "Folder where the rows of the files are kept as binary arrays, which later runs take in place of reading the "
-           "text; --solver cutting-plane trains on more rows than memory holds."),
+           "Folder where the rows of the files are kept as binary arrays, which later runs take in place of the text; "
+           "--solver cutting-plane trains on more rows than memory holds."),
     Option("scheduler", ("--scheduler",), RUNNING,
            "Train on the workers of this Dask scheduler, or with local:N on N that are started here. EXAMPLE_FILE may "
            "be a quoted pattern: every file is a part that a worker reads under the same name. Cutting planes alone; "
