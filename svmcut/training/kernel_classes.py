@@ -119,11 +119,8 @@ class MachinesPlan(Plan):
     def _begin(self, done: list[Outcome]) -> None:
         """The plan of the next machine."""
         s, self._at = self.settings, len(done)
-        first, second = self._machines[self._at]
-        rows = np.arange(len(self._y))
-        if second is not None:
-            rows = np.flatnonzero((self._y == first) | (self._y == second))
-        X = self._X if second is None else self._X.take(rows)
+        rows, first = self._rows(self._at), self._machines[self._at][0]
+        X = self._X.take(rows) if self._paired else self._X
         v = None if self._weights is None else self._weights[rows]
         signs = np.where(self._y[rows] == first, 1.0, -1.0)
         epsilon, most = s.epsilon or 0.0, s.max_iterations
@@ -137,6 +134,13 @@ class MachinesPlan(Plan):
             own = replace(own, cache_size=max(DEFAULTS["cache_size"], s.cache_size - values.nbytes / 1e6))
         self._plan = self._planned(X, signs, v, own, **self._spanned_for(rows, own))
         self._plan.shared = None if values is None else (values, rows)
+
+    def _rows(self, j: int) -> NDArray[np.int64]:
+        """Those that a machine is trained on."""
+        first, second = self._machines[j]
+        if second is None:
+            return np.arange(len(self._y))
+        return np.flatnonzero((self._y == first) | (self._y == second))
 
     def _planned(self, X: Csr, signs: NDArray, v: NDArray | None, own: Settings, **shared: Any) -> Any:
         plan = load(PLANS[SOLVERS[own.solver].plan])
@@ -215,7 +219,7 @@ class MachinesPlan(Plan):
     def _model(self, done: list[Outcome]) -> KernelMulticlassModel:
         s, M = self.settings, len(self._machines)
         models: list[Any] = [outcome.model for outcome in done]
-        support, found = _united([_in_columns(model) for model in models])
+        support, found = self._support(done)
         b, places, alpha = np.zeros(M), [np.zeros(0, np.int32)], [np.zeros(0)]
         for j, (model, own) in enumerate(zip(models, found, strict=True)):
             rows, where = np.unique(own, return_inverse=True)
@@ -228,6 +232,21 @@ class MachinesPlan(Plan):
             np.concatenate(alpha), b, self.names, self._paired, self._columns,
             self._examples.X.n_features, len(self._examples), self._loss,
         )  # fmt: skip
+
+
+    def _support(self, done: list[Outcome]) -> tuple[Csr, list[NDArray[np.int32]]]:
+        """As _united, of the models of these machines."""
+        models: list[Any] = [outcome.model for outcome in done]
+        if not SOLVERS[self.settings.solver].by_conditions:
+            return _united([_in_columns(model) for model in models])
+        # the multipliers name rows, most of which several machines share
+        own = [self._rows(j)[np.flatnonzero(outcome.multipliers)] for j, outcome in enumerate(done)]
+        every = np.concatenate([np.zeros(0, np.int64), *own])
+        rows = every[np.sort(np.unique(every, return_index=True)[1])]
+        support, (where,) = _united([self._X.take(rows)])
+        places = np.zeros(len(self._y), np.int32)
+        places[rows] = where
+        return support, [places[part] for part in own]
 
 
 def _in_columns(model: KernelModel) -> Csr:
