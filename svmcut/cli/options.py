@@ -160,7 +160,9 @@ def solver_name(options: LearnOptions) -> str:
         return chosen_solver(options)
     if options.has_kernel and (options.basis_method or options.algorithm == 9):
         return SUBSPACE
-    return AUTO if options.algorithm == 9 else CUTTING_PLANE
+    # of classes the descent ends in a hundredth of the passes; -a writes the multipliers of cuts
+    classes = options.task == "multiclass" and options.is_plain and not (options.has_kernel or options.alphas)
+    return AUTO if options.algorithm == 9 or classes else CUTTING_PLANE
 
 
 _KINDS = kinds_of(LearnOptions)

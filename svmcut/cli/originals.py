@@ -294,6 +294,8 @@ def _learn(program: str, summary: str, task: str, algorithm: int, argv: list[str
             given.setdefault("bias", 1.0)  # svm_perf_learn's default, which it refuses with a kernel
         if task == "multiclass":
             given["bias"] = 0.0
+            if given.get("kernel", "linear") != "linear":
+                raise UsageError(f"{program} trains without a kernel in this version; use -t 0")
         files = dict(zip(("example_file", "model_file"), arguments))
         command = "rank" if task == "rank" else "learn"
         values = {"command": command, "given": frozenset(), **files, **task_defaults(task), **given}

@@ -44,7 +44,7 @@ class MulticlassPlan(Plan):
 
     def __init__(self, examples: Examples, settings: Settings, original: bool = False):
         self._examples, s, path = examples.checked(), settings, examples.source.path
-        self.names = np.unique(self._examples.y)
+        self.names, self._original = np.unique(self._examples.y), original
         if original:  # svm_multiclass's classes are 1 to the largest, with rows or without
             self.names = np.arange(1.0, self.names[-1] + 1)
         y = np.searchsorted(self.names, self._examples.y)
@@ -91,6 +91,9 @@ class MulticlassPlan(Plan):
         """The weights, with their primal as a reader of the model file gets it."""
         w, problem = ended.progress.solution(), ended.stage.problem
         outcome = ended.outcome(ended.stage.name, self._model(w), self.space.dot(w, w))
+        if self._original and ended.run.bundle is None:  # the descent makes no cut; the one at w = 0 is the longest
+            cut = self.space.adjoint(self.risk.linearize(np.zeros(self.space.X.n_rows * len(self.names))).coef)
+            outcome.longest_cut = math.sqrt(self.space.dot(cut, cut))
         outcome.multipliers = self.units.original * outcome.multipliers
 
         def restore(kept) -> None:

@@ -289,7 +289,9 @@ def test_the_names_of_svm_multiclass(rows, capsys):
     put("rest", names[120:], X[120:])
     assert call("svm_multiclass_learn", "-c", 3, "-e", "0.001", "-a", "alphas", "-l", 7, "--x", 1, "halves", "new") == 0
     told = capsys.readouterr()
+    assert call("svm_multiclass_learn", "-c", 3, "-e", "0.001", "-v", 0, "halves", "fast") == 0  # no cuts
     report = learnt("-c", 3, "--b", 0, "-e", 0.001, "train", "model")
+    np.testing.assert_allclose(read_model("fast").W, read_model("model").W, rtol=1e-6)
     primal, dual = (float(re.search(rf"{name}=(\S+)", told.out)[1]) / 1e4 for name in ("pval", "dval"))
     assert told.err == "" and dual * (1 - 1e-8) <= report["primal"] and report["dual"] <= primal * (1 + 1e-8)
     assert "\nTraining set properties: 6 features, 4 classes\n" in told.out
