@@ -248,7 +248,7 @@ FORMATS = (
     Format(b"svmcut multiclass 1", "svmcut.files.models.kernel_classes", ("KernelMulticlassModel",)),
     Format(b"SVM-light Version V6.02", "svmcut.files.models.svm_light", _OF_ROWS, foreign=True),
     Format(b"solver_type", "svmcut.files.models.liblinear", ("LinearModel", "MulticlassModel"), foreign=True),
-    Format(b"svm_type", "svmcut.files.models.libsvm", _OF_ROWS, foreign=True),
+    Format(b"svm_type", "svmcut.files.models.libsvm", (*_OF_ROWS, "KernelMulticlassModel"), foreign=True),
 )
 
 MAINTENANCE = ("merge", "project", "remove")

@@ -223,7 +223,11 @@ def _machines(model: KernelMulticlassModel, ends: _Ends) -> dict[str, Any]:
         {"of": [labels[k] for k in own], "support_vectors": int(count), "threshold": float(b)}
         for own, count, b in zip(sides, np.diff(model.starts), model.b, strict=True)
     ]
-    head = {"kind": "kernel classes", "loss": model.loss or TASKS["multiclass"].loss, "labels": labels}
+    head: dict[str, Any] = {"kind": "kernel classes", "loss": model.loss or TASKS["multiclass"].loss, "labels": labels}
+    if model.temperature is not None:
+        head["probabilities"] = {"temperature": model.temperature}
+    elif model.sigmoids is not None:
+        head["probabilities"] = {"sigmoids": [[*fitted] for fitted in model.sigmoids]}
     known = {"kernel": _kernel_facts(model.kernel), "features": _support_features(model), **_support(model)}
     return {**head, **known, "machines": machines}
 

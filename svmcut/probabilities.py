@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 #: A and B.
@@ -143,14 +145,14 @@ def _softmax(f: NDArray) -> NDArray[np.float64]:
     return p
 
 
-def of_pairs(scores: NDArray, fitted: list[Sigmoid], K: int) -> NDArray[np.float64]:
+def of_pairs(scores: NDArray, fitted: Sequence[Sigmoid], K: int) -> NDArray[np.float64]:
     """Probabilities (n, K) by pairwise coupling: the least of sum_ij (r_ji p_i - r_ij p_j)^2 with sum p = 1.
 
     Parameters
     ----------
     scores : (n, K (K - 1) / 2)
         Of the pairs (0, 1), (0, 2), .., (1, 2), ..; above 0 for the first.
-    fitted : list of (float, float)
+    fitted : sequence of (float, float)
         Of the pairs.
     """
     n, (first, second), found = len(scores), np.triu_indices(K, 1), np.empty((len(scores), K))

@@ -276,8 +276,6 @@ def _check_classes(settings: Settings) -> None:
             raise UsageError(f"multiclass='{usual}' trains on features, not with {_what(settings)}; {remedy}")
         if not settings.is_plain:
             raise UsageError(f"{variant(settings)} does not go with {_what(settings)}; leave one of them out")
-        if settings.probability:
-            raise UsageError("parameter 'probability' is for classes that are trained on features; leave it out")
         return
     if settings.multiclass == paired:
         remedy = f"give parameter 'kernel' or use multiclass='{rest}'"

@@ -68,6 +68,8 @@ def summary(found: dict[str, Any]) -> list[tuple[str, str]]:
         ((name, value),) = found["probabilities"].items()
         if name == "temperature":
             rows.append(("Probabilities", f"softmax of {number(value)} times the scores"))
+        elif name == "sigmoids":
+            rows.append(("Probabilities", "a sigmoid for every pair of classes, coupled"))
         else:
             rest = ", divided by their sum" if found["kind"] == "classes" else ""
             rows.append(("Probabilities", f"1 / (1 + exp({number(value[0])} score {value[1]:+.6g})){rest}"))

@@ -82,9 +82,10 @@ def _check_machines(model: KernelMulticlassModel) -> states.Check:
     rises = model.starts[0] == 0 and model.starts[-1] == E and (np.diff(model.starts) >= 0).all()
     states.require(bool(rises), "model.starts", "from 0 to the number of coefficients, never falling")
     places = states.array(np.int32, E, low=0, high=model.support.n_rows - 1)
+    sigmoids = states.maybe(states.many(states.row(states.REAL, states.REAL), M, M))
     return states.fields(
         places=places, alpha=states.reals(E), b=states.reals(M), highest_index=states.COUNT,
-        loss=states.maybe(states.text()),
+        loss=states.maybe(states.text()), sigmoids=sigmoids, temperature=states.maybe(states.real(0)),
     )  # fmt: skip
 
 

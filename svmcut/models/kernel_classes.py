@@ -12,6 +12,7 @@ import numpy as np
 from svmcut.data import Csr
 from svmcut.kernels import Kernel
 from svmcut.models.columns import renumber
+from svmcut.probabilities import Sigmoid, of_pairs, of_several
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,12 +41,16 @@ class KernelMulticlassModel:
     b : (M,) float64
         Thresholds, subtracted.
     names : (K,) float64
-        The labels of the classes, increasing.
+        The labels of the classes, increasing; of a foreign model in the order of its file.
     paired : bool
         Whether the machines are of the pairs of classes, as `pairs_of` orders them, f above 0 being for the first; else
         machine k is of class k against the rest.
     columns, highest_index, n_documents, loss
         As in MulticlassModel.
+    sigmoids : tuple of (float, float) or None
+        A and B of every pair of classes, of the probability of its first.
+    temperature : float or None
+        Of machines against the rest, as in MulticlassModel.
     """
 
     kernel: Kernel
@@ -60,6 +65,19 @@ class KernelMulticlassModel:
     highest_index: int = 0
     n_documents: int = 0
     loss: str | None = None
+    sigmoids: tuple[Sigmoid, ...] | None = None
+    temperature: float | None = None
+
+    @property
+    def has_probabilities(self) -> bool:
+        return (self.sigmoids if self.paired else self.temperature) is not None
+
+    def probabilities(self, decisions: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(n, K) of the classes by `decisions`, of a model that has them; of pairs by coupling."""
+        if not self.paired:
+            return of_several(decisions, self.temperature)
+        assert self.sigmoids is not None
+        return of_pairs(decisions, self.sigmoids, len(self.names))
 
     def decisions(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n, M) float64 f_j(x) of every machine; the same bytes for any number of threads."""

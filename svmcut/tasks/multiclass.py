@@ -92,6 +92,13 @@ class Multiclass(RowTask):
     ) -> None:
         write_classes(output, predicted, [*map(label_text, model.names.tolist())], labels)
 
+    def probabilities(
+        self, part: Examples, predicted: NDArray[np.float64], model: Any, threads: int = 1
+    ) -> NDArray[np.float64]:
+        if getattr(model, "paired", False):  # what is predicted are votes
+            predicted = model.decisions(part.X, threads)
+        return model.probabilities(predicted)
+
     def write_probabilities(
         self, output: Output, predicted: NDArray[np.float64], probabilities: NDArray[np.float64],
         model: ClassModel, labels: bool = False,

@@ -70,7 +70,7 @@ def predict(
                 cpu_seconds += time.process_time() - cpu
                 tally.add(part, predicted)
                 if skill is not None:
-                    probabilities = model.probabilities(predicted)
+                    probabilities = task.probabilities(part, predicted, model, threads)
                     skill.add(probabilities, task.places(part, model))
                 counted = time.perf_counter()
                 if skill is None:
@@ -92,7 +92,7 @@ def tallied(
             predicted = predictor(part)
             tally.add(part, predicted)
             for judge in judges:
-                judge.add(model.probabilities(predicted), task.places(part, model))
+                judge.add(task.probabilities(part, predicted, model, threads), task.places(part, model))
     return tally
 
 

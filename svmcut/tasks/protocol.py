@@ -108,6 +108,10 @@ class Task(Protocol):
     ) -> None:
         """Lines of the probabilities of the classes, with labels behind the one that is predicted."""
 
+    def probabilities(self, part: Any, predicted: Any, model: Any, threads: int = 1) -> NDArray[np.float64]:
+        """(n, K) of the classes, of a part that is predicted and a model that has them."""
+        return model.probabilities(predicted)
+
     def places(self, part: Any, model: Any) -> NDArray[np.int64]:
         """Of every row the place of its label among those of a model with probabilities; -1 where it is not there."""
         raise NotImplementedError

@@ -175,7 +175,15 @@ def test_what_is_refused_of_liblinear(old, new, message):
     ("rbf\ngamma 1", "precomputed", "model:2:1: kernel_type 'precomputed' is refused; expected linear, polynomial, "),
     ("gamma 1\n", "", "model: there is no line 'gamma'; expected a finite number"),
     ("nr_class 2\ntotal_sv 3\nrho -0.5\nlabel -1 1", "nr_class 3\ntotal_sv 3\nrho -0.5\nlabel -1 1 2",
-     "model:4:1: nr_class '3' is refused; expected two classes"),
+     "model:6:1: rho '-0.5' is refused; expected 3 finite numbers"),
+    ("nr_class 2\ntotal_sv 3\nrho -0.5\nlabel -1 1", "nr_class 3\ntotal_sv 3\nrho 0 0 1\nlabel -1 1 2",
+     "model:8:1: nr_sv '2 1' is refused; expected 3 finite numbers"),
+    ("nr_class 2\ntotal_sv 3\nrho -0.5\nlabel -1 1\nnr_sv 2 1",
+     "nr_class 3\ntotal_sv 3\nrho 0 0 1\nlabel -1 1 2\nnr_sv 2 1 1",
+     "model:8:1: nr_sv '2 1 1' is refused; expected 3 whole numbers that add up to total_sv"),
+    ("nr_class 2\ntotal_sv 3\nrho -0.5\nlabel -1 1\nnr_sv 2 1",
+     "nr_class 3\ntotal_sv 3\nrho 0 0 1\nlabel -1 1 2\nnr_sv 2 1 0",
+     "model:10:1: expected 2 finite coefficients of a support vector"),
     ("rho -0.5", "rho -0.5 1", "model:6:1: rho '-0.5 1' is refused; expected a finite number"),
     ("total_sv 3", "total_sv 2", "model:12:1: more lines than total_sv announces"),
     ("total_sv 3", "total_sv 4", "model:13:1: the file ends before its last support vector; it was cut short"),
@@ -302,6 +310,43 @@ def test_numbers_are_those_of_their_programs(program, options):
         pytest.skip(f"needs {program}-train")
     for name, theirs, ours in several(program, options.split(), ours=()):
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-4, err_msg=name)
+
+
+@pytest.mark.skipif(shutil.which("svm-train") is None, reason="needs svm-train")
+@pytest.mark.parametrize("options", ["-t 0", "-t 2", "-t 1 -d 2 -g 0.5 -s 1 -n 0.1"])
+def test_several_labels_are_those_of_svm_predict(options):
+    for name, theirs, ours in several("svm", options.split()):
+        assert np.array_equal(theirs, ours), name
+
+
+@pytest.mark.skipif(shutil.which("svm-train") is None, reason="needs svm-train")
+def test_probabilities_of_several_classes_are_those_of_svm_predict():
+    """Which ends its search for them at 0.005 / K."""
+    for name, theirs, ours in several("svm", ["-b", "1"], ("-b", "1"), ("--labels", "--probability")):
+        np.testing.assert_allclose(ours[:, 1:], theirs[:, 1:], atol=0.005, err_msg=name)
+
+
+@pytest.mark.parametrize("order", [[5, 2, 9], [9, 5, 2]])
+def test_several_classes_of_libsvm_by_their_formula(order):
+    rng = np.random.default_rng(0)
+    Z, coef, rho = np.round(rng.normal(size=(6, 3)) * 8) / 8, rng.normal(size=(6, 2)), rng.normal(size=3)
+    coef[1, 0] = 0
+    rows = (" ".join(f"{j + 1}:{value:g}" for j, value in enumerate(z) if value) for z in Z)
+    lines = "".join(f"{a:.17g} {b:.17g} {row} \n" for (a, b), row in zip(coef, rows, strict=True))
+    sigmoids = "probA -1 -2 -0.5\nprobB 0.1 0 -0.2\n"
+    head = "svm_type c_svc\nkernel_type rbf\ngamma 0.25\nnr_class 3\ntotal_sv 6\n"
+    head += f"rho {' '.join(map(repr, rho.tolist()))}\nlabel {' '.join(map(str, order))}\n{sigmoids}nr_sv 1 3 2\nSV\n"
+    Path("model").write_text(head + lines)
+    x = X[:, :3]
+    K, own = np.exp(-0.25 * ((x[:, None] - Z) ** 2).sum(axis=2)), np.repeat(np.arange(3), [1, 3, 2])
+    expected = []
+    for k, (i, j) in enumerate([(0, 1), (0, 2), (1, 2)]):
+        weights = np.where(own == i, coef[:, j - 1], np.where(own == j, coef[:, i], 0))
+        expected.append(K @ weights - rho[k])
+    model = read_model("model")
+    np.testing.assert_allclose(model.decisions(Csr.from_dense(x.astype(np.float32))).T, expected, rtol=1e-5, atol=1e-6)
+    assert model.names.tolist() == order and model.sigmoids == ((-1, 0.1), (-2, 0), (-0.5, -0.2))
+    assert not (model.alpha == 0).any()
 
 
 @pytest.mark.skipif(shutil.which("svm-train") is None, reason="needs svm-train")

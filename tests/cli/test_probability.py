@@ -12,11 +12,11 @@ from programs import call
 
 import svmcut
 from svmcut.data import Examples, Source
-from svmcut.errors import TrainingError, UsageError
+from svmcut.errors import ModelError, TrainingError, UsageError
 from svmcut.files.examples import read_examples
 from svmcut.files.models import read_model
 from svmcut.folds import folds
-from svmcut.probabilities import LOG_ODDS, fit_sigmoid, fit_temperature
+from svmcut.probabilities import LOG_ODDS, fit_sigmoid, fit_temperature, of_pairs
 from svmcut.training.calibration import CalibratedDriver
 
 KINDS = {
@@ -27,6 +27,7 @@ KINDS = {
     "areas": ("pairs", ("-l", "roc-area", "-c", "1")),
     "classes": ("several", ()),
     "percent": ("several", ("-c", "100")),
+    "machines": ("several", ("-t", "2", "--multiclass", "one-vs-rest")),
     "rest": ("several", ("--multiclass", "one-vs-rest", "-l", "logistic")),
 }
 
@@ -107,6 +108,34 @@ def test_what_is_fitted_are_the_scores_of_five_folds(kind):
         np.testing.assert_allclose(outcome.model.sigmoid, fit_sigmoid(scores, places == 1, weights), rtol=1e-12)
     else:
         np.testing.assert_allclose(outcome.model.temperature, fit_temperature(scores, places, weights), rtol=1e-12)
+
+
+def test_pairs_of_classes_have_a_sigmoid_each():
+    weights = np.random.default_rng(1).integers(1, 4, 90).astype(float)
+    data = read_examples("several")
+    X, places = data.X.to_dense(), np.unique(data.y, return_inverse=True)[1]
+    model = svmcut.train((X, data.y), weights=weights, probability=True, kernel="rbf", gamma=0.5).model
+    decisions = np.empty((90, 3))
+    for fold in folds("multiclass", Examples(data.X, data.y, None, weights, Source("X")), 5, 0):
+        part = svmcut.train((X[fold.train], data.y[fold.train]), weights=weights[fold.train], kernel="rbf", gamma=0.5)
+        decisions[fold.held] = part.model.decisions(data.X.take(np.flatnonzero(fold.held)))
+    for k, (i, j) in enumerate([(0, 1), (0, 2), (1, 2)]):
+        of = (places == i) | (places == j)
+        fitted = fit_sigmoid(decisions[of, k], places[of] == i, weights[of])
+        np.testing.assert_allclose(model.sigmoids[k], fitted, rtol=1e-9)
+    learn("-t", "2", "-g", "0.5", "several", "plain")
+    learn("-t", "2", "-g", "0.5", "--probability", "several", "model")
+    own = read_model("model")
+    values = " ".join(f"{value:.17g}" for fitted in own.sigmoids for value in fitted)
+    assert Path("model").read_text() == Path("plain").read_text() + f"#@ sigmoid {values}\n"
+    found, test = classify("--probability", "several.test", "model", "out"), read_examples("several.test")
+    p = of_pairs(own.decisions(test.X), own.sigmoids, 3)
+    np.testing.assert_allclose(np.loadtxt("out"), p, atol=1e-7)
+    assert 0 < found["log_loss"] < np.log(3)
+    for line in ("#@ sigmoid -1 0\n", "#@ sigmoid -1\n", "#@ temperature 1\n"):
+        Path("bad").write_text(Path("plain").read_text() + line)
+        with pytest.raises(ModelError, match="refused; expected"):
+            read_model("bad")
 
 
 def test_every_model_of_a_path_has_its_own():

@@ -12,7 +12,7 @@
     machine:coefficient ... | index:value ... #          m - 1 lines, machines counted from 1
 
 Marks follow: ``#@ labels L1 L2 ..`` names the classes where they are not 1 to K, ``#@ loss NAME`` another loss than the
-hinge.
+hinge, ``#@ sigmoid A B A B ..`` the probabilities of pairs, ``#@ temperature T`` those of classes against the rest.
 """
 
 from __future__ import annotations
@@ -72,7 +72,12 @@ def write(path: str, first: bytes, output: Output, model: KernelMulticlassModel)
     lines = {} if np.array_equal(model.names, np.arange(1, K + 1)) else {
         "labels": [*map(label_text, model.names.tolist())]
     }  # fmt: skip
-    output.write(marks.lines_of(lines | ({"loss": [model.loss]} if model.loss is not None else {})))
+    lines |= {"loss": [model.loss]} if model.loss is not None else {}
+    if model.sigmoids is not None:
+        lines["sigmoid"] = [marks.number_text(value) for fitted in model.sigmoids for value in fitted]
+    if model.temperature is not None:
+        lines["temperature"] = [marks.number_text(model.temperature)]
+    output.write(marks.lines_of(lines))
 
 
 def read(path: str, first: bytes, file: BinaryIO) -> KernelMulticlassModel:
@@ -96,6 +101,9 @@ def read(path: str, first: bytes, file: BinaryIO) -> KernelMulticlassModel:
     names = np.asarray(found.get("labels", np.arange(1.0, K + 1)), np.float64)
     if len(names) != K:
         raise ModelError(path, f"'#@ labels' names {len(names)} classes; expected {K}, as in line 11")
+    sigmoids, temperature = found.get("sigmoid"), found.get("temperature")
+    if (sigmoids is not None and (not paired or len(sigmoids) != M)) or (temperature is not None and paired):
+        raise ModelError(path, f"probabilities are refused; expected those of {M} machines {kind}")
     heads, starts, tails = _parts(path, text)
     try:
         _, indptr, indices, values = parse_expansion(b"".join(tails), count, highest)
@@ -111,7 +119,7 @@ def read(path: str, first: bytes, file: BinaryIO) -> KernelMulticlassModel:
     bounds = np.searchsorted(machines[order], np.arange(M + 1)).astype(np.int64)
     return KernelMulticlassModel(
         kernel, Csr(values, indices, indptr, d, True), bounds, places[order], alpha[order], b, names, paired, columns,
-        highest, documents, found.get("loss"),
+        highest, documents, found.get("loss"), sigmoids, temperature,
     )  # fmt: skip
 
 

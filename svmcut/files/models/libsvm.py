@@ -1,18 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""LIBSVM's models of two classes and of numbers, which are read alone: a header of names, then a support vector a line.
+"""LIBSVM's models of classes and of numbers, which are read alone: a header of names, then a support vector a line.
 
-A score above 0 is for the first label; rho is subtracted. probA and probB of two classes are the sigmoid of the first.
+A score above 0 is for the first label; rho is subtracted. probA and probB are the sigmoid of the first. Several classes
+are one against one, and stay in the order of the file: a vector of class c has a coefficient for every other class.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+import numpy as np
+
 from svmcut.catalog import TASKS
+from svmcut.data import Csr
+from svmcut.errors import ModelError
 from svmcut.files.models.expansions import scoring_model
 from svmcut.files.models.grammar import FAULTS, INDEX_LIMIT, vectors
 from svmcut.files.models.named_lines import NamedLines, two_labels
 from svmcut.kernels import KERNELS, Kernel
+from svmcut.models import KernelMulticlassModel, pairs_of
 
 if TYPE_CHECKING:
     from svmcut.models import ScoringModel
@@ -28,7 +34,7 @@ _FAULTS = FAULTS | {
 }
 
 
-def read(path: str, first: bytes, file: BinaryIO) -> ScoringModel:
+def read(path: str, first: bytes, file: BinaryIO) -> ScoringModel | KernelMulticlassModel:
     """The model behind line 1 of the file; see svmcut.rows.Format."""
     lines = NamedLines(path, first, file, "SV", _NAMES)
     of_numbers = lines.word("svm_type", (*_CLASSIFIERS, *_REGRESSORS)) in _REGRESSORS
@@ -37,7 +43,7 @@ def read(path: str, first: bytes, file: BinaryIO) -> ScoringModel:
     if not of_numbers:
         names = lines.classes()
         if len(names) > 2:
-            raise lines.refuse("nr_class", "two classes")
+            return _several(lines, kernel, names, file.read())
         known = {"labels": two_labels(names)}
         if "probA" in lines:
             known["sigmoid"] = lines.reals("probA", 1)[0], lines.reals("probB", 1)[0]
@@ -45,6 +51,46 @@ def read(path: str, first: bytes, file: BinaryIO) -> ScoringModel:
     count, text = lines.integer("total_sv", INDEX_LIMIT), file.read()
     found = vectors(path, text, count, INDEX_LIMIT - 1, lines.next, _FAULTS)
     return scoring_model(path, lines.size + len(text), kernel, found, rho, **known)
+
+
+def _several(lines: NamedLines, kernel: Kernel, names: list[float], text: bytes) -> KernelMulticlassModel:
+    """The model of more than two classes."""
+    K, path, pairs = len(names), lines.path, pairs_of(len(names))
+    b, count = lines.reals("rho", len(pairs)), lines.integer("total_sv", INDEX_LIMIT)
+    sizes = np.array(lines.reals("nr_sv", K))
+    if (sizes < 0).any() or (sizes != np.round(sizes)).any() or sizes.sum() != count:
+        raise lines.refuse("nr_sv", f"{K} whole numbers that add up to total_sv")
+    sigmoids = None
+    if "probA" in lines:
+        sigmoids = tuple(zip(*(lines.reals(name, len(pairs)) for name in ("probA", "probB")), strict=True))
+    coef, rest = [], []
+    for number, line in enumerate(text.splitlines(keepends=True), lines.next):
+        *words, tail = [*line.split(None, K - 1), b""][:K]
+        try:
+            coef.append([float(word) for word in words])
+        except ValueError:
+            coef.append([])
+        if len(coef[-1]) != K - 1 or not np.isfinite(coef[-1]).all():
+            raise ModelError(path, f"expected {K - 1} finite coefficients of a support vector", number, 1)
+        start = len(line.rstrip()) - len(tail.rstrip()) if tail else len(line.rstrip())
+        rest.append(b"0".ljust(start) + line[start:])  # columns of messages stay
+    _, indptr, indices, values = vectors(path, b"".join(rest), count, INDEX_LIMIT - 1, lines.next, _FAULTS)
+    own, alphas = np.repeat(np.arange(K), sizes.astype(np.int64)), np.array(coef).reshape(-1, K - 1)
+    machines, alpha, places = [], [], []
+    for first, second in pairs:
+        of = np.flatnonzero((own == first) | (own == second))
+        found = np.where(own[of] == first, alphas[of, second - 1], alphas[of, first])
+        machines.append(int(np.count_nonzero(found)))
+        alpha.append(found[found != 0])
+        places.append(of[found != 0].astype(np.int32))
+    columns, d = None, int(indices.max(initial=-1)) + 1
+    if d > 2 * (lines.size + len(text)):
+        columns, indices = np.unique(indices, return_inverse=True)
+        indices, d = indices.astype(np.int32), len(columns)
+    return KernelMulticlassModel(
+        kernel, Csr(values, indices, indptr, d, True), np.cumsum([0, *machines]), np.concatenate(places),
+        np.concatenate(alpha), np.array(b), np.array(names), True, columns, sigmoids=sigmoids,
+    )  # fmt: skip
 
 
 def _kernel(lines: NamedLines, name: str) -> Kernel:

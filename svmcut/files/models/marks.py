@@ -110,6 +110,11 @@ def _sigmoid(words: list[str]) -> tuple[float, float] | None:
     return (found[0], found[1]) if len(found) == 2 else None
 
 
+def _sigmoids(words: list[str]) -> tuple[tuple[float, float], ...] | None:
+    found = _numbers(words)
+    return tuple(zip(found[::2], found[1::2], strict=True)) if found and len(found) % 2 == 0 else None
+
+
 def _temperature(words: list[str]) -> float | None:
     found = _numbers(words)
     return found[0] if len(found) == 1 and found[0] >= 0 else None
@@ -124,6 +129,6 @@ OF_CLASSES = Marks(
     "'#@ labels L1 L2 ..', which rise, '#@ bias NUMBER', '#@ loss NAME' or '#@ temperature T'",
 )  # fmt: skip
 OF_MACHINES = Marks(
-    {"labels": _classes, "loss": _loss_of("KernelMulticlassModel")},
-    "'#@ labels L1 L2 ..', which rise, or '#@ loss NAME'",
+    {"labels": _classes, "loss": _loss_of("KernelMulticlassModel"), "sigmoid": _sigmoids, "temperature": _temperature},
+    "'#@ labels L1 L2 ..', which rise, '#@ loss NAME', '#@ sigmoid A B ..' or '#@ temperature T'",
 )  # fmt: skip
