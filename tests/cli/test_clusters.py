@@ -10,7 +10,7 @@ import time
 
 import pytest
 from parted import lines, trained, written
-from programs import call
+from programs import benchmark, call
 
 pytest.importorskip("distributed")
 import svmcut.dask
@@ -76,6 +76,7 @@ def test_a_scheduler_without_workers_and_none_at_all(tmp_path, monkeypatch, caps
     assert "no scheduler answers at that of " in found and "there has been no such file for 0.2 s; start one" in found
 
 
+@pytest.mark.slow
 def test_an_estimator_on_files_and_on_arrays(client, tmp_path):
     array = pytest.importorskip("dask.array")
     paths = written(tmp_path, lines(), 3)
@@ -98,6 +99,25 @@ def test_an_error_of_a_file_keeps_its_place(client, tmp_path):
         file.write("1 1:2 2:x\n")
     with pytest.raises(DataError, match=r"part-1\.dat:\d+:9: feature value x is not a number"):
         svmcut.dask.train(client, tmp_path / "part-*.dat")
+    with open(paths[1], "w"):
+        pass
+    with pytest.raises(DataError, match=r"part-1\.dat: no examples"):
+        svmcut.dask.train(client, tmp_path / "part-*.dat")
+
+
+def test_another_svmcut_on_a_worker_is_refused(client, tmp_path, monkeypatch):
+    monkeypatch.setattr(engine, "__version__", "0.0")
+    with pytest.raises(ClusterError, match=r"svmcut \S+ is on the worker tcp://\S+, and 0.0 here; in"):
+        svmcut.dask.train(client, written(tmp_path, lines(20), 1))
+
+
+@pytest.mark.slow
+def test_the_benchmark_holds_both_certificates_together(tmp_path):
+    words = ("--rows", 2000, "--files", 4, "--gap", 0.1, "--folder", tmp_path)
+    table = benchmark(tmp_path, "workers.py", *words)
+    assert table[2].startswith("| one machine, 2 threads") and table[3].startswith("| Dask, 2 workers")
+    assert [line.split()[0] for line in table[4:8]] == ["compute", "w", "sums", "scheduler"]
+    assert "1e+09 rows, 64 workers of 4 threads, 1024 files" in benchmark(tmp_path, "workers.py", "--simulate")
 
 
 def test_learn_on_workers(client, tmp_path, capsys):
