@@ -22,7 +22,7 @@ from svmcut import states
 from svmcut._native.kernels import KernelRows
 from svmcut.catalog import TASKS
 from svmcut.cutting.oracle import RiskOracle
-from svmcut.risks.ordinal import OrdinalRisk
+from svmcut.risks import make_risk
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.protocol import StoppingRule
 from svmcut.spaces.kernel import KernelSpace
@@ -153,7 +153,7 @@ def train(
     ------
     MemoryError
     """
-    risk = OrdinalRisk(TASKS["rank"].loss).bind(y, qid, threads=threads)
+    risk = make_risk(TASKS["rank"].loss).bind(y, qid, threads=threads)
     recorded, unit = _Recorded(risk), C * risk.n_queries
     rows = None if kernel.is_linear else KernelRows(X, kernel, threads)
     inner: Any = LinearSpace(X, 0.0, threads) if rows is None else KernelSpace(rows, _ROOM)

@@ -40,7 +40,11 @@ def import_all():
     import svmcut
 
     for found in pkgutil.walk_packages(svmcut.__path__, "svmcut."):
-        importlib.import_module(found.name)
+        try:
+            importlib.import_module(found.name)
+        except ModuleNotFoundError as error:
+            if error.name not in ("dask", "distributed", "sklearn"):  # extras
+                raise
     import osqp  # noqa: F401
 
 
