@@ -153,7 +153,7 @@ def train(
     ------
     MemoryError
     """
-    risk = make_risk(TASKS["rank"].loss).bind(y, qid, threads=threads)
+    risk: Any = make_risk(TASKS["rank"].loss).bind(y, qid, threads=threads)
     recorded, unit = _Recorded(risk), C * risk.n_queries
     rows = None if kernel.is_linear else KernelRows(X, kernel, threads)
     inner: Any = LinearSpace(X, 0.0, threads) if rows is None else KernelSpace(rows, _ROOM)
