@@ -79,6 +79,8 @@ class Settings:
         "balanced", or weights by label: {1: 5.0, -1: 1.0}, "1=5,-1=1"; labels that are not named weigh 1.
     probability : bool
         Whether probabilities of the classes are fitted to scores of five folds, whose machines are trained beside.
+    initial : str or None
+        A linear model file of the same classes, or of numbers, from whose weights training starts.
     p : float
         k of the losses at k, as a fraction of the positives; 0 for the loss's own.
     at : int
@@ -151,6 +153,7 @@ class Settings:
     positive: Any = param(None, label())
     class_weight: Any = param(None, class_weights())
     probability: bool = param(False, FLAG)
+    initial: str | None = param(None, PATH)
     p: float = param(0.0, number(0))
     at: int = param(10, integer(1))
     tube: float = param(0.1, number(0))

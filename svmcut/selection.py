@@ -164,7 +164,7 @@ class Search:
         self._chains = chains_of(cells, len(parts))
         self._threads = min(settings.threads, len(self._chains))
         threads = settings.threads // self._threads
-        self._settings = replace(settings, time_limit=None, threads=threads, probability=False)
+        self._settings = replace(settings, time_limit=None, threads=threads, probability=False, initial=None)
         self._costs = [_costs(settings, whole, cell["C"]) for cell in cells]
         self._end = math.inf if time_limit is None else time.perf_counter() + time_limit
         self.results: list[list[dict[str, Any] | None]] = [[None] * len(cells) for _ in parts]

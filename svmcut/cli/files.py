@@ -37,6 +37,7 @@ def check_training_files(options: LearnOptions, original: bool) -> list[File]:
     if options.select and len(models) > 1:
         models.append(options.model_file)
     read = (("EXAMPLE_FILE", options.example_file), ("--validate", options.validate), ("--f", options.basis_file),
+            ("--initial", options.initial),
             ("--weights", options.weights))  # fmt: skip
     written: list[tuple[str, str | None]] = [
         *(("MODEL_FILE", path) for path in models), ("--report", options.report), ("--trace", options.trace),

@@ -10,7 +10,7 @@ import numpy as np
 
 from svmcut.catalog import TASKS
 from svmcut.classes import SIGNS, classes_of, label_text, labels_of
-from svmcut.errors import TrainingError
+from svmcut.errors import TrainingError, UsageError
 from svmcut.measures import Measured, classification_measures, contingency_table
 from svmcut.tasks.vectors import Scores, VectorTask
 
@@ -55,6 +55,13 @@ class Classification(VectorTask):
         driver = super().plan(signed, settings, original, time_limit)
         if alone:
             driver.warnings.insert(0, f"all {n} labels of {path} are {alone}; there is no other class to learn")
+        initial = getattr(driver.plan, "initial", None)
+        if initial is not None and (initial.labels or SIGNS) != (labels or SIGNS):
+            theirs, ours = (" and ".join(map(label_text, each or SIGNS)) for each in (initial.labels, labels))
+            raise UsageError(
+                f"parameter 'initial' names {settings.initial}, a model of the classes {theirs}, but those of {path} "
+                f"are {ours}; leave it out or name a model of these"
+            )
         loss = driver.settings.loss
         driver.marks = {"labels": labels, "loss": None if loss == TASKS[settings.task].loss else loss}
         driver.counts = {"labels": list(labels or SIGNS), "class_counts": counts}

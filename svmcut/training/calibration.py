@@ -126,7 +126,7 @@ class CalibratedDriver(Driver):
 
     def _part(self, data: Examples) -> Driver:
         """A driver of the same settings on a part of the rows, with the time that is left."""
-        s = self.settings
+        s = replace(self.settings, initial=None)  # which may have seen the rows that are held out
         if s.time_limit is not None:
             s = replace(s, time_limit=max(0.0, s.time_limit - (time.perf_counter() - self._began)))
         return Driver(load(plan_of(s.task, s.has_kernel, s.solver))(data, s, False))

@@ -9,11 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from svmcut.catalog import AUTO, SOLVERS
+from svmcut.catalog import AUTO, SOLVERS, TASKS, losses
+from svmcut.cutting.bundle import CutBundle
 from svmcut.data import Examples
+from svmcut.errors import UsageError
 from svmcut.models import LinearModel
 from svmcut.parameters import Settings
-from svmcut.solvers.protocol import Problem
+from svmcut.qp import make_qp
+from svmcut.solvers.protocol import Problem, Start
 from svmcut.spaces.rows import RowSpace, linear_space
 from svmcut.training.certificate import primal_of_file
 from svmcut.training.outcome import Objective, Outcome
@@ -34,21 +37,35 @@ class Linear(Plan):
         named = SOLVERS.get(settings.solver)
         cuts = not vectors.summed if named is None else named.losses is None
         self.bias = settings.bias or 0.0
-        self.space = linear_space(vectors.X, self.bias, settings.threads, cuts)
+        self.initial = None if settings.initial is None else _read(settings)
+        self.space = linear_space(vectors.X, self.bias, settings.threads, cuts and self.initial is None)
 
     def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
         """The solver of that name; of "auto" cutting planes, but for sums of losses the fastest certified trainer."""
         name, space = self.settings.solver, self.space
         if name == AUTO and self.vectors.summed:
-            from svmcut.solvers.auto import choose
+            from svmcut.solvers.auto import NEWTON, choose
 
             mean = objective.C * (self.vectors.total / space.X.n_rows)
-            name = choose(space.X.n_rows, space.dim, space.X.nnz, mean)
+            name = choose(space.X.n_rows, space.dim, space.X.nnz, mean) if self.initial is None else NEWTON
         elif name == AUTO:
             name = CUTTING_PLANE
         problem = Problem(self.vectors.risk, space, objective.C, self.stop(objective), self.settings.qp)
         solver = make_solver(name, self.settings.seed, self.settings.task, self.settings.loss)
-        return Stage(name, solver, problem, objective, warm=True)
+        return Stage(name, solver, problem, objective, warm=True, start=self._start())
+
+    def _start(self) -> Start | None:
+        """The weights of an old model, those of features that the data have not left out."""
+        model, columns = self.initial, self.vectors.columns
+        if model is None:
+            return None
+        w, own = self.space.zero(), np.arange(len(model.w)) if model.columns is None else model.columns
+        places = own if columns is None else np.minimum(np.searchsorted(columns, own), len(columns) - 1)
+        known = own < self.vectors.X.n_features if columns is None else columns[places] == own
+        w[places[known]] = model.w[known]
+        if self.bias:
+            w[-1] = (0.0 - model.b) / self.bias
+        return Start(CutBundle(self.space, make_qp(self.settings.qp)), (w,))
 
     def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
         """The weights, with their primal as a reader of the model file gets it."""
@@ -82,3 +99,22 @@ def rise_of(norm: float, weights: float, features: float) -> float:
     """A bound of how a weighed sum of losses rises with the relative change of w, from |w| and sums of squares."""
     with np.errstate(over="ignore"):
         return float(norm * np.sqrt(weights * features))
+
+
+def _read(settings: Settings) -> LinearModel:
+    """The model to start from.
+
+    Raises
+    ------
+    ModelError
+    UsageError
+        Where it is none of this task's.
+    """
+    from svmcut.files.models import read_model
+
+    path, of_numbers = settings.initial or "", settings.task == "regression"
+    model = read_model(path)
+    if not isinstance(model, LinearModel) or (model.loss in losses("regression")) != of_numbers:
+        what = f"parameter 'initial' names {path}, which is no linear model of {TASKS[settings.task].objects}"
+        raise UsageError(f"{what}; leave it out or name one that was trained for this task without a kernel")
+    return model
