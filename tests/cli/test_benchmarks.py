@@ -2,10 +2,12 @@
 """Benchmarks run and print their tables, and the evaluator of linear.py agrees with what svmcut reports."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from programs import benchmark
 
@@ -183,3 +185,16 @@ def test_originals_prints_a_row_for_every_job(tmp_path):
     starts = ["| digits | `-c 0.1 -e 1` |", "| digits | `-c 1 -e 0.1` |", "| unit texts | `-c 100` |"]
     assert [line.startswith(start) for line, start in zip(table, starts)] == [True] * 3 and len(table) == 4
     assert all(float(line.split("|")[4]) < 0.1 for line in table)
+
+
+@pytest.mark.skipif(shutil.which("svm-train") is None, reason="no svm-train")
+def test_svm_learn_beside_svm_train(tmp_path):
+    rng = np.random.default_rng(0)
+    X = 3 * rng.normal(size=(60, 2))
+    rows = [f"{1 if x + 0.1 * z > 0 else -1} 1:{x:.3f} 2:{z:.3f}\n" for x, z in X]
+    (tmp_path / "classes").write_text("".join(rows))
+    sizes = "--rounds", "1", "--few", "40", "--numbers", "50", "--rankings", "120"
+    lines = benchmark(tmp_path, "svm_light.py", "classes", *sizes)
+    assert [line.split(" | ")[0] for line in lines[2:]] == [
+        "| linear", "| rbf", "| regression", "| leave-one-out", "| pairs"]  # fmt: skip
+    assert "runs: " in lines[5] and all(float(line.split(" | ")[1]) > 0 for line in lines[2:])
