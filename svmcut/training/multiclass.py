@@ -97,7 +97,7 @@ class MulticlassPlan(Plan):
         outcome.multipliers = self.units.original * outcome.multipliers
 
         def restore(kept) -> None:
-            kept[:] = read_back(self._written * w) / self._written
+            kept[:] = read_back(self._written * w).astype(np.float64) / self._written
 
         scaled = restore if self._written != 1 else None
         outcome.primal_of_file = primal_of_file(w, problem, outcome, self._rise(w), scaled)

@@ -223,14 +223,14 @@ def _regression(make):
     return X, [float(f"{value:.9g}") for value in y], None
 
 
-def _expanded(make, scale):
-    """Options of kernels for numbers."""
+def _expanded(make, scale, example_cost=0.6):
+    """Options of kernels for numbers and classes."""
     name = make.pick("linear", "polynomial", "rbf", "rbf", "sigmoid")
     own = () if name == "linear" else ("auto", "cutting-plane")  # with which that would train without kernel values
     solver = make.pick("smo", "smo", "subspace", *ON_BUDGET, *own)
     make.kernel(name, scale)
     make.option("--solver", solver)
-    make.cost(make.chance(0.6), 1.0)
+    make.cost(make.chance(example_cost), 1.0)
     weights(make, make.facts["rows"])
     _reduced(make, solver, name)
     if solver == "smo" and make.chance(0.4):
@@ -240,15 +240,21 @@ def _expanded(make, scale):
 
 
 def _classes(make):
-    X, _, scores = rows(make)
+    X, scale, scores = rows(make)
     names = np.sort(make.rng.permutation(20)[: int(make.pick(2, 3, 4, 6))] - 5)
     noise = make.pick(0.0, 0.3, 3.0) * np.std(scores) * make.rng.normal(size=len(X))
     cuts = np.quantile(scores, np.linspace(0, 1, len(names) + 1)[1:-1])
     make.facts |= {"loss": make.pick("error-rate", "error-rate", "squared-hinge", "logistic"), "rows": len(X)}
-    rest = make.facts["loss"] != "error-rate" or make.chance(0.4)
-    make.facts["multiclass"] = "one-vs-rest" if rest else "crammer-singer"
-    make.option("--task", "multiclass", "-l", make.facts["loss"], "--multiclass", make.facts["multiclass"])
-    _scored(make, "dual-cd", *(["newton"] if rest else []))
+    make.option("--task", "multiclass")
+    if make.chance(0.4):
+        make.facts["loss"] = "error-rate"
+        make.option("--multiclass", make.pick("one-vs-one", "one-vs-rest"))
+        _expanded(make, scale, 1.0)
+    else:
+        rest = make.facts["loss"] != "error-rate" or make.chance(0.4)
+        make.facts["multiclass"] = "one-vs-rest" if rest else "crammer-singer"
+        make.option("-l", make.facts["loss"], "--multiclass", make.facts["multiclass"])
+        _scored(make, "dual-cd", *(["newton"] if rest else []))
     return X, names[np.digitize(scores + noise, cuts)].tolist(), None
 
 

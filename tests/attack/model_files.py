@@ -85,6 +85,18 @@ class Classes:
     constant: list[float]
 
 
+@dataclass
+class Machines:
+    """Machines of two classes over support vectors they share: coefficients of every machine, by support vector."""
+
+    kernel: Kernel
+    names: list[float]
+    paired: bool
+    thresholds: list[float]
+    coefficients: list[dict[int, float]]
+    lines: list[Line]
+
+
 def _lines(text):
     found = []
     for line in text:
@@ -146,4 +158,14 @@ def parse(path):
         names = [float(word) for word in marks.get("labels", " ".join(map(str, range(1, K + 1)))).split()]
         constant = [row.pop(F, 0.0) * float(marks["bias"]) if "bias" in marks else 0.0 for row in rows]
         return Classes(names, rows, constant)
+    if lines[0] == "svmcut multiclass 1":
+        K, halves = count(11), [line.split(" | ") for line in lines[13:]]
+        body = _lines([f"1 {features}" for _, features in halves])
+        if len(body) != count(10) - 1:
+            raise ValueError(f"{len(body)} support vectors, {count(10) - 1} announced")
+        parts = [[pair.split(":") for pair in own.split()] for own, _ in halves]
+        shares = [{int(machine) - 1: float(value) for machine, value in part} for part in parts]
+        names = [float(word) for word in marks.get("labels", " ".join(map(str, range(1, K + 1)))).split()]
+        thresholds = [float(word) for word in lines[12].split("#")[0].split()]
+        return Machines(_kernel(lines[1:6]), names, "one-vs-one" in lines[11], thresholds, shares, body)
     raise ValueError(f"unknown first line {lines[0]!r}")

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
-from attack.truths import REAL, Truth, Vectors
+from attack.truths import REAL, Truth, Vectors, kernel_sizes, kernel_values
 
 
 def slope(loss, margins):
@@ -49,6 +51,65 @@ class Numbers(Vectors):
         away = np.abs(np.asarray(self.case.y, REAL) - self.s * t)
         losses = np.maximum(0, away - REAL(self.facts["tube"]))
         return self.v @ losses, self.v @ (np.abs(np.asarray(self.case.y, REAL)) + self.size * abs(t))
+
+
+class Machines(Truth):
+    """Machines of a kernel, one a class or one a pair of classes; their objectives add up."""
+
+    def _model(self, model):
+        X, Z = self.X, np.array([line.dense(self.X.shape[1]) for line in model.lines], REAL)
+        K, M, y = len(model.names), len(model.thresholds), np.asarray(self.case.y)
+        self.Z, self.kernel, self.b = Z.reshape(-1, X.shape[1]), model.kernel, np.array(model.thresholds, REAL)
+        self.alpha = np.zeros((len(self.Z), M), REAL)
+        for u, share in enumerate(model.coefficients):
+            for m, value in share.items():
+                self.alpha[u, m] = value
+        place = np.searchsorted(model.names, y)
+        pairs = list(itertools.combinations(range(K), 2)) if model.paired else [(k, None) for k in range(K)]
+        others = [np.where(place == j, -1, 0) if model.paired else -1 for _, j in pairs]
+        self.signs = np.column_stack([np.where(place == i, 1, other) for (i, _), other in zip(pairs, others)])
+        self._expand(self.Z)
+        if model.kernel.name in ("polynomial", "sigmoid"):
+            whole = np.vstack([X, self.Z])
+            found = np.linalg.eigvalsh(kernel_values(model.kernel, whole, whole).astype(float))
+            self.definite = found[0] > -1e-9 * max(abs(found[-1]), 1e-300)
+
+    def _expand(self, Z):
+        alpha, sizes = self.alpha, np.abs(self.alpha)
+        self.s = kernel_values(self.kernel, self.X, Z) @ alpha - self.b
+        self.size = kernel_sizes(self.kernel, self.X, Z) @ sizes + np.abs(self.b)
+        self.half_norm = (alpha * (kernel_values(self.kernel, Z, Z) @ alpha)).sum() / 2
+        self.half_size = (sizes * (kernel_sizes(self.kernel, Z, Z) @ sizes)).sum() / 2
+
+    @property
+    def written(self):
+        """Support vectors and thresholds have eight digits, coefficients all."""
+        primal, total = self.primal()
+        size = np.maximum(np.abs(self.X), 1e-300)
+        near = [np.all(np.abs(self.X - z) <= 1e-7 * size, axis=1) for z in self.Z]
+        rows = [self.X[np.argmax(found)] if found.any() else z for found, z in zip(near, self.Z)]
+        self._expand(np.array(rows, REAL).reshape(self.Z.shape))
+        trained = self.primal()[0]
+        self._expand(self.Z)
+        return 1.01 * abs(primal - trained) + float(1e-8 * np.abs(self.b).sum() * self.C * self.v.sum()) + 1e-13 * total
+
+    @property
+    def C(self):
+        return self.facts["example_cost"]
+
+    @property
+    def c(self):
+        return self.C * self.v.sum() / 100
+
+    def risk(self, t):
+        there = self.signs != 0
+        losses = np.maximum(0, 1 - self.signs * self.s * t) * there
+        return self.v @ losses.sum(1), self.v @ ((1 + self.size * abs(t)) * there).sum(1)
+
+
+def classes(case, model):
+    """The truth of a model of several classes."""
+    return (Machines if "kernel" in case.facts else Classes)(case, model)
 
 
 class Classes(Truth):

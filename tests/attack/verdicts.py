@@ -10,7 +10,7 @@ import re
 
 from attack.cases import BY_EPOCHS, ON_BUDGET
 from attack.model_files import parse
-from attack.scored import Classes, Numbers, Smooth
+from attack.scored import Numbers, Smooth, classes
 from attack.truths import LabelSets, Rankings, Sequences, Vectors
 
 ROUNDING = 4e-15
@@ -30,7 +30,7 @@ PRINTED = {"dual": re.compile(r"dval=(\S+)"), "primal": re.compile(r"pval=(\S+)"
 SAMPLING = ("subspace", "sampled-cuts", "constant-cuts", *BY_EPOCHS, *ON_BUDGET)
 TRUTHS = {
     "learn": Vectors, "kernel": Vectors, "rank": Rankings, "sequence": Sequences, "multilabel": LabelSets,
-    "smooth": Smooth, "regression": Numbers, "classes": Classes,
+    "smooth": Smooth, "regression": Numbers, "classes": classes,
 }  # fmt: skip
 SCALES = (0.0, 0.25, 0.5, 0.9, 0.99, 0.999, 1.001, 1.01, 1.1, 2.0)
 

@@ -103,6 +103,11 @@ def test_random_runs_keep_their_promises():
     assert "runs, 0 violations" in done.stdout
 
 
+def test_weights_that_the_file_has_times_100_are_certified_as_they_stand_there():
+    done = attack("--seed", "5", "--only", "123")
+    assert done.returncode == 0 and "1 runs, 0 violations" in done.stdout, done.stdout + done.stderr
+
+
 def test_a_run_is_made_again_by_its_name(tmp_path):
     one, other = make_case(5, 12), make_case(5, 12)
     assert (one.text(), one.line()) == (other.text(), other.line())
