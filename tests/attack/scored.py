@@ -91,7 +91,7 @@ class Machines(Truth):
         self._expand(np.array(rows, REAL).reshape(self.Z.shape))
         trained = self.primal()[0]
         self._expand(self.Z)
-        return 1.01 * abs(primal - trained) + float(1e-8 * np.abs(self.b).sum() * self.C * self.v.sum()) + 1e-13 * total
+        return 1.01 * abs(primal - trained) + float(5e-8 * np.abs(self.b).sum() * self.C * self.v.sum()) + 1e-13 * total
 
     @property
     def C(self):

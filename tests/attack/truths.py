@@ -143,7 +143,7 @@ class Vectors(Truth):
         self._expand(np.array(rows, REAL).reshape(self.Z.shape))
         trained = self.primal()[0]
         self._expand(self.Z)
-        threshold = float(1e-8 * abs(self.threshold) * self.C * self.v.sum())
+        threshold = float(5e-8 * abs(self.threshold) * self.C * self.v.sum())
         return 1.01 * abs(primal - trained) + threshold + 1e-13 * total
 
     @property
