@@ -80,7 +80,7 @@ class Settings:
     probability : bool
         Whether probabilities of the classes are fitted to scores of five folds, whose machines are trained beside.
     initial : str or None
-        A linear model file of the same classes, or of numbers, from whose weights training starts.
+        A model file of the same classes, or of numbers, from whose weights or support vectors training starts.
     p : float
         k of the losses at k, as a fraction of the positives; 0 for the loss's own.
     at : int

@@ -222,9 +222,11 @@ def _check_vectors(settings: Settings) -> None:
     name, free = chosen_solver(settings), _or([other for other, row in SOLVERS.items() if row.free_bias])
     if settings.task == "rank" and settings.bias:
         raise UsageError("a constant feature changes no order; leave out parameter 'bias' where rankings are trained")
-    if settings.initial is not None and (settings.has_kernel or name == CHOICES["classification", False, True][0]):
-        remedy = f"use kernel='linear' and solver='{CHOICES['classification', False, True][1]}' or '{CUTTING_PLANE}'"
-        raise UsageError(f"parameter 'initial' starts from weights of features, not with {_what(settings)}; {remedy}")
+    first, second = CHOICES["classification", False, True]
+    exact = CHOICES["classification", True, True][0]
+    if settings.initial is not None and (name not in (AUTO, exact) if settings.has_kernel else name == first):
+        remedy = f"use solver='{exact}' with a kernel, without one '{second}' or '{CUTTING_PLANE}'"
+        raise UsageError(f"parameter 'initial' is no start of solver '{name}'; {remedy}")
     if not settings.has_kernel:
         if settings.free_bias:
             raise UsageError(f"parameter 'free_bias' needs a solver with an unregularised bias; add solver={free}")

@@ -98,8 +98,8 @@ ROWS = (
            "Fit probabilities of the classes to scores of rows held out, in five folds that are trained beside; "
            "classify --probability writes them. Models of -l logistic have their own.", default="off"),
     Option("initial", ("--initial",), RUNNING,
-           "Start from the weights of this linear model, of any format and the same classes; the optimum is the same. "
-           "Trains with newton or cutting-plane."),
+           "Start from the weights or support vectors of this model, of any format and the same classes; the optimum "
+           "is the same. Trains with newton, cutting-plane or smo."),
     Option("pairs", ("--pairs",), OBJECTIVE,
            "all: a weight for every pair of labels that an example may have together; none: every label is learnt on "
            "its own."),

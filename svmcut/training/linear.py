@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from svmcut.catalog import AUTO, SOLVERS, TASKS, losses
+from svmcut.catalog import AUTO, SOLVERS
 from svmcut.cutting.bundle import CutBundle
 from svmcut.data import Examples
-from svmcut.errors import UsageError
 from svmcut.models import LinearModel
 from svmcut.parameters import Settings
 from svmcut.qp import make_qp
 from svmcut.solvers.protocol import Problem, Start
 from svmcut.spaces.rows import RowSpace, linear_space
 from svmcut.training.certificate import primal_of_file
+from svmcut.training.initial import read_initial
 from svmcut.training.outcome import Objective, Outcome
 from svmcut.training.settings import CUTTING_PLANE, kernel_of
 from svmcut.training.stage import Ended, Plan, Stage, make_solver
@@ -37,7 +37,7 @@ class Linear(Plan):
         named = SOLVERS.get(settings.solver)
         cuts = not vectors.summed if named is None else named.losses is None
         self.bias = settings.bias or 0.0
-        self.initial = None if settings.initial is None else _read(settings)
+        self.initial = None if settings.initial is None else read_initial(settings)
         self.space = linear_space(vectors.X, self.bias, settings.threads, cuts and self.initial is None)
 
     def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
@@ -99,22 +99,3 @@ def rise_of(norm: float, weights: float, features: float) -> float:
     """A bound of how a weighed sum of losses rises with the relative change of w, from |w| and sums of squares."""
     with np.errstate(over="ignore"):
         return float(norm * np.sqrt(weights * features))
-
-
-def _read(settings: Settings) -> LinearModel:
-    """The model to start from.
-
-    Raises
-    ------
-    ModelError
-    UsageError
-        Where it is none of this task's.
-    """
-    from svmcut.files.models import read_model
-
-    path, of_numbers = settings.initial or "", settings.task == "regression"
-    model = read_model(path)
-    if not isinstance(model, LinearModel) or (model.loss in losses("regression")) != of_numbers:
-        what = f"parameter 'initial' names {path}, which is no linear model of {TASKS[settings.task].objects}"
-        raise UsageError(f"{what}; leave it out or name one that was trained for this task without a kernel")
-    return model

@@ -9,7 +9,8 @@ from typing import Any
 from svmcut.data import Examples
 from svmcut.parameters import Settings
 from svmcut.solvers.protocol import Start, StoppingRule
-from svmcut.solvers.smo import KernelProblem, Smo
+from svmcut.solvers.smo import KernelProblem, Smo, SmoRun
+from svmcut.training.initial import coefficients, read_initial
 from svmcut.training.outcome import Objective, Outcome
 from svmcut.training.room import KernelPlan
 from svmcut.training.stage import Ended, Stage
@@ -29,8 +30,10 @@ class SmoPlan(KernelPlan):
 
     def __init__(self, examples: Examples, settings: Settings, one_class: bool = False):
         super().__init__(examples, settings, one_class)
-        s, self._last, self.warnings = settings, None, self.room.vectors.warnings
+        s, self.warnings = settings, self.room.vectors.warnings
+        self._last: SmoRun | None = None
         self._solver = Smo(bool(s.free_bias), s.cache_size, s.threads, s.max_iterations)
+        self.initial = None if s.initial is None else read_initial(s, self.room.kernel)
 
     def stop(self, objective: Objective) -> StoppingRule:
         """A relative gap; without, the gap is a consequence of the KKT conditions."""
@@ -41,6 +44,9 @@ class SmoPlan(KernelPlan):
         risk, epsilon = room.vectors.risk, objective.epsilon
         rule = {"tolerance": epsilon, "gap": self.settings.gap, "shared": self.shared}
         problem = KernelProblem.of(risk, room.X, room.kernel, objective.C, **rule)
+        if self.initial is not None and self._last is None:
+            beta = coefficients(self.initial, room.X, room.vectors.columns, problem, self._solver.free_bias)
+            self._last = SmoRun(self._solver, problem, None, self._solver.state_at(problem, beta))
         return Stage(self.settings.solver, self._solver, problem, objective, start=Start(run=self._last))
 
     def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:

@@ -18,6 +18,9 @@ RUNS = {
     "squared": ("-l", "squared-hinge", "--solver", "newton", "--gap", "1e-8"),
     "numbers": ("--task", "regression", "--solver", "newton", "--gap", "1e-6"),
     "f1": ("-l", "f1", "-c", "1", "--gap", "1e-3"),
+    "rbf": ("-t", "2", "-g", "0.05", "--example-cost", "10", "--gap", "1e-5"),
+    "rbf, bias": ("-t", "2", "-g", "0.05", "--solver", "smo", "-e", "1e-4"),
+    "rbf, numbers": ("--task", "regression", "-t", "2", "-g", "0.05", "--gap", "1e-5"),
 }  # fmt: skip
 
 
@@ -86,8 +89,10 @@ def test_what_does_not_fit_is_refused_with_the_remedy(capsys):
         ("--initial", "kernel", "new"): "which is no linear model of two classes",
         ("--task", "regression", "--initial", "model", "new"): "which is no linear model of targets",
         ("--initial", "model", "others"): "a model of the classes 3 and 7, but those of others are 1 and 2; leave",
-        ("-t", "2", "--initial", "model", "new"): "starts from weights of features, not with the rbf kernel; use",
-        ("--solver", "dual-cd", "--initial", "model", "new"): "not with solver 'dual-cd'; use",
+        ("-t", "2", "--initial", "model", "new"): "names model, which is no rbf model of two classes; leave it out or",
+        ("-t", "2", "-g", "2", "--initial", "kernel", "new"): "which is no rbf model of these parameters; leave it out",
+        ("-t", "2", "--solver", "subspace", "--initial", "kernel", "new"): "is no start of solver 'subspace'; use",
+        ("--solver", "dual-cd", "--initial", "model", "new"): "is no start of solver 'dual-cd'; use",
         ("--task", "sequence", "--initial", "model", "new"): "--initial",
     }.items():
         Path("report").unlink(missing_ok=True)
