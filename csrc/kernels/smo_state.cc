@@ -72,9 +72,12 @@ extern "C" int svmcut_smo_load(svmcut_smo* smo, const int64_t* integers, const d
     if (integers[0] < 1 || integers[0] > n || integers[5] < -1 || integers[5] >= integers[0]) return SVMCUT_BAD_INPUT;
     if (integers[1] < 0 || integers[2] < 0 || integers[3] > kLongestWait || !(reals[0] > 0) || !std::isfinite(reals[0]))
         return SVMCUT_BAD_INPUT;
-    if (std::isnan(reals[2]) || std::isnan(reals[3])) return SVMCUT_BAD_INPUT; /* the extremes of nothing are infinite */
-    for (int64_t k = 0; k < kReals + 4 * n; ++k)
-        if (k != 2 && k != 3 && !std::isfinite(reals[k])) return SVMCUT_BAD_INPUT;
+    /* the extremes of nothing are infinite, and so is the gain of no next step */
+    if (std::isnan(reals[2]) || std::isnan(reals[3]) || std::isnan(reals[4])) return SVMCUT_BAD_INPUT;
+    for (int64_t k = 0; k < kReals + 4 * n; ++k) {
+        const bool may_be_infinite = k == 2 || k == 3 || (k == 4 && integers[5] < 0);
+        if (!may_be_infinite && !std::isfinite(reals[k])) return SVMCUT_BAD_INPUT;
+    }
     for (int64_t p = 0; p < n; ++p)
         for (const double* beta : {reals + kReals + n, reals + kReals + 3 * n})
             if (std::fabs(beta[p]) > reals[0] * (smo->weight.empty() ? 1 : smo->weight[kept[p]]) * (1 + 1e-9))

@@ -141,7 +141,7 @@ class SmoRun(Run):
             states.checked(state, states.fields(
                 integers=states.array(np.int64, None), reals=states.array(np.float64, None, infinite=True),
                 primal=states.real(infinite=True), tolerance=states.real(0), due=states.COUNT, peek=states.COUNT,
-                least=states.real(0, infinite=True), futile=states.COUNT,
+                least=states.real(infinite=True), futile=states.COUNT,
             ))  # fmt: skip
             run.load(state["integers"], state["reals"])
             states.checked(state, states.fields(first=states.count(0, run.iterations)))

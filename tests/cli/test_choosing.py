@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import signal
+import time
 from pathlib import Path
 
 import numpy as np
@@ -172,6 +173,7 @@ def stopped_at(fit, number, *words):
     def counted(self, *values):
         if next(fits) == fit:
             os.kill(os.getpid(), number)
+            time.sleep(0.5)  # the thread that waits hears of it first
         return known(self, *values)
 
     with pytest.MonkeyPatch.context() as patch:

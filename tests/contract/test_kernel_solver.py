@@ -147,3 +147,13 @@ def test_a_gap_may_be_asked_for_and_steps_may_be_limited(free_bias):
     settled = run.settle()
     beta, b = settled.solution()
     assert settled.primal == pytest.approx(primal(matrix(Kernel("rbf"), X, X), y, beta, b, 10.0), rel=1e-6)
+
+
+def test_a_state_with_no_step_left_is_gone_on_from(rng):
+    """Every point at its C: the gain of the next step is that of none."""
+    X, y = rng.normal(size=(40, 3)), np.where(rng.random(40) < 0.5, 1.0, -1.0)
+    problem = KernelProblem(Csr.from_dense(X), y, Kernel("rbf", gamma=0.5), 1e-3, gap=1e-6)
+    run = Smo(False).start(problem, None, None)
+    *_, last = run
+    again = Smo(False).start(problem, None, run.state())
+    assert list(again)[-1].primal == last.primal
