@@ -151,10 +151,6 @@ DIFFERENCES = (
         "Learners print at `-v 2` what they print at `-v 1`; `svm_perf_classify -v 2` prints losses and tables.",
     ),
     (
-        "svm_multiclass trains with kernels.",
-        "Not in this version; `svmcut learn --task multiclass -t 2` trains classes one against one.",
-    ),
-    (
         "svm_multiclass takes any `-l` and any option of two dashes.",
         "So here, without effect.",
     ),

@@ -45,7 +45,7 @@ TASKS = {
              "1/2 w'w + C * wrong labels averaged over the examples",
              "example's wrong labels: without pairs the C of LIBLINEAR for every label", "wrong labels an example",
              "micro_f1", takes=("bias", "pairs")),
-        Task("multiclass", "error-rate", "classes", ("MulticlassModel", "KernelMulticlassModel"),
+        Task("multiclass", "error-rate", "classes", ("MulticlassModel", "KernelMulticlassModel", "JointKernelModel"),
              "svmcut.tasks.multiclass:Multiclass", {}, "classes of whole labels, each with weights of its own",
              "svm_multiclass", "1/2 w'w + C * loss in percent, with weights 100 times those of a unit loss",
              "example's loss, as in LIBLINEAR", "percent points of the loss", "accuracy", (0, 1, 2, 3, 4),
@@ -177,6 +177,7 @@ PLANS = {
     "multilabel": "svmcut.training.label_sets:LabelSetPlan",
     "multiclass": "svmcut.training.multiclass:MulticlassPlan",
     "multiclass kernel": "svmcut.training.kernel_classes:MachinesPlan",
+    "multiclass crammer-singer kernel": "svmcut.training.joint_classes:JointPlan",
     "cuts": "svmcut.training.span:KernelCuts",
     "draws": "svmcut.training.draws:DrawPlan",
     "smo": "svmcut.training.smo:SmoPlan",
@@ -243,7 +244,8 @@ FORMATS = (
     Format(b"SVM-light Version V6.20", "svmcut.files.models.svm_light", ("LinearModel", "KernelModel")),
     Format(b"SVM-HMM Version V3.10", "svmcut.files.models.chains", ("ChainModel",)),
     Format(b"svmcut kernel chain model 1", "svmcut.files.models.kernel_chains", ("KernelChainModel",)),
-    Format(b"SVM-multiclass Version V2.20", "svmcut.files.models.svm_multiclass", ("MulticlassModel",)),
+    Format(b"SVM-multiclass Version V2.20", "svmcut.files.models.svm_multiclass",
+           ("MulticlassModel", "JointKernelModel")),
     Format(b"svmcut multilabel model 1", "svmcut.files.models.label_sets", ("MultilabelModel",)),
     Format(b"svmcut multiclass 1", "svmcut.files.models.kernel_classes", ("KernelMulticlassModel",)),
     Format(b"SVM-light Version V6.02", "svmcut.files.models.svm_light", _OF_ROWS, foreign=True),
@@ -315,8 +317,8 @@ def solver_class(name: str, task: str = "classification", loss: str | None = Non
     return load(where)
 
 
-def plan_of(task: str, kernel: bool, solver: str) -> str:
-    """``module:name`` of what plans the training, from `PLANS`."""
+def plan_of(task: str, kernel: bool, solver: str, way: str | None) -> str:
+    """``module:name`` of what plans the training, from `PLANS`; way: of `MULTICLASS`."""
     if not kernel:
         return PLANS[task]
-    return PLANS.get(f"{task} kernel") or PLANS[SOLVERS[solver].plan]
+    return PLANS.get(f"{task} {way} kernel") or PLANS.get(f"{task} kernel") or PLANS[SOLVERS[solver].plan]

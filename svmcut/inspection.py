@@ -12,6 +12,7 @@ from svmcut.classes import SIGNS, label_text
 from svmcut.data import Names
 from svmcut.models import (
     ChainModel,
+    JointKernelModel,
     KernelChainModel,
     KernelModel,
     KernelMulticlassModel,
@@ -235,6 +236,7 @@ def _machines(model: KernelMulticlassModel, ends: _Ends) -> dict[str, Any]:
 _FACTS: dict[type, Callable[[Any, _Ends], dict[str, Any]]] = {
     LinearModel: _linear, KernelModel: _kernel, ChainModel: _chain, KernelChainModel: _kernel_chain,
     MultilabelModel: _label_sets, MulticlassModel: _several, KernelMulticlassModel: _machines,
+    JointKernelModel: _machines,
 }  # fmt: skip
 
 

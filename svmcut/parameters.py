@@ -229,6 +229,11 @@ class Settings:
         return self.is_plain and self.task in first.linear and name in (first.losses or ())
 
     @property
+    def is_joint(self) -> bool:
+        """Whether functions of a kernel are trained at once, one a class: as sequences of one token."""
+        return self.task == "multiclass" and self.has_kernel and self.multiclass == MULTICLASS[0]
+
+    @property
     def is_open(self) -> bool:
         """Whether the labels decide between two classes and more."""
         named = self.given is not None and "task" in self.given

@@ -36,6 +36,8 @@ from svmcut.rows import Loss, Solver
 #: Parameters that some solvers take, and some tasks; they are refused where they have no effect.
 STEERING = {name for row in SOLVERS.values() for name in row.takes} - {"gap"}
 OF_TASKS = {name for row in TASKS.values() for name in row.takes} - {"bias"}
+#: The choices of what is trained as sequences on kernel values.
+_AS_CHAINS = "sequence", True, True
 
 
 def check(settings: Settings) -> list[str]:
@@ -276,9 +278,12 @@ def _check_stepping(settings: Settings, name: str) -> None:
 def _check_classes(settings: Settings) -> None:
     name, (usual, rest, paired) = settings.solver, MULTICLASS
     if settings.has_kernel:
-        if settings.multiclass == usual:
-            remedy = f"use multiclass='{paired}' or '{rest}', or kernel='linear'"
-            raise UsageError(f"multiclass='{usual}' trains on features, not with {_what(settings)}; {remedy}")
+        name, known = chosen_solver(settings), CHOICES[_AS_CHAINS]
+        if settings.is_joint and (name not in (AUTO, *known) or settings.free_bias or not settings.is_usual):
+            what = variant(settings) or ("an unregularised bias" if settings.free_bias else f"solver '{name}'")
+            remedy = f"use solver={_or(known)} without bias, or multiclass='{paired}' or '{rest}'"
+            short = f"{what} does not go with {_what(settings)}"
+            raise UsageError(f"{short} and multiclass='{usual}'; {remedy}", original=f"{short}; leave one of them out")
         if not settings.is_plain:
             raise UsageError(f"{variant(settings)} does not go with {_what(settings)}; leave one of them out")
         return
@@ -331,13 +336,15 @@ def candidates(settings: Settings) -> tuple[str, ...]:
     """The solvers of which one will run."""
     name = chosen_solver(settings)
     usual = settings.is_usual or (settings.of_scores and not settings.has_kernel)
-    choices = CHOICES.get((settings.task, settings.has_kernel, usual), (CUTTING_PLANE,))
+    known = _AS_CHAINS if settings.is_joint else (settings.task, settings.has_kernel, usual)
+    choices = CHOICES.get(known, (CUTTING_PLANE,))
     return choices if name == AUTO else (name,)
 
 
 def reads(settings: Settings, solver: str) -> set[str]:
     """The parameters, of those not every solver has, that one reads in this run."""
-    row, found = SOLVERS[solver], takes(settings.task, solver, settings.has_kernel)
+    task = _AS_CHAINS[0] if settings.is_joint else settings.task
+    row, found = SOLVERS[solver], takes(task, solver, settings.has_kernel)
     polished = row.polished if settings.polish is None else settings.polish
     return found if polished or "polish" not in found else found - {*row.after}
 

@@ -35,10 +35,11 @@ int svmcut_kernel_scores(const svmcut_csr* rows, const svmcut_csr* support, cons
                          const svmcut_kernel* kernel, double b, int threads, double* out);
 
 /* Several sums over the same support vectors: out[i * machines + j] = sum of alpha[e] K(support_places[e], rows_i) over
- * starts[j] <= e < starts[j + 1], less b[j]. */
+ * starts[j] <= e < starts[j + 1], less b[j]. With narrow every product of two features is rounded to float32, and sums
+ * of products stay float64. */
 int svmcut_kernel_machines(const svmcut_csr* rows, const svmcut_csr* support, int64_t machines, const int64_t* starts,
                            const int32_t* places, const double* alpha, const svmcut_kernel* kernel, const double* b,
-                           int threads, double* out);
+                           int narrow, int threads, double* out);
 
 /* ---- kernel_rows.cc: rows of kernel values in float32 --------------------------------------------------------------- */
 

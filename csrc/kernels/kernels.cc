@@ -22,13 +22,21 @@ std::unique_ptr<T[]> allocate(int64_t n) {
     return std::unique_ptr<T[]>(new (std::nothrow) T[static_cast<size_t>(std::max<int64_t>(n, 1))]);
 }
 
+/* A product of features; Narrow rounds it to float32, which the scores that svm_multiclass prints show. */
+template <bool Narrow>
+double product(double x, double z) {
+    return Narrow ? static_cast<float>(x * z) : x * z;
+}
+
+template <bool Narrow>
 double squared_norm(const svmcut_csr& X, int64_t row) {
     double sum = 0;
-    for (int64_t e = X.indptr[row]; e < X.indptr[row + 1]; ++e) sum += static_cast<double>(X.data[e]) * X.data[e];
+    for (int64_t e = X.indptr[row]; e < X.indptr[row + 1]; ++e) sum += product<Narrow>(X.data[e], X.data[e]);
     return sum;
 }
 
 /* The support vectors by feature, with their squared norms. */
+template <bool Narrow>
 struct Columns {
     std::unique_ptr<int64_t[]> start;   /* (d + 1) */
     std::unique_ptr<int64_t[]> support; /* (nnz) */
@@ -50,7 +58,7 @@ struct Columns {
         }
         /* Filled from the back, start[j] comes to rest at the first entry of column j, support vectors in order. */
         for (int64_t k = Z.n_rows - 1; k >= 0; --k) {
-            norm[k] = squared_norm(Z, k);
+            norm[k] = squared_norm<Narrow>(Z, k);
             for (int64_t e = Z.indptr[k]; e < Z.indptr[k + 1]; ++e) {
                 const int64_t place = --start[Z.indices[e]];
                 support[place] = k;
@@ -67,7 +75,9 @@ struct Columns {
             const int64_t j = X.indices[e];
             if (j >= d) continue;
             const double x = X.data[e];
-            for (int64_t place = start[j]; place < start[j + 1]; ++place) dot[support[place]] += x * value[place];
+            for (int64_t place = start[j]; place < start[j + 1]; ++place) {
+                dot[support[place]] += product<Narrow>(x, value[place]);
+            }
         }
     }
 };
@@ -91,11 +101,11 @@ void kernel_values(const svmcut_kernel& K, int64_t m, const double* norm, double
 }
 
 /* Calls score(row, kernel values with the support vectors) for every row. */
-template <class Score>
+template <bool Narrow, class Score>
 int over_rows(const svmcut_csr& rows, const svmcut_csr& support, const svmcut_kernel& kernel, int threads,
               Score&& score) {
     const int64_t n = rows.n_rows, m = support.n_rows;
-    Columns columns;
+    Columns<Narrow> columns;
     if (!columns.build(support)) return SVMCUT_NO_MEMORY;
     std::atomic<bool> starved{false};
     svmcut::for_pieces((n + kRowsPerPiece - 1) / kRowsPerPiece, threads, [&](int64_t piece) {
@@ -107,7 +117,7 @@ int over_rows(const svmcut_csr& rows, const svmcut_csr& support, const svmcut_ke
         const int64_t stop = std::min((piece + 1) * kRowsPerPiece, n);
         for (int64_t i = piece * kRowsPerPiece; i < stop; ++i) {
             columns.products(rows, i, support.n_features, m, values.get());
-            kernel_values(kernel, m, columns.norm.get(), squared_norm(rows, i), values.get());
+            kernel_values(kernel, m, columns.norm.get(), squared_norm<Narrow>(rows, i), values.get());
             score(i, values.get());
         }
     });
@@ -119,7 +129,7 @@ int over_rows(const svmcut_csr& rows, const svmcut_csr& support, const svmcut_ke
 extern "C" int svmcut_kernel_scores(const svmcut_csr* rows, const svmcut_csr* support, const double* alpha,
                                     const svmcut_kernel* kernel, double b, int threads, double* out) {
     const int64_t m = support->n_rows;
-    return over_rows(*rows, *support, *kernel, threads, [&](int64_t i, const double* values) {
+    return over_rows<false>(*rows, *support, *kernel, threads, [&](int64_t i, const double* values) {
         double sum = 0;
         for (int64_t k = 0; k < m; ++k) sum += alpha[k] * values[k];
         out[i] = sum - b;
@@ -128,12 +138,15 @@ extern "C" int svmcut_kernel_scores(const svmcut_csr* rows, const svmcut_csr* su
 
 extern "C" int svmcut_kernel_machines(const svmcut_csr* rows, const svmcut_csr* support, int64_t machines,
                                       const int64_t* starts, const int32_t* places, const double* alpha,
-                                      const svmcut_kernel* kernel, const double* b, int threads, double* out) {
-    return over_rows(*rows, *support, *kernel, threads, [&](int64_t i, const double* values) {
+                                      const svmcut_kernel* kernel, const double* b, int narrow, int threads,
+                                      double* out) {
+    const auto score = [&](int64_t i, const double* values) {
         for (int64_t j = 0; j < machines; ++j) {
             double sum = 0;
             for (int64_t e = starts[j]; e < starts[j + 1]; ++e) sum += alpha[e] * values[places[e]];
             out[i * machines + j] = sum - b[j];
         }
-    });
+    };
+    if (narrow) return over_rows<true>(*rows, *support, *kernel, threads, score);
+    return over_rows<false>(*rows, *support, *kernel, threads, score);
 }

@@ -15,7 +15,7 @@ cdef extern from "include/kernels.h" nogil:
     int svmcut_kernel_scores(const svmcut_csr*, const svmcut_csr*, const double*, const svmcut_kernel*, double, int,
                              double*)
     int svmcut_kernel_machines(const svmcut_csr*, const svmcut_csr*, int64_t, const int64_t*, const int32_t*,
-                               const double*, const svmcut_kernel*, const double*, int, double*)
+                               const double*, const svmcut_kernel*, const double*, int, int, double*)
     ctypedef struct svmcut_kernel_rows:
         pass
     svmcut_kernel_rows* svmcut_kernel_rows_new(const svmcut_csr*, const svmcut_kernel*, int, int)
@@ -50,8 +50,11 @@ def kernel_scores(X, support, const double[::1] alpha, kernel, double b, int thr
 
 
 def machine_scores(X, support, const int64_t[::1] starts, const int32_t[::1] places, const double[::1] alpha, kernel,
-                   const double[::1] b, int threads):
-    """(n, M) sums over the support vectors places[e] with alpha[e], starts[j] <= e < starts[j + 1], less b[j]."""
+                   const double[::1] b, int threads, bint narrow=False):
+    """(n, M) sums over the support vectors places[e] with alpha[e], starts[j] <= e < starts[j + 1], less b[j].
+
+    narrow: every product of two features is rounded to float32.
+    """
     cdef Rows rows = Rows(X), vectors = Rows(support)
     cdef svmcut_kernel K = kernel_of(kernel)
     cdef int64_t machines = b.shape[0], n = rows.csr.n_rows, j
@@ -71,7 +74,8 @@ def machine_scores(X, support, const int64_t[::1] starts, const int32_t[::1] pla
         with nogil:
             status = svmcut_kernel_machines(
                 &rows.csr, &vectors.csr, machines, &starts[0], &places[0] if places.shape[0] else NULL,
-                &alpha[0] if alpha.shape[0] else NULL, &K, &b[0], threads, &out[0, 0])
+                &alpha[0] if alpha.shape[0] else NULL, &K, &b[0], narrow, threads,
+                &out[0, 0])
         if status != SVMCUT_OK:
             raise MemoryError("no memory for the products with the support vectors")
     return np.asarray(out)

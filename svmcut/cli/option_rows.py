@@ -91,8 +91,9 @@ ROWS = (
     Option("emissions", ("--e", "--emissions"), OBJECTIVE,
            "1 for weights of features at two neighbouring tags too; needs --t of at least 1."),
     Option("multiclass", ("--multiclass",), OBJECTIVE,
-           "Of three classes or more: crammer-singer trains all at once; one-vs-rest each against the rest, the one "
-           "way of losses other than the default on features; one-vs-one each against each, with a kernel.",
+           "Of three classes or more: crammer-singer trains all at once, with a kernel by cutting-plane or "
+           "sampled-cuts; one-vs-rest each against the rest, the one way of losses other than the default on features; "
+           "one-vs-one each against each, with a kernel.",
            default="crammer-singer; one-vs-one with a kernel"),
     Option("probability", ("--probability",), OBJECTIVE,
            "Fit probabilities of the classes to scores of rows held out, in five folds that are trained beside; "

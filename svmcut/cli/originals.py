@@ -283,6 +283,7 @@ def learn_grammar(program: str, summary: str, task: str, algorithm: int) -> Gram
 
 def _learn(program: str, summary: str, task: str, algorithm: int, argv: list[str] | None) -> int:
     def work(values: dict[str, Any], arguments: list[str]) -> int:
+        from svmcut.catalog import MULTICLASS
         from svmcut.cli.options import LearnOptions
         from svmcut.cli.training import run
         from svmcut.parameters import task_defaults
@@ -295,7 +296,7 @@ def _learn(program: str, summary: str, task: str, algorithm: int, argv: list[str
         if task == "multiclass":
             given["bias"] = 0.0
             if given.get("kernel", "linear") != "linear":
-                raise UsageError(f"{program} trains without a kernel in this version; use -t 0")
+                given["multiclass"] = MULTICLASS[0]
         files = dict(zip(("example_file", "model_file"), arguments))
         command = "rank" if task == "rank" else "learn"
         values = {"command": command, "given": frozenset(), **files, **task_defaults(task), **given}

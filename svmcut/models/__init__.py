@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from svmcut.models.chain import ChainModel, ChainShape, KernelChainModel, check_lattice
     from svmcut.models.columns import renumber
     from svmcut.models.kernel import KernelModel
-    from svmcut.models.kernel_classes import KernelMulticlassModel, pairs_of
+    from svmcut.models.kernel_classes import JointKernelModel, KernelMulticlassModel, pairs_of
     from svmcut.models.label_sets import LabelDecoder, MultilabelModel
     from svmcut.models.linear import LinearModel
     from svmcut.models.multiclass import MulticlassModel
@@ -27,11 +27,11 @@ _WHERE = {
     "ChainModel": "chain", "ChainShape": "chain", "KernelChainModel": "chain", "check_lattice": "chain",
     "renumber": "columns", "KernelModel": "kernel", "LabelDecoder": "label_sets", "MultilabelModel": "label_sets",
     "LinearModel": "linear", "MulticlassModel": "multiclass", "KernelMulticlassModel": "kernel_classes",
-    "pairs_of": "kernel_classes",
+    "JointKernelModel": "kernel_classes", "pairs_of": "kernel_classes",
 }  # fmt: skip
 
 __all__ = [
-    "ChainModel", "ChainShape", "KernelChainModel", "KernelModel", "KernelMulticlassModel",
+    "ChainModel", "ChainShape", "JointKernelModel", "KernelChainModel", "KernelModel", "KernelMulticlassModel",
     "LabelDecoder", "LinearModel", "Model", "MulticlassModel", "MultilabelModel", "ScoringModel", "check_lattice",
     "pairs_of", "renumber",
 ]  # fmt: skip

@@ -81,10 +81,13 @@ class KernelMulticlassModel:
 
     def decisions(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n, M) float64 f_j(x) of every machine; the same bytes for any number of threads."""
+        return self._sums(X, threads, False)
+
+    def _sums(self, X: Csr, threads: int, narrow: bool) -> NDArray[np.float64]:
         from svmcut._native.kernels import machine_scores
 
-        rows = renumber(X, self.columns)
-        return machine_scores(rows, self.support, self.starts, self.places, self.alpha, self.kernel, self.b, threads)
+        known = self.support, self.starts, self.places, self.alpha, self.kernel, self.b
+        return machine_scores(renumber(X, self.columns), *known, threads, narrow)
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n, K) float64: f_k of every class; of pairs the votes, nan for a class with a decision that is none."""
@@ -101,3 +104,15 @@ class KernelMulticlassModel:
     def predict(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n,) labels of the largest score, the first of equal ones."""
         return self.names[np.argmax(self.scores(X, threads), axis=1)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JointKernelModel(KernelMulticlassModel):
+    """Functions f_k of a kernel that were trained at once, one a class, without thresholds: machines against the rest.
+
+    Products of two features are rounded to float32, as in the scores that svm_multiclass writes.
+    """
+
+    def decisions(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
+        """(n, K) float64 f_k(x); the same bytes for any number of threads."""
+        return self._sums(X, threads, True)

@@ -189,5 +189,5 @@ def make_driver(settings: Settings, data: Any, one_class: bool = False, time_lim
     """
     check(settings)
     settings = resolved(settings, data.X.n_rows, time_limit)
-    plan = load(plan_of(settings.task, settings.has_kernel, settings.solver))
+    plan = load(plan_of(settings.task, settings.has_kernel, settings.solver, settings.multiclass))
     return Driver(plan(data, settings, one_class))

@@ -57,7 +57,14 @@ class Emissions(Plan):
         When a model file could not number its weights.
     MemoryLimitError
         When what the solver stores does not fit.
+
+    Attributes
+    ----------
+    objects : (str, str)
+        What has a row of scores, and what a column, in the words of messages.
     """
+
+    objects = "tokens", "tags"
 
     def __init__(self, sequences: Sequences, settings: Settings, one_class: bool = False):
         examples = sequences.tokens().checked()
@@ -110,9 +117,7 @@ class Emissions(Plan):
                     primal = self._primal(w.coefficients(), objective.C)
                 outcome.certificate = (primal, self._dual(run.dual_point(objective.C, self.space.dim), exact))
         elif self._digits_matter(outcome, objective, stop.target(outcome.primal)):
-            from svmcut.files.rounding import read_back
-
-            outcome.primal_of_file = self._primal(read_back(w.coefficients()).astype(np.float64), objective.C)
+            outcome.primal_of_file = self._primal_of_file(w, outcome.model, objective.C)
         outcome.kernel_evaluations = self.space.rows.evaluations
         return outcome.judge(stop, ended.stopped_by, otherwise)
 
@@ -127,6 +132,12 @@ class Emissions(Plan):
         weights = np.abs(model.alpha).sum(axis=0), np.abs(model.transitions)
         change = KEPT * sum(part.max(initial=0.0) for part in weights)
         return not 2 * self._tokens * objective.C * change + KEPT * outcome.norm**2 <= 0.01 * target
+
+    def _primal_of_file(self, w: Any, model: Any, C: float) -> float:
+        """The primal of the model as a reader of the file gets it."""
+        from svmcut.files.rounding import read_back
+
+        return self._primal(read_back(w.coefficients()).astype(np.float64), C)
 
     def _primal(self, coef: NDArray, C: float) -> float:
         """1/2 |f|^2 + C sum_n v_n H_n of coefficients of scores, kernel values in float64."""
@@ -157,7 +168,7 @@ class Emissions(Plan):
         element = self.space.expansion(points, coef[points])
         return scaled_bound(offset, self.space.dot(element, element))
 
-    def _model(self, w) -> KernelChainModel:
+    def _model(self, w) -> Any:
         """The tokens whose weights are not all 0, each once."""
         n, stride = len(self._examples), self._shape.stride
         coef = w.coefficients()
@@ -171,6 +182,7 @@ class Emissions(Plan):
     def _affordable(self, n: int) -> str:
         """The solver, once it is known that what it stores fits."""
         s, shape, memory = self.settings, self._shape, planned_memory(self.settings.max_memory)
+        rows, columns = self.objects
         size = 1e-6 * (n * shape.stride + shape.transitions)
         needs = {
             CUTTING_PLANE: 4e-6 * n * n + 4 * _CUTS * size + 8 * _VECTORS * size,
@@ -181,11 +193,11 @@ class Emissions(Plan):
             name = CUTTING_PLANE if needs[CUTTING_PLANE] <= min(BUDGET, memory) else SAMPLED_CUTS
         if needs[name] > memory:
             refusal = (
-                f"{self.path}: {name} with the {self._kernel.name} kernel on {n} tokens of {shape.n_tags} tags needs "
-                f"about {needs[name]:,.0f} MB and {memory:,.0f} MB are available"
+                f"{self.path}: {name} with the {self._kernel.name} kernel on {n} {rows} of {shape.n_tags} {columns} "
+                f"needs about {needs[name]:,.0f} MB and {memory:,.0f} MB are available"
             )
-            remedy = "lower parameter 'cache_size', or use fewer tokens"
+            remedy = f"lower parameter 'cache_size', or use fewer {rows}"
             if needs[SAMPLED_CUTS] <= memory:
-                remedy = f"use solver='{SAMPLED_CUTS}' or fewer tokens"
-            raise MemoryLimitError(f"{refusal}; {remedy}", original=f"{refusal}; use fewer tokens")
+                remedy = f"use solver='{SAMPLED_CUTS}' or fewer {rows}"
+            raise MemoryLimitError(f"{refusal}; {remedy}", original=f"{refusal}; use fewer {rows}")
         return name

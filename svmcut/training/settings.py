@@ -27,7 +27,7 @@ def resolved(settings: Settings, n: int, time_limit: float | None = None) -> Set
     """
     s, task, solver = plain(settings), TASKS[settings.task], chosen_solver(settings)
     named = SOLVERS.get(solver)
-    if s.has_kernel and s.task in SOLVERS[SUBSPACE].kernel:
+    if s.has_kernel and s.task in SOLVERS[SUBSPACE].kernel and not s.is_joint:
         exact = s.task in SOLVERS[SMO].kernel and s.is_usual
         solver = choose_kernel_solver(solver, n, exact, s.free_bias)
     row = SOLVERS.get(solver)

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 from programs import BIN, forked
 
-FAMILIES = ["mc_(?!rbf)", "light_(?!p|r|cls)", "light_[pr]", "light_cls"]
+FAMILIES = ["mc_", "light_(?!p|r|cls)", "light_[pr]", "light_cls"]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the programs are forked")

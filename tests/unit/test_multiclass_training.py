@@ -196,7 +196,8 @@ def test_features_far_apart_take_no_memory(tmp_path):
 
 
 @pytest.mark.parametrize(("old", "new", "told"), [
-    ("0 # kernel type", "2 # kernel type", "kernel models of svm_multiclass are not read"),
+    ("0 # kernel type", "2 # kernel type", "line '#@ bias 1' is refused; expected"),
+    ("0 # kernel type", "4 # kernel type", 'kernel type "4" is unknown'),
     ("#@ bias 1", "#@ bias zero", "is refused; expected '#@ labels L1 L2"),
     ("#@ labels 0 1 2 3", "#@ labels 0 1 2", "names 3 classes; expected 4"),
     ("#@ labels 0 1 2 3", "#@ labels 0 1 1 3", "is refused; expected '#@ labels L1 L2"),

@@ -98,19 +98,19 @@ class HeaderLines:
             raise self._refuse(number, "", f"refused; expected {name}, an integer from {least} to {most}")
         return value
 
-    def kernel(self) -> Kernel:
-        """Lines 2 to 7."""
-        match = _COUNT.fullmatch(self._lines[1])
+    def kernel(self, at: int = 2) -> Kernel:
+        """The six lines from that one on."""
+        match = _COUNT.fullmatch(self._lines[at - 1])
         number = int(match.group(1)) if match else len(KERNELS)
         if number >= len(KERNELS):
-            raise self._refuse(2, "kernel type ", "unknown; expected 0 (linear) to 3 (sigmoid)")
+            raise self._refuse(at, "kernel type ", "unknown; expected 0 (linear) to 3 (sigmoid)")
         return Kernel(
             KERNELS[number],
-            self.integer(3, "the degree of a polynomial kernel", -INDEX_LIMIT, sign=True),
-            self.real(4, "the parameter g of a kernel"),
-            self.real(5, "the parameter s of a kernel"),
-            self.real(6, "the parameter r of a kernel"),
-            self.text(7).decode("utf-8", "surrogateescape"),
+            self.integer(at + 1, "the degree of a polynomial kernel", -INDEX_LIMIT, sign=True),
+            self.real(at + 2, "the parameter g of a kernel"),
+            self.real(at + 3, "the parameter s of a kernel"),
+            self.real(at + 4, "the parameter r of a kernel"),
+            self.text(at + 5).decode("utf-8", "surrogateescape"),
         )
 
     def vectors(self, text: bytes, count: int, highest: int, line: int | None = None):

@@ -128,6 +128,10 @@ OF_CLASSES = Marks(
     {"labels": _classes, "bias": _bias, "loss": _loss_of("MulticlassModel"), "temperature": _temperature},
     "'#@ labels L1 L2 ..', which rise, '#@ bias NUMBER', '#@ loss NAME' or '#@ temperature T'",
 )  # fmt: skip
+OF_FUNCTIONS = Marks(
+    {"labels": _classes, "temperature": _temperature},
+    "'#@ labels L1 L2 ..', which rise, or '#@ temperature T'",
+)
 OF_MACHINES = Marks(
     {"labels": _classes, "loss": _loss_of("KernelMulticlassModel"), "sigmoid": _sigmoids, "temperature": _temperature},
     "'#@ labels L1 L2 ..', which rise, '#@ loss NAME', '#@ sigmoid A B ..' or '#@ temperature T'",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Model files in the layout of svm_multiclass V2.20, linear kernel.
+"""Model files in the layout of svm_multiclass V2.20.
 
     SVM-multiclass Version V2.20
     K # number of classes
@@ -11,6 +11,8 @@
     2 # number of support vectors plus 1
     0 # threshold b, ...
     1 qid:0 index:value ... #          weight of feature f and class k at (k - 1) F + f
+
+Lines of a kernel are in svmcut.files.models.svm_multiclass_kernel.
 
 Marks follow: ``#@ bias V`` says that the last base feature is the constant V, ``#@ labels L1 L2 ..`` names the classes
 where they are not 1 to K,
@@ -25,10 +27,10 @@ import numpy as np
 
 from svmcut.classes import label_text
 from svmcut.errors import ModelError
-from svmcut.files.models import marks
+from svmcut.files.models import marks, svm_multiclass_kernel
 from svmcut.files.models.grammar import INDEX_LIMIT, HeaderLines, finite32, products, write_header, write_weights
 from svmcut.kernels import Kernel
-from svmcut.models import MulticlassModel
+from svmcut.models import JointKernelModel, MulticlassModel
 
 if TYPE_CHECKING:
     from svmcut.files.output import Output
@@ -37,8 +39,10 @@ _HEADER_LINES = 14
 _QUERY = b"qid:0 "
 
 
-def write(path: str, first: bytes, output: Output, model: MulticlassModel) -> None:
+def write(path: str, first: bytes, output: Output, model: MulticlassModel | JointKernelModel) -> None:
     """The whole file, weights rounded to float32; see svmcut.rows.Format."""
+    if isinstance(model, JointKernelModel):
+        return svm_multiclass_kernel.write(path, first, output, model)
     d, K = model.W.shape
     base = model.highest_index + (model.bias != 0)
     if K * base >= INDEX_LIMIT:
@@ -66,13 +70,13 @@ def write(path: str, first: bytes, output: Output, model: MulticlassModel) -> No
     output.write(marks.lines_of(lines))
 
 
-def read(path: str, first: bytes, file: BinaryIO) -> MulticlassModel:
+def read(path: str, first: bytes, file: BinaryIO) -> MulticlassModel | JointKernelModel:
     """The model behind line 1 of the file; see svmcut.rows.Format."""
     lines = HeaderLines(path, first, file, _HEADER_LINES)
     K = lines.integer(2, "the number of classes", 1)
     base = lines.integer(3, "the number of base features", 0)
-    if lines.integer(5, "the kernel type", 0, 3):
-        raise ModelError(path, "kernel models of svm_multiclass are not read; expected kernel type 0", 5, 1)
+    if lines.text(5).strip() != b"0":
+        return svm_multiclass_kernel.read(path, lines, file, K, base)
     documents = lines.integer(12, "the number of training documents", 0)
     count = lines.integer(13, "the number of support vectors plus 1", 1) - 1
     text, found = marks.split(path, file.read(), _HEADER_LINES + 1, marks.OF_CLASSES)

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The lines that a kernel has in model files of svm_multiclass V2.20, behind the header of 14.
+
+    alpha qid:k index:value ... #          feature f of a support vector of f_k at (k - 1) F + f
+
+f_k(x) is the sum of alpha K(z, x) over the lines of class k; lines of other classes are no part of it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+
+from svmcut._native.text import format_pairs
+from svmcut.classes import label_text
+from svmcut.data import Csr
+from svmcut.errors import ModelError
+from svmcut.files.models import marks
+from svmcut.files.models.grammar import INDEX_LIMIT, HeaderLines, finite32, write_header
+from svmcut.models import JointKernelModel
+
+if TYPE_CHECKING:
+    from svmcut.files.output import Output
+
+_FIRST_LINE = 15
+_AT_ONCE = 1000
+_CLASS = re.compile(rb"([^ \n]+)( qid:(\d{1,10}) )")
+
+
+def write(path: str, first: bytes, output: Output, model: JointKernelModel) -> None:
+    """The whole file: features rounded to float32, coefficients with all digits."""
+    support, K = model.support, len(model.names)
+    values, columns = finite32(path, support.data[support.stored]), support.indices[support.stored]
+    if model.columns is not None:
+        columns = model.columns[columns]
+    if not np.isfinite(model.alpha).all():
+        raise ModelError(path, "a coefficient is not finite; the model is not written")
+    base = max(int(columns.max(initial=-1)) + 1, model.highest_index)
+    if K * base >= INDEX_LIMIT:
+        raise ModelError(path, f"{K} classes of {base} features have weights above number {INDEX_LIMIT}; not written")
+    head = f"{first.decode()}\n{K} # number of classes\n{base} # number of base features\n0 # loss function"
+    write_header(
+        output, head.encode(), model.kernel,
+        f"{K * base + 1} # highest feature index \n{model.n_documents} # number of training documents \n"
+        f"{len(model.alpha) + 1} # number of support vectors plus 1 \n"
+        "0 # threshold b, each following line is a SV (starting with alpha*y)\n",
+    )  # fmt: skip
+    classes = np.repeat(np.arange(K), np.diff(model.starts))
+    order = np.lexsort((classes, model.places))
+    bounds, lines = (support.indptr - support.indptr[0]).tolist(), []
+    for alpha, k, place in zip(model.alpha[order].tolist(), classes[order].tolist(), model.places[order].tolist(),
+                               strict=True):  # fmt: skip
+        row = slice(bounds[place], bounds[place + 1])
+        pairs = format_pairs((columns[row] + k * base).astype(np.int32), values[row])
+        lines.append(b"%.32g qid:%d %b#\n" % (alpha, k + 1, pairs))
+        if len(lines) == _AT_ONCE:
+            output.write(b"".join(lines))
+            lines.clear()
+    output.write(b"".join(lines))
+    found = {} if np.array_equal(model.names, np.arange(1, K + 1)) else {
+        "labels": [*map(label_text, model.names.tolist())]
+    }  # fmt: skip
+    if model.temperature is not None:
+        found["temperature"] = [marks.number_text(model.temperature)]
+    output.write(marks.lines_of(found))
+
+
+def read(path: str, lines: HeaderLines, file: BinaryIO, K: int, base: int) -> JointKernelModel:
+    """The model behind the header, of K classes and so many base features."""
+    kernel = lines.kernel(5)
+    documents = lines.integer(12, "the number of training documents", 0)
+    count = lines.integer(13, "the number of support vectors plus 1", 1) - 1
+    if K * base > INDEX_LIMIT:
+        raise ModelError(path, f"{K} classes of {base} base features have weights above number {INDEX_LIMIT}", 3, 1)
+    lines.check_fits(4 * K)
+    text, found = marks.split(path, file.read(), _FIRST_LINE, marks.OF_FUNCTIONS)
+    names = np.asarray(found.get("labels", np.arange(1.0, K + 1)), np.float64)
+    if len(names) != K:
+        raise ModelError(path, f"'#@ labels' names {len(names)} classes; expected {K}, as in line 2")
+    numbers, parts = [], []
+    for number, line in enumerate(text.splitlines(keepends=True), _FIRST_LINE):
+        match = _CLASS.match(line)
+        if match is None or not 1 <= int(match[3]) <= K:
+            raise ModelError(path, f"no class; expected 'qid:' and a number from 1 to {K} behind the weight", number, 1)
+        numbers.append(int(match[3]))
+        parts += [match[1], b" " * len(match[2]), line[match.end() :]]
+    alpha, indptr, indices, values = lines.vectors(b"".join(parts), count, K * base)
+    classes, lengths = np.array(numbers, np.int64) - 1, np.diff(indptr)
+    features = indices - np.repeat(classes * base, lengths)
+    astray = np.flatnonzero((features < 0) | (features >= base))
+    if len(astray):
+        row = int(np.repeat(np.arange(count), lengths)[astray[0]])
+        message = f"feature index {indices[astray[0]] + 1} is none of class {classes[row] + 1}"
+        raise ModelError(path, message, _FIRST_LINE + row, 1)
+    columns, d = None, base
+    if base > 2 * (lines.size + len(text)):
+        columns, features = np.unique(features.astype(np.int32), return_inverse=True)
+        d = len(columns)
+    rows = Csr(values, features.astype(np.int32), indptr, d, True)
+    support, places = _distinct(rows)
+    key, where = np.unique(classes * count + places, return_inverse=True)
+    weights = np.bincount(where, alpha, len(key)).astype(np.float64)
+    if not np.isfinite(weights).all():
+        raise ModelError(path, "the support vectors add up to coefficients that are not finite")
+    starts = np.searchsorted(key, np.arange(K + 1) * max(1, count)).astype(np.int64)
+    return JointKernelModel(
+        kernel, support, starts, (key % max(1, count)).astype(np.int32), weights, np.zeros(K), names, False, columns,
+        base, documents, temperature=found.get("temperature"),
+    )  # fmt: skip
+
+
+def _distinct(rows: Csr) -> tuple[Csr, np.ndarray]:
+    """Rows without those that were there before, and where each is among them."""
+    known: dict[tuple[bytes, bytes], int] = {}
+    bounds, places = rows.indptr.tolist(), np.empty(rows.n_rows, np.int64)
+    for i in range(rows.n_rows):
+        entries = slice(bounds[i], bounds[i + 1])
+        places[i] = known.setdefault((rows.indices[entries].tobytes(), rows.data[entries].tobytes()), len(known))
+    return rows.take(np.unique(places, return_index=True)[1]), places

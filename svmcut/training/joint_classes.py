@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Training of classes by functions of a kernel, all at once after Crammer and Singer.
+
+    min  1/2 sum_k |f_k|^2 + C sum_i v_i max_k ([k != y_i] + f_k(x_i) - f_y(x_i)),        y = y_i
+
+which is svmcut.training.emissions on sequences of one token, without transitions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from svmcut.catalog import TASKS
+from svmcut.data import Examples, Sequences
+from svmcut.errors import UsageError
+from svmcut.files.rounding import read_back, read_back_number
+from svmcut.models import JointKernelModel
+from svmcut.parameters import Settings
+from svmcut.risks.weights import total
+from svmcut.training.checks import LARGEST_INDEX, checked_weights, class_warnings
+from svmcut.training.emissions import Emissions
+from svmcut.training.outcome import PERCENT, Objective, Outcome, class_units
+from svmcut.training.stage import Ended
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class JointPlan(Emissions):
+    """One stage, which with exact cuts starts from the solution of the C before.
+
+    Raises
+    ------
+    UsageError
+        When a model file could not number its weights.
+    MemoryLimitError
+        When what the solver stores does not fit.
+    """
+
+    objects = "examples", "classes"
+
+    def __init__(self, examples: Examples, settings: Settings, original: bool = False):
+        rows, s, path, n = examples.checked(), settings, examples.source.path, len(examples)
+        self.names = np.unique(rows.y)
+        if original:  # svm_multiclass's classes are 1 to the largest, with rows or without
+            self.names = np.arange(1.0, self.names[-1] + 1)
+        K, places = len(self.names), np.searchsorted(self.names, rows.y).astype(np.int32)
+        if K * (rows.X.n_features + 1) > LARGEST_INDEX:
+            raise UsageError(
+                f"{path}: {K} classes of {rows.X.n_features} features give weights above number {LARGEST_INDEX} "
+                "of a model file; number the features without gaps"
+            )
+        tokens = Sequences(rows.X, np.arange(n + 1), places, rows.source, checked_weights(rows))
+        loss = TASKS["sequence"].loss
+        super().__init__(tokens, replace(s, task="sequence", loss=loss, transitions=0, emissions=0, beam=0))
+        self.settings, self.warnings = s, class_warnings(path, places, self.names) + self.warnings
+        #: as of MulticlassPlan: the file has svm_multiclass's weights where C is its own
+        self._written = PERCENT if s.cost is not None else 1.0
+        self.units = class_units(s.loss or "", s.epsilon or 0.0, total(tokens.weights, n), n, PERCENT)
+
+    def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
+        outcome = super().finish(objective, found, ended)
+        outcome.multipliers = self.units.original * outcome.multipliers
+        return outcome
+
+    def _digits_matter(self, outcome: Outcome, objective: Objective, target: float) -> bool:
+        return True
+
+    def _primal_of_file(self, w: Any, model: Any, C: float) -> float:
+        support, kernel = model.support, model.kernel
+        gamma, scale, offset = map(read_back_number, (kernel.gamma, kernel.scale, kernel.offset))
+        kept = replace(
+            model, support=replace(support, data=read_back(support.data)), columns=None,
+            alpha=model.alpha / self._written, kernel=replace(kernel, gamma=gamma, scale=scale, offset=offset),
+        )  # fmt: skip
+        threads, s = self.settings.threads, np.zeros((self._X.n_rows, self._shape.stride))
+        s[:, : len(self.names)] = kept.decisions(self._X, threads)
+        own, classes = kept.decisions(kept.support, threads), np.repeat(np.arange(len(kept.b)), np.diff(kept.starts))
+        return 0.5 * float(kept.alpha @ own[kept.places, classes]) + C * self._risk.linearize(s.ravel()).value
+
+    def _model(self, w: Any) -> JointKernelModel:
+        """The rows whose coefficients are not all 0, each once."""
+        K = len(self.names)
+        alpha: NDArray[np.float64] = w.coefficients().reshape(len(self._examples), -1)[:, :K]
+        used = np.flatnonzero(alpha.any(axis=1))
+        classes, places = np.nonzero(alpha[used].T)
+        starts = np.searchsorted(classes, np.arange(K + 1)).astype(np.int64)
+        weights = self._written * alpha[used][places, classes]
+        return JointKernelModel(
+            self._kernel, self._X.take(used), starts, places.astype(np.int32), weights, np.zeros(K), self.names, False,
+            self._columns, self._examples.X.n_features, len(self._examples),
+        )  # fmt: skip

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Classes by functions of a kernel, all at once: the optimum, units, model files, refusals."""
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+from drivers import driver, kernel_parameters
+from programs import call
+from reference.kernel_rows import gram
+from scipy.optimize import minimize
+
+from svmcut.arrays import vector_examples
+from svmcut.data import Csr
+from svmcut.errors import MemoryLimitError, ModelError, UsageError
+from svmcut.files.models import read_model, write_model
+from svmcut.kernels import Kernel
+
+RBF = Kernel("rbf", gamma=0.5)
+WAY = {"task": "multiclass", "multiclass": "crammer-singer"}
+
+
+def examples(rng, n=30, K=3):
+    X = rng.normal(size=(n, 4)).astype(np.float32)
+    return X, 2.0 + np.digitize(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=n), np.linspace(-0.4, 0.4, K - 1))
+
+
+def trained(X, y, kernel=RBF, weights=None, **parameters):
+    rows = dataclasses.replace(vector_examples(X, y), weights=weights)
+    costs = {name: parameters.pop(name, None) for name in ("cost", "example_cost")}
+    return driver(rows, **WAY, **kernel_parameters(kernel), **costs, **parameters).fit(*costs.values())
+
+
+def primal(f, squared, y, C, v):
+    """1/2 |f|^2 + C sum_i v_i max_k ([k != y_i] + f_k - f_y), y from 0."""
+    rows = np.arange(len(y))
+    slack = (f + (np.arange(f.shape[1]) != y[:, None])).max(axis=1) - f[rows, y]
+    return 0.5 * squared + C * (v @ slack)
+
+
+def brute(G, y, K, C, v):
+    """The maximum of the dual, a_ik >= 0 of wrong classes k with sum_k a_ik <= C v_i."""
+    n = len(y)
+    wrong = np.array([k for i, k in itertools.product(range(n), range(K)) if k != y[i]]).reshape(n, K - 1)
+
+    def coefficients(a):
+        c = np.zeros((n, K))
+        np.put_along_axis(c, wrong, -a, axis=1)
+        c[np.arange(n), y] = a.sum(axis=1)
+        return c
+
+    def value(flat):
+        a = flat.reshape(n, K - 1)
+        c = coefficients(a)
+        s = G @ c
+        slope = np.take_along_axis(s, wrong, axis=1) - s[np.arange(n), y][:, None]
+        return 0.5 * (c * s).sum() - a.sum(), -(slope + 1).ravel()
+
+    room = {"type": "ineq", "fun": lambda flat: C * v - flat.reshape(n, -1).sum(axis=1),
+            "jac": lambda flat: -np.kron(np.eye(n), np.ones(K - 1))}  # fmt: skip
+    found = minimize(value, np.zeros(n * (K - 1)), jac=True, method="SLSQP", bounds=[(0, None)] * (n * (K - 1)),
+                     constraints=[room], options={"maxiter": 500, "ftol": 1e-12})  # fmt: skip
+    return -found.fun
+
+
+@pytest.mark.parametrize("kernel", [RBF, Kernel("polynomial", 2, scale=0.5)], ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("weighed", [False, True])
+def test_the_optimum_is_that_of_the_quadratic_program(rng, kernel, weighed):
+    X, y = examples(rng)
+    v = rng.uniform(0.5, 2, len(y)) if weighed else np.ones(len(y))
+    outcome = trained(X, y, kernel, v if weighed else None, example_cost=0.8, gap=1e-4)
+    G, places = gram(kernel, X, X), (y - 2).astype(int)
+    best = brute(G, places, 3, 0.8, v)
+    assert outcome.converged and outcome.dual <= best * (1 + 1e-5)
+    assert outcome.primal == pytest.approx(best, rel=2e-4) and outcome.primal >= best * (1 - 1e-5)
+    f = outcome.model.decisions(Csr.from_dense(X))
+    assert primal(f, outcome.norm**2, places, 0.8, v) == pytest.approx(outcome.primal, rel=1e-5)
+    assert outcome.primal_of_file == pytest.approx(outcome.primal, rel=1e-5)
+    assert outcome.model.names.tolist() == [2, 3, 4] and (outcome.model.b == 0).all()
+
+
+def test_the_unit_of_c_is_svm_multiclass_s(rng):
+    X, y = examples(rng)
+    one = trained(X, y, example_cost=0.8, gap=1e-5)
+    same = trained(X, y, cost=0.8 * 100 * len(y), gap=1e-5)
+    assert same.primal == pytest.approx(one.primal, rel=1e-9)
+    rows = Csr.from_dense(X)
+    np.testing.assert_allclose(same.model.decisions(rows), 100 * one.model.decisions(rows), rtol=1e-6, atol=1e-6)
+
+
+def test_sampled_cuts_of_all_draws_come_near_the_optimum(rng):
+    X, y = examples(rng, 60)
+    exact = trained(X, y, example_cost=0.8, gap=1e-4)
+    drawn = trained(X, y, example_cost=0.8, gap=1e-2, solver="sampled-cuts", sample_size=100)
+    assert drawn.done
+    assert exact.dual * (1 - 1e-5) <= drawn.primal <= 1.02 * exact.primal
+    assert 0.95 * exact.dual <= drawn.dual <= exact.primal * (1 + 1e-5)
+
+
+def test_products_as_a_kernel_are_training_on_features(rng):
+    X, y = examples(rng)
+    kernel = trained(X, y, Kernel("polynomial", 1, scale=1.0, offset=0.0), example_cost=0.5, gap=1e-5)
+    linear = driver(vector_examples(X, y), **WAY, bias=0.0, gap=1e-6).fit(None, 0.5)
+    assert kernel.primal == pytest.approx(linear.primal, rel=2e-5)
+
+
+@pytest.mark.parametrize("columns", [False, True])
+def test_models_go_round(rng, tmp_path, columns):
+    X, y = examples(rng)
+    X = np.vstack([X, X[:5]])
+    rows = Csr.from_dense(X)
+    if columns:
+        rows = Csr(rows.data, np.array([0, 3, 9, 40_000_000], np.int32)[rows.indices], rows.indptr, 40_000_001)
+    y, path = np.append(y, y[:5]), str(tmp_path / "model")
+    data = dataclasses.replace(vector_examples(X, y), X=rows.checked())
+    model = driver(data, **WAY, **kernel_parameters(RBF)).fit(None, 0.8).model
+    write_model(path, model)
+    again, text = read_model(path), (tmp_path / "model").read_text()
+    assert again.support.n_rows <= 30  # equal rows are one
+    np.testing.assert_allclose(again.decisions(rows), model.decisions(rows), rtol=1e-5, atol=1e-6)
+    assert np.array_equal(again.names, model.names) and again.n_documents == 35
+    write_model(path, again)
+    once = (tmp_path / "model").read_text()
+    write_model(path, read_model(path))
+    assert (tmp_path / "model").read_text() == once and once.splitlines()[:12] == text.splitlines()[:12]
+
+
+HAND = """\
+SVM-multiclass Version V2.20
+2 # number of classes
+3 # number of base features
+0 # loss function
+1 # kernel type
+2 # kernel parameter -d 
+1 # kernel parameter -g 
+1 # kernel parameter -s 
+0 # kernel parameter -r 
+empty# kernel parameter -u 
+7 # highest feature index 
+2 # number of training documents 
+4 # number of support vectors plus 1 
+0 # threshold b, each following line is a SV (starting with alpha*y)
+-0.5 qid:2 4:1 6:2 #
+0.5 qid:1 1:1 3:2 #
+2 qid:1 2:3 # name
+"""  # noqa: W291
+
+
+def test_a_model_is_read_as_written_by_hand(tmp_path):
+    (tmp_path / "model").write_text(HAND)
+    model = read_model(str(tmp_path / "model"))
+    assert model.support.to_dense().tolist() == [[1, 0, 2], [0, 3, 0]]
+    f = model.decisions(Csr.from_dense([[1, 1, 1], [0, 0, 0]]))
+    assert f.tolist() == [[0.5 * 9 + 2 * 9, -0.5 * 9], [0, 0]]
+    assert model.predict(Csr.from_dense([[1, 1, 1], [0, 0, 0]])).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(("old", "new", "told"), [
+    ("1 # kernel type", "9 # kernel type", ":5:1: kernel type \"9\" is unknown"),
+    ("0.5 qid:1 1:1", "0.5 1:1", ":16:1: no class; expected 'qid:' and a number from 1 to 2"),
+    ("0.5 qid:1 1:1", "0.5 qid:3 1:1", ":16:1: no class"),
+    ("0.5 qid:1 1:1", "0.5 qid:0 1:1", ":16:1: no class"),
+    ("0.5 qid:1 1:1", "0.5 qid:2 1:1", ":16:1: feature index 1 is none of class 2"),
+    ("1 # kernel parameter -s", "x # kernel parameter -s", ":8:1: \"x\" is refused"),
+    ("4 # number of support", "5 # number of support", "cut short"),
+    ("4 # number of support", "3 # number of support", "more lines"),
+    ("2:3 # name", "2:x # name", ":17:11: no finite number"),
+    ("2:3 # name\n", "2:3 # name\n#@ bias 1\n", ":18:1: line '#@ bias 1' is refused"),
+    ("2:3 # name\n", "2:3 # name\n#@ labels 1 2 3\n", "names 3 classes; expected 2"),
+    ("3 # number of base", "2147483647 # number of base", ":3:1: 2 classes of"),
+])  # fmt: skip
+def test_faults_are_named_with_their_place(tmp_path, old, new, told):
+    assert old in HAND
+    (tmp_path / "model").write_text(HAND.replace(old, new, 1))
+    with pytest.raises(ModelError) as caught:
+        read_model(str(tmp_path / "model"))
+    assert told in str(caught.value)
+
+
+def test_a_model_cut_short_anywhere_is_refused(tmp_path):
+    data = HAND.encode()
+    for end in range(len(data)):
+        (tmp_path / "model").write_bytes(data[:end])
+        with pytest.raises(ModelError):
+            read_model(str(tmp_path / "model"))
+
+
+def test_the_executables_train_and_score(rng, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    X, y = examples(rng)
+    y -= 1
+    lines = (" ".join([f"{label:g}", *(f"{j}:{x:.6g}" for j, x in enumerate(row, 1))])
+             for row, label in zip(X, y, strict=True))  # fmt: skip
+    (tmp_path / "train").write_text("\n".join(lines) + "\n")
+    assert call("svm_multiclass_learn", "-c", "2400", "-t", "2", "-g", "0.5", "-e", "0.01", "train", "model") == 0
+    said = capsys.readouterr().out
+    pval = float(said.partition("pval=")[2].split()[0])
+    best = brute(gram(RBF, X, X), (y - 1).astype(int), 3, 0.8, np.ones(len(y)))
+    assert pval == pytest.approx(1e4 * best, abs=2400 * 0.01 + 1e-3 * pval)
+    assert call("svm_multiclass_classify", "train", "model", "predictions") == 0
+    found = np.loadtxt(tmp_path / "predictions")
+    assert np.array_equal(found[:, 0], 1 + np.argmax(found[:, 1:], axis=1))
+    assert f"({int((found[:, 0] == y).sum())} correct" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("options", "told"), [
+    ({"solver": "smo"}, "solver 'smo' does not go with the rbf kernel and multiclass='crammer-singer'"),
+    ({"slack_norm": 2}, "slack_norm=2"), ({"rescaling": "slack"}, "rescaling='slack'"),
+    ({"loss": "logistic"}, "loss"), ({"free_bias": True}, "an unregularised bias does not go with"),
+    ({"polish": True}, "parameter 'polish'"),
+])  # fmt: skip
+def test_what_does_not_go_with_it_is_refused(rng, options, told):
+    X, y = examples(rng)
+    with pytest.raises(UsageError) as caught:
+        trained(X, y, example_cost=1.0, **options)
+    assert told in str(caught.value)
+
+
+def test_one_class_alone_is_predicted(rng):
+    X, _ = examples(rng)
+    outcome = trained(X, np.full(len(X), 3.0), example_cost=1.0)
+    assert outcome.converged and outcome.model.predict(Csr.from_dense(X)).tolist() == [3.0] * len(X)
+
+
+def test_what_does_not_fit_is_refused_in_words_of_classes(rng):
+    X, y = examples(rng, 1500)
+    with pytest.raises(MemoryLimitError, match=r"on 1500 examples of 3 classes .* use fewer examples"):
+        trained(X, y, example_cost=1.0, solver="cutting-plane", max_memory=5)
+
+
+@pytest.mark.parametrize("solver", ["cutting-plane", "sampled-cuts"])
+def test_the_same_bytes_for_any_number_of_threads(rng, solver):
+    X, y = examples(rng, 60)
+    models = [trained(X, y, example_cost=0.8, gap=0.01, solver=solver, threads=t).model for t in (1, 3)]
+    assert models[0].alpha.tobytes() == models[1].alpha.tobytes()
+    assert models[0].places.tobytes() == models[1].places.tobytes()
