@@ -34,10 +34,12 @@ from svmcut.kernels import Kernel
 from svmcut.models import (
     ChainModel,
     ChainShape,
+    JointKernelModel,
     KernelChainModel,
     KernelModel,
     KernelMulticlassModel,
     LinearModel,
+    MulticlassModel,
     MultilabelModel,
 )
 from svmcut.saved import state_classes
@@ -102,6 +104,8 @@ def models(folder):
                                 np.array([-1.0, 4.0, 9.0]), paired,
                                 columns and np.array(columns, np.int32))
           for paired, columns in ((True, None), (False, [0, 4, 9_000_000]))),
+        JointKernelModel(Kernel("rbf", gamma=0.5), rows, np.array([0, 2, 3, 5]), np.array([0, 2, 1, 0, 1], np.int32),
+                         rng.normal(size=5), np.zeros(3), np.array([-1.0, 4.0, 9.0]), False),
     )):  # fmt: skip
         path = os.path.join(folder, f"model{k}")
         write_model(path, model)
@@ -144,7 +148,7 @@ def use_model(path):
         assert model.tags(X, np.array([0, 1, 4])).min() >= 0
     elif isinstance(model, MultilabelModel):
         assert model.decode(X)[0].shape == (4, len(model.names))
-    elif isinstance(model, KernelMulticlassModel):
+    elif isinstance(model, MulticlassModel | KernelMulticlassModel):
         assert model.scores(X).shape == (4, len(model.names))
     else:
         assert model.scores(X).shape == (4,)
