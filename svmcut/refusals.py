@@ -224,8 +224,7 @@ def _check_vectors(settings: Settings) -> None:
     name, free = chosen_solver(settings), _or([other for other, row in SOLVERS.items() if row.free_bias])
     if settings.task == "rank" and settings.bias:
         raise UsageError("a constant feature changes no order; leave out parameter 'bias' where rankings are trained")
-    first, second = CHOICES["classification", False, True]
-    exact = CHOICES["classification", True, True][0]
+    (first, second), exact = CHOICES["classification", False, True], CHOICES["classification", True, True][0]
     if settings.initial is not None and (name not in (AUTO, exact) if settings.has_kernel else name == first):
         remedy = f"use solver='{exact}' with a kernel, without one '{second}' or '{CUTTING_PLANE}'"
         raise UsageError(f"parameter 'initial' is no start of solver '{name}'; {remedy}")
