@@ -114,7 +114,7 @@ ROWS = (
     Option("coef0", ("-r", "--coef0"), KERNEL, "r of the {kernels_of} kernels.",
            "Several values as with -g."),
     Option("basis", ("--basis", "--k"), KERNEL, "Most vectors that span a subspace.",
-           "Used by {spanned}, and by the polish of {polished}."),
+           "Used by {spanned}{polished}."),
     Option("sample_size", ("--sample-size",), KERNEL, "{examples} drawn for a cut of {takers}."),
     Option("patience", ("--patience",), KERNEL, "Samples in a row without violation that end {takers}."),
     Option("budget", ("--budget",), KERNEL,

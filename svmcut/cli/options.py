@@ -271,9 +271,10 @@ def options(task: str) -> tuple[Option, ...]:
         taking = takers(task, row.field)
         spanned = [name for name in taking if row.field not in SOLVERS[name].after]
         kernels = [name for name, kernel in KERNELS.items() if row.field in kernel.takes]
-        names = {"takers": taking, "spanned": spanned, "kernels_of": kernels,
-                 "polished": [name for name in taking if name not in spanned]}  # fmt: skip
+        names = {"takers": taking, "spanned": spanned, "kernels_of": kernels}
+        polished = listed([name for name in taking if name not in spanned])
         texts = words | {key: listed(found) for key, found in names.items()}
+        texts["polished"] = f", and by the polish of {polished}" if polished else ""
         default = _stated(values[row.field]) if row.default is None else row.default.format(**texts)
         help, more = (text.format(**texts) for text in (row.help, row.more))
         more = f"{more} {NOTES.get((task, row.field), '')}".strip()
