@@ -42,6 +42,7 @@ def test_linear_benchmark_prints_a_table(tmp_path):
     assert first.startswith("| wine.train | 1 | svmcut auto --gap 0.001 | 1 |")
 
 
+@pytest.mark.slow
 def test_labels_benchmark_finds_equal_models_and_the_measures_of_scikit_learn(tmp_path):
     program = [sys.executable, str(ROOT / "benchmarks" / "labels.py")]
     done = subprocess.run(program, capture_output=True, text=True, cwd=tmp_path, timeout=100)
@@ -164,6 +165,7 @@ def test_probabilities_are_worth_what_those_of_scikit_learn_are(tmp_path, monkey
     assert (tmp_path / "a.svg").read_text().count("log loss") == 3
 
 
+@pytest.mark.slow
 def test_cross_validation_benchmark_chooses_as_scikit_learn(tmp_path):
     train = ROOT / "data" / "breast_cancer.train"
     options = ("-C", 0.1, 1, "--gamma", 0.01, 0.1, "--folds", 3, "--rounds", 1, "--threads", 1, train)
@@ -173,6 +175,7 @@ def test_cross_validation_benchmark_chooses_as_scikit_learn(tmp_path):
     assert lines[-1] == "The same cell: yes; means differ by at most 0.00 points of accuracy."
 
 
+@pytest.mark.slow
 def test_originals_prints_a_row_for_every_job(tmp_path):
     rows = tmp_path / "digits"
     parts = [(ROOT / "data" / f"digits.{part}").read_text().splitlines() for part in ("train", "test")]

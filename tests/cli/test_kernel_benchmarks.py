@@ -44,6 +44,7 @@ def test_a_board_has_the_colours_of_its_squares_and_flips(tmp_path):
     assert np.mean(clean.y != flipped.y) == pytest.approx(0.25, abs=0.04)
 
 
+@pytest.mark.slow
 def test_table_of_sampled_cuts(tmp_path):
     files = ("--train", WINE[0], "--test", WINE[1])
     lines = benchmark(tmp_path, "sampled_cuts.py", *files, "-g", 0.1, "-r", 20, "--solvers", "sampled-cuts")

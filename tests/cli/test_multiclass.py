@@ -173,7 +173,7 @@ def test_one_class_alone_is_predicted_with_a_warning():
 
 @pytest.mark.parametrize(("way", "kernel"), [("crammer-singer", 0), ("one-vs-rest", 0), ("one-vs-rest", 2),
                                              ("one-vs-one", 2)])  # fmt: skip
-@pytest.mark.parametrize("solver", ["dual-cd", "cutting-plane"])
+@pytest.mark.parametrize("solver", ["dual-cd", pytest.param("cutting-plane", marks=pytest.mark.slow)])
 def test_threads_and_a_run_that_goes_on_change_no_byte(way, solver, kernel):
     solver = "smo" if kernel and solver == "dual-cd" else solver
     words = ("-v", 0, "--multiclass", way, "--solver", solver, "--gap", 1e-5, "-t", kernel)
