@@ -155,6 +155,22 @@ def cross_validate(
     return Choice(outcome, best, search.rows(name))
 
 
+def stated(task: str | None, usual: str, parameters: dict[str, Any], **usually: Any) -> Settings:
+    """Settings of known parameters, with what was asked for; task None for the usual one."""
+    asked = frozenset(parameters if task is None else {*parameters, "task"})
+    return plain(Settings(task=usual if task is None else task, **{**usually, **parameters}, given=asked))
+
+
+def weights_of(weights: Any, settings: Settings) -> tuple[Any, str]:
+    """Weights that are given or stand in a file, None for none, and what to call them."""
+    if weights is None:
+        return None, "weights"
+    check_weights(settings, "weights")
+    if isinstance(weights, str | os.PathLike):
+        return read_weights(where := os.fspath(weights)), where
+    return given_weights(weights), "weights"
+
+
 def _examples(
     data: Any, task: str | None, weights: Any, parameters: dict[str, Any], cache: str | None = None
 ) -> tuple[Task, Any, Settings, list[str]]:
@@ -163,17 +179,9 @@ def _examples(
     arrays = () if isinstance(data, str | os.PathLike) else data
     if not isinstance(arrays, tuple) or (arrays and len(arrays) not in (2, 3)) or data == ():
         raise UsageError("data is neither a path nor (X, y) or (X, y, qid)")
-    asked = frozenset(parameters if task is None else {*parameters, "task"})
-    task = ("rank" if len(arrays) == 3 else "classification") if task is None else task
-    settings = plain(Settings(task=task, **parameters, given=asked))
+    settings = stated(task, "rank" if len(arrays) == 3 else "classification", parameters)
     idle = check(settings)
-    given, where = None, "weights"
-    if weights is not None:
-        check_weights(settings, "weights")
-        if isinstance(weights, str | os.PathLike):
-            given = read_weights(where := os.fspath(weights))
-        else:
-            given = given_weights(weights)
+    given, where = weights_of(weights, settings)
     own = named(settings.task, input=settings.input)
     if cache is not None and (arrays or settings.task in ("sequence", "multilabel")):
         raise UsageError("parameter 'cache' keeps the rows of files with one label each; leave it out")

@@ -7,14 +7,12 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from svmcut.arrays import given_weights
+from svmcut.api import stated, weights_of
 from svmcut.distributed.engine import DaskRows
 from svmcut.distributed.parts import Reading
 from svmcut.distributed.plan import planned
 from svmcut.files.patterns import files_of
-from svmcut.files.weights import read_weights
-from svmcut.parameters import Settings
-from svmcut.refusals import check_names, check_weights, plain
+from svmcut.refusals import check_names
 
 if TYPE_CHECKING:
     from dask.distributed import Client
@@ -64,15 +62,8 @@ def train(
         Where the scheduler or its workers are lost.
     """
     check_names(parameters)
-    asked = frozenset(parameters if task is None else {*parameters, "task"})
-    settings = plain(Settings(task=task or "classification", **{"threads": 1, **parameters}, given=asked))
-    given, where = None, "weights"
-    if weights is not None:
-        check_weights(settings, "weights")
-        if isinstance(weights, str | os.PathLike):
-            given = read_weights(where := os.fspath(weights))
-        else:
-            given = given_weights(weights)
+    settings = stated(task, "classification", parameters, threads=1)
+    given, where = weights_of(weights, settings)
     name, files = files_of(paths)
     rows = DaskRows(client)
     reading = Reading(settings.zero_based, settings.max_memory, 1, cache)

@@ -13,6 +13,7 @@ from svmcut._native.text import format_pairs, parse_expansion
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from svmcut.data import Csr
     from svmcut.kernels import Kernel
     from svmcut.models import KernelModel
 
@@ -36,15 +37,19 @@ def read_back_number(value: float) -> float:
     return float(f"{value:.8g}")
 
 
-def model_read_back(model: KernelModel) -> KernelModel:
-    """The model as its file has it; the very same support vectors where no feature changes."""
-    support = model.support
+def expansion_read_back(kernel: Kernel, support: Csr) -> tuple[Kernel, Csr]:
+    """Kernel and support vectors as a file has them; the very same support vectors where no feature changes."""
     values = support.data.copy()
     values[support.stored] = read_back(support.data[support.stored])
     if not np.array_equal(values, support.data):
         support = replace(support, data=values)
-    gamma, scale, offset = map(read_back_number, (model.kernel.gamma, model.kernel.scale, model.kernel.offset))
-    kernel = replace(model.kernel, gamma=gamma, scale=scale, offset=offset)
+    gamma, scale, offset = map(read_back_number, (kernel.gamma, kernel.scale, kernel.offset))
+    return replace(kernel, gamma=gamma, scale=scale, offset=offset), support
+
+
+def model_read_back(model: KernelModel) -> KernelModel:
+    """The model as its file has it."""
+    kernel, support = expansion_read_back(model.kernel, model.support)
     return replace(model, kernel=kernel, support=support, b=read_back_number(model.b))
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from svmcut.catalog import TASKS
 from svmcut.data import Examples, Sequences
 from svmcut.errors import UsageError
-from svmcut.files.rounding import read_back, read_back_number
+from svmcut.files.rounding import expansion_read_back
 from svmcut.models import JointKernelModel
 from svmcut.parameters import Settings
 from svmcut.risks.weights import total
@@ -70,12 +70,8 @@ class JointPlan(Emissions):
         return True
 
     def _primal_of_file(self, w: Any, model: Any, C: float) -> float:
-        support, kernel = model.support, model.kernel
-        gamma, scale, offset = map(read_back_number, (kernel.gamma, kernel.scale, kernel.offset))
-        kept = replace(
-            model, support=replace(support, data=read_back(support.data)), columns=None,
-            alpha=model.alpha / self._written, kernel=replace(kernel, gamma=gamma, scale=scale, offset=offset),
-        )  # fmt: skip
+        kernel, support = expansion_read_back(model.kernel, model.support)
+        kept = replace(model, kernel=kernel, support=support, columns=None, alpha=model.alpha / self._written)
         threads, s = self.settings.threads, np.zeros((self._X.n_rows, self._shape.stride))
         s[:, : len(self.names)] = kept.decisions(self._X, threads)
         own, classes = kept.decisions(kept.support, threads), np.repeat(np.arange(len(kept.b)), np.diff(kept.starts))

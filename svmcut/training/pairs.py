@@ -13,7 +13,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -24,7 +23,7 @@ from svmcut.catalog import TASKS
 from svmcut.cutting.oracle import RiskOracle
 from svmcut.risks import make_risk
 from svmcut.solvers.cutting_plane import CuttingPlane
-from svmcut.solvers.protocol import StoppingRule
+from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.spaces.kernel import KernelSpace
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spaces.protocol import Space
@@ -129,18 +128,13 @@ class _TracedSpace(Space):
         return _Traced(self._inner.combine(np.asarray(weights, float), [each.inner for each in elements]), parts)
 
 
-@dataclass(frozen=True)
-class _PairProblem:
+class _PairProblem(Problem):
     """A problem whose cuts are formed one by one, so that elements can be traced to them."""
 
-    risk: _Recorded
-    space: _TracedSpace
-    C: float
-    stop: StoppingRule
-    qp: str | None = None
+    __slots__ = ()
 
     def oracle(self, carry: bool = True) -> RiskOracle:
-        return RiskOracle(self.risk, self.space, False)
+        return super().oracle(False)
 
 
 def train(

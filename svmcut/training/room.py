@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from svmcut._native.kernels import KernelRows
-from svmcut.catalog import CHOICES
 from svmcut.errors import MemoryLimitError, SvmcutError, TrainingError, UsageError
 from svmcut.machine import planned_memory
 from svmcut.models import KernelModel
 from svmcut.risks.protocol import SignedRisk
 from svmcut.training.certificate import scaled_bound
 from svmcut.training.outcome import SLIP, Outcome
-from svmcut.training.settings import kernel_of
+from svmcut.training.settings import SMO, kernel_of
 from svmcut.training.stage import Plan
 from svmcut.training.vectors import Vectors
 
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
 _BUDGET = 4000.0
 #: Rows scored at once where no kernel rows are laid out.
 _BLOCK = 1 << 16
-#: What takes a model to start from.
-EXACT = CHOICES["classification", True, True][0]
 #: Rows up to which the digits of a model file are always looked at in full; beyond, some rows may be looked at first.
 SCREENED = 2000
 
@@ -218,10 +215,10 @@ class KernelPlan(Plan):
         vectors = Vectors(examples, settings, one_class, self.weights)
         self.room = KernelRoom(vectors, settings, self.exact_work)
         super().__init__(settings, vectors.path, vectors.units, self.room.warnings)
-        if settings.initial is not None and settings.solver != EXACT:
+        if settings.initial is not None and settings.solver != SMO:
             raise UsageError(
-                f"parameter 'initial' is a start of solver '{EXACT}', and {settings.solver} is taken for "
-                f"{len(examples):,} rows; give solver='{EXACT}'"
+                f"parameter 'initial' is a start of solver '{SMO}', and {settings.solver} is taken for "
+                f"{len(examples):,} rows; give solver='{SMO}'"
             )
 
     def failure(self, error: Exception) -> Exception:
