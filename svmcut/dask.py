@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from svmcut.api import stated, weights_of
 from svmcut.distributed.engine import DaskRows
+from svmcut.distributed.gathered import MOST_GATHERED
 from svmcut.distributed.parts import Reading
 from svmcut.distributed.plan import planned
 from svmcut.files.patterns import files_of
@@ -35,7 +36,7 @@ def __getattr__(name: str) -> Any:
 def train(
     client: Client, paths: str | os.PathLike | Sequence[str | os.PathLike], *, task: str | None = None,
     weights: Any = None, callback: Callable[[Progress], None] | None = None, cache: str | None = None,
-    **parameters: Any,
+    most_gathered: int = MOST_GATHERED, **parameters: Any,
 ) -> Outcome:  # fmt: skip
     """Trains on files that the workers of a scheduler read, as `svmcut.train` does on one.
 
@@ -48,6 +49,9 @@ def train(
         classification, rank or regression; None for classification.
     weights, callback, cache, **parameters
         As `svmcut.train` takes them; threads are those of a worker's thread, 1.
+    most_gathered : int
+        Examples up to which a loss of all examples together has their scores in one place; of more it has histograms,
+        and a certificate with what these hide. The model depends on it.
 
     Returns
     -------
@@ -68,7 +72,8 @@ def train(
     rows = DaskRows(client)
     reading = Reading(settings.zero_based, settings.max_memory, 1, cache)
     try:
-        _, driver = planned(rows, files, settings, reading, path=name, weights=given, where=where)
+        _, driver = planned(rows, files, settings, reading, path=name, weights=given, where=where,
+                            most_gathered=most_gathered)  # fmt: skip
         observe = None if callback is None else lambda progress, objective: callback(progress)
         outcome = driver.fit(settings.cost, settings.example_cost, observe)
     finally:

@@ -43,8 +43,8 @@ def settings(task="classification", **parameters):
     return plain(Settings(task=task, **{"threads": 1, **parameters}, given=frozenset({*parameters, "task"})))
 
 
-def trained(paths, task="classification", rows=None, **parameters):
-    """The outcome of training on these parts."""
+def trained(paths, task="classification", rows=None, how=None, **parameters):
+    """The outcome of training on these parts; how: more that `planned` takes."""
     chosen = settings(task, **parameters)
-    _, driver = planned(rows or SerialRows(), [*map(str, paths)], chosen, Reading(False))
+    _, driver = planned(rows or SerialRows(), [*map(str, paths)], chosen, Reading(False), **(how or {}))
     return driver.fit(chosen.cost, chosen.example_cost)

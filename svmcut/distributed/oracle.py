@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 #: by a pass for every move.
 MOST_MOVES = 8
 #: Part of the gap to which a line is searched, a round for every value.
-_TOLERANCE = 0.03
+TOLERANCE = 0.03
 
 
 class Carried(NamedTuple):
@@ -112,14 +112,17 @@ class PartedLine:
         return *self.value(t), None
 
     def minimum(self, C: float, gap: float) -> float:
-        return line_minimum(self, self._here.squared, self._wd, self._dd, C, _TOLERANCE * gap).t
+        return line_minimum(self, self._here.squared, self._wd, self._dd, C, TOLERANCE * gap).t
 
     def point(self, t: float) -> Point:
         oracle, here = self._oracle, self._here
-        risk, _ = self.value(t)
+        risk = self._risk(t)
         w = oracle.space.blend(1 - t, here.w, t, self._w)
         self._after = oracle.moved(here.known, t, self._w, w)
         return Point(w, risk, oracle.space.dot(w, w), here.age + 1, self._after)
+
+    def _risk(self, t: float) -> float:
+        return self.value(t)[0]
 
     def cut(self, t: float, share: float) -> Cut:
         return self._oracle.cut_along(self._here.known, self._target, t + share * (1 - t))

@@ -204,7 +204,7 @@ class Part:
             y = np.where(classes_of(y, bound.labels)[0], *reversed(SIGNS))
         self.examples, self._read = replace(examples, y=y), None
         self._risk: Any = None
-        if len(examples):
+        if len(examples) and (s.of_scores or s.task == "rank"):  # else the loss is one of all parts together
             risk = make_risk(s.loss or "", p=s.p, at=s.at, tube=s.tube, rescaling=s.rescaling, slack_norm=s.slack_norm,
                              one_class=bound.one_class)  # fmt: skip
             try:

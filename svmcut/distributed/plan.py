@@ -14,12 +14,14 @@ from svmcut.catalog import AUTO, CUTTING_PLANE, TASKS, losses
 from svmcut.classes import SIGNS, label_text, labels_of
 from svmcut.data import Source
 from svmcut.distributed.gathered import MOST_GATHERED, GatheredSpace, signs
+from svmcut.distributed.histograms import BinnedOracle
 from svmcut.distributed.oracle import PartedOracle, PartedProblem
 from svmcut.distributed.parts import Bound, Found, Reading, Sizes
 from svmcut.errors import DataError, TrainingError, UsageError
 from svmcut.kinds import BALANCED, weights_by_label
 from svmcut.refusals import check, no_sum
 from svmcut.risks import make_risk
+from svmcut.risks.binned import make_binned
 from svmcut.risks.hinge import HingeRisk
 from svmcut.risks.squared import SquaredRisk
 from svmcut.solvers.protocol import Problem
@@ -83,7 +85,7 @@ class Parted:
 
 
 class PartedPlan(Linear):
-    """Cutting planes over the sums of the parts, or over scores that are gathered.
+    """Cutting planes over the sums of the parts, over scores that are gathered, or over bins of them.
 
     Parameters
     ----------
@@ -92,9 +94,11 @@ class PartedPlan(Linear):
     parted : Parted
     settings : Settings
         Resolved.
+    most_gathered : int
+        As in `planned`.
     """
 
-    def __init__(self, rows: Rows, parted: Parted, settings: Settings):
+    def __init__(self, rows: Rows, parted: Parted, settings: Settings, most_gathered: int):
         s, self.rows, self.bias, self.vectors = settings, rows, settings.bias or 0.0, self
         self.examples, self.columns, self.steepness = parted, None, math.inf
         path, loss = parted.source.path, s.loss or ""
@@ -103,7 +107,7 @@ class PartedPlan(Linear):
         check_memory(path, parted.X.n_features, s.max_memory)
         self.summed = s.of_scores
         if not self.summed and s.task != "rank":
-            self._gather(parted)
+            (self._gather if len(parted) <= most_gathered else self._bin)(parted, most_gathered)
             return
         risk = make_risk(loss, p=s.p, at=s.at, tube=s.tube, rescaling=s.rescaling, slack_norm=s.slack_norm)
         self.space = WeightSpace(parted.X.n_features, self.bias, s.threads)
@@ -118,26 +122,35 @@ class PartedPlan(Linear):
             self.scale = 1 / ((pairs or 1.0) if loss == "pairs" else self.total)
             if not pairs:
                 self.warnings.append("no query has two rows with different labels; all weights will be 0")
-        self._gridded = isinstance(risk, HingeRisk)
+        self._oracle = PartedOracle(rows, self.space, self.scale, isinstance(risk, HingeRisk))
 
-    def _gather(self, parted: Parted) -> None:
+    def _gather(self, parted: Parted, most_gathered: int) -> None:
         """For a loss of all examples together."""
-        s, n = self.settings, len(parted)
-        if n > MOST_GATHERED:
-            raise TrainingError(
-                f"{self.path}: loss '{s.loss}' is one of all examples together, and the scores of {n:,} are more than "
-                f"the {MOST_GATHERED:,} that are gathered; use loss='{TASKS[s.task].loss}', or fewer examples"
-            )
+        s, risk, n = self.settings, self._whole(), len(parted)
         y = np.concatenate(self.rows.gather(signs, []))
-        risk = make_risk(s.loss or "", p=s.p, rescaling=s.rescaling, slack_norm=s.slack_norm)
-        try:
-            self.risk = (SquaredRisk(risk) if s.slack_norm == 2 else risk).bind(y, None, None, s.threads)
-        except TrainingError as error:
-            raise TrainingError(f"{self.path}: {error}") from None
+        self.risk = (SquaredRisk(risk) if s.slack_norm == 2 else risk).bind(y, None, None, s.threads)
         bounds = np.cumsum([0, *(size.rows for size in parted.sizes)]).tolist()
         self.space = GatheredSpace(self.rows, bounds, parted.X.n_features, self.bias, s.threads)
         at_zero = float(self.risk.linearize(np.zeros(n)).value)
         self.units = self.units._replace(at_zero=at_zero or math.inf)
+
+    def _bin(self, parted: Parted, most_gathered: int) -> None:
+        """The same of more examples than have their scores in one place."""
+        s, n, positive = self.settings, len(parted), int(parted.sum("positive"))
+        binned = make_binned(self._whole(), positive, n - positive)
+        if binned is None:
+            raise TrainingError(
+                f"{self.path}: loss '{s.loss}' needs the scores of all {n:,} examples in one place, where at most "
+                f"{most_gathered:,} are gathered; use loss='roc-area', or fewer examples"
+            )
+        self.space = WeightSpace(parted.X.n_features, self.bias, s.threads)
+        self._oracle = BinnedOracle(self.rows, self.space, binned)
+        at_zero = self._oracle.risk(self.space.zero())
+        self.units = self.units._replace(at_zero=at_zero or math.inf)
+
+    def _whole(self) -> Any:
+        s = self.settings
+        return make_risk(s.loss or "", p=s.p, rescaling=s.rescaling, slack_norm=s.slack_norm)
 
     def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
         """Cutting planes."""
@@ -146,7 +159,7 @@ class PartedPlan(Linear):
         if isinstance(self.space, GatheredSpace):
             problem = Problem(self.risk, self.space, objective.C, stop, s.qp)
         else:
-            oracle = PartedOracle(self.rows, self.space, self.scale, self._gridded)
+            oracle = self._oracle
             problem = PartedProblem(lambda carry: oracle, oracle.risk, self.space, objective.C, stop, s.qp)
         solver = make_solver(CUTTING_PLANE, s.seed, s.task, s.loss)
         return Stage(CUTTING_PLANE, solver, problem, objective, warm=True)
@@ -181,6 +194,7 @@ def refuse(settings: Settings) -> None:
 def planned(
     rows: Rows, paths: Sequence[str], settings: Settings, reading: Reading, *, path: str = "",
     weights: NDArray | None = None, where: str = "weights", time_limit: float | None = None,
+    most_gathered: int = MOST_GATHERED,
 ) -> tuple[Parted, Driver]:  # fmt: skip
     """What the files hold, and the driver that trains on them.
 
@@ -194,6 +208,8 @@ def planned(
         What messages call all of them.
     weights : (n,) float64 or None
         Beside those of the files; `where` is what messages call them.
+    most_gathered : int
+        Examples up to which a loss of all together has their scores in one place, and knows bins of them else.
 
     Raises
     ------
@@ -222,7 +238,7 @@ def planned(
     parted = Parted(path, sizes, "-".join(f"{part.digest:08x}" for part in found), y)
     if not parted.sum("weight"):
         raise DataError(path, "all weights are 0; give a weight above 0 to every row that counts")
-    driver = Driver(PartedPlan(rows, parted, settings))
+    driver = Driver(PartedPlan(rows, parted, settings, most_gathered))
     if settings.task == "classification":
         positive = int(parted.sum("positive"))
         counts = [len(parted) - positive, positive]

@@ -14,7 +14,7 @@ from programs import benchmark, call
 
 pytest.importorskip("distributed")
 import svmcut.dask
-from svmcut.distributed import engine
+from svmcut.distributed import engine, histograms
 from svmcut.distributed.engine import connected
 from svmcut.errors import ClusterError, DataError
 
@@ -36,6 +36,17 @@ def test_workers_give_the_bytes_of_one_process(client, tmp_path, parameters):
     d, rounds, iterations = len(here.model.w) + 1, there.details["rounds"], there.progress.iteration
     if "loss" not in parameters:  # per iteration w to both, 2 x 1280 values and a cut from both: rows never travel
         assert moved <= 8 * (4 * (iterations + 4) * d + 2 * rounds * 2560) and moved >= 8 * 2560 * iterations
+
+
+@pytest.mark.slow
+def test_workers_count_bins_of_scores(client, tmp_path, monkeypatch):
+    monkeypatch.setattr(histograms.BinnedOracle.__init__, "__defaults__", (500,))
+    paths, parameters = written(tmp_path, lines(200), 3), dict(gap=0.2, loss="f1", cost=3.0)
+    here = trained(paths, how={"most_gathered": 0}, **parameters)
+    there = svmcut.dask.train(client, paths, task="classification", most_gathered=0, **parameters)
+    gathered = svmcut.dask.train(client, paths, task="classification", **parameters)
+    assert here.model.w.tobytes() == there.model.w.tobytes() != gathered.model.w.tobytes()
+    assert gathered.dual <= there.primal and there.dual <= gathered.primal
 
 
 def test_a_worker_that_is_killed_costs_no_byte(client, tmp_path):

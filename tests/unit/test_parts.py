@@ -3,6 +3,7 @@
 
 import pickle
 import re
+from itertools import product
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from reference import hinge, losses
 
 import svmcut
 from svmcut._native import sparse
+from svmcut.distributed import histograms
 from svmcut.distributed.parts import EVEN, STEPS, Part, Reading
 from svmcut.distributed.plan import planned
 from svmcut.distributed.rows import SerialRows, folded, node_of, tree_sum
@@ -139,10 +141,48 @@ def test_what_does_not_spread_is_refused(tmp_path, parameters, message):
         trained([tmp_path / "none"], **parameters)
 
 
-def test_more_scores_than_are_gathered_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("svmcut.distributed.plan.MOST_GATHERED", 399)
-    with pytest.raises(TrainingError, match="the scores of 400 are more than the 399 that are gathered; use loss='err"):
-        trained(written(tmp_path, lines(), 2), cost=1.0, loss="f1")
+BINNED = {
+    "f1": dict(cost=3.0), "f1 squared": dict(loss="f1", cost=0.1, slack_norm=2), "prbep": dict(cost=3.0),
+    "prec-at-k slack": dict(loss="prec-at-k", cost=0.1, rescaling="slack"), "roc-area": dict(cost=3.0),
+}  # fmt: skip
+ALL_BINS = (1000, histograms.BINS)
+
+
+@pytest.mark.parametrize("name, bins", [
+    ("f1", 1000), ("roc-area", 1000), *(pytest.param(*of, marks=pytest.mark.slow) for of in product(BINNED, ALL_BINS)),
+])  # fmt: skip
+def test_bins_of_scores_certify_the_rows(tmp_path, monkeypatch, name, bins):
+    monkeypatch.setattr(histograms.BinnedOracle.__init__, "__defaults__", (bins,))
+    text, case = lines(), {"loss": name, "gap": 0.02 if bins == 1000 else 0.002, **BINNED[name]}
+    (whole,) = written(tmp_path, text, 0)
+    paths = written(tmp_path, text, 3)
+    local = svmcut.train(whole, task="classification", solver="cutting-plane", threads=1, **case)
+    found = trained(paths, how={"most_gathered": 399}, **case)
+    X, y = svmcut.load_svmlight_file(whole)
+    norm = case.get("slack_norm", 1)
+    risk = make_risk(case["loss"], rescaling=case.get("rescaling", "margin"), slack_norm=norm).bind(y)
+    w = found.model.w.astype(np.float64)
+    value = risk.linearize(X @ w - found.model.b).value ** norm
+    primal = 0.5 * (w @ w + found.model.b**2) + found.objective.C * value
+    assert primal <= found.primal * (1 + 1e-9) and found.converged and found.primal_of_file >= primal * (1 - 1e-6)
+    assert found.dual <= local.primal * (1 + 1e-9) and local.dual <= primal * (1 + 1e-9)
+    assert found.dual >= local.dual * (1 - 2 * case["gap"])
+    assert found.details["rounds"] <= 8 * found.progress.iteration + 12
+    if bins == histograms.BINS:
+        assert found.primal <= primal * (1 + 1e-8)  # so many bins hide next to nothing
+
+
+def test_what_needs_all_scores_is_refused_where_they_are_too_many(tmp_path):
+    with pytest.raises(TrainingError, match=r"the scores of all 400 .* at most 399 are gathered; use loss='roc-ar"):
+        trained(written(tmp_path, lines(), 2), cost=1.0, loss="average-precision", how={"most_gathered": 399})
+
+
+@pytest.mark.parametrize("most", [10**6, 0])
+def test_a_file_of_one_class_is_a_part(tmp_path, monkeypatch, most):
+    monkeypatch.setattr(histograms.BinnedOracle.__init__, "__defaults__", (500,))
+    text = sorted(lines(200))
+    found = trained(written(tmp_path, text, 4), cost=1.0, loss="f1", gap=0.05, how={"most_gathered": most})
+    assert found.converged and found.primal < 100
 
 
 def test_a_part_without_a_row_that_counts(tmp_path):
