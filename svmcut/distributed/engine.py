@@ -18,10 +18,9 @@ from collections.abc import Callable, Iterator, Sequence
 from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from svmcut._version import __version__
 from svmcut.distributed import placing, work
+from svmcut.distributed.checks import check_versions, settings_warnings
+from svmcut.distributed.direct import Direct, Lost, Sent, bytes_of
 from svmcut.distributed.parts import Reading
 from svmcut.distributed.rows import Names, folded, node_of
 from svmcut.errors import ClusterError, SvmcutError, UsageError
@@ -37,7 +36,7 @@ except ImportError as error:
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from svmcut.distributed.parts import Bound, Found, Sizes
+    from svmcut.distributed.parts import Bound, Found, Place, Sizes
 
 #: Seconds to wait for the scheduler, and for the first worker.
 CONNECT, FIRST_WORKER = 30, 60
@@ -67,18 +66,19 @@ class DaskRows:
         self.rounds = 0
         self.warnings: list[str] = []
         self._client, self._run = client, uuid.uuid4().hex[:12]
-        self._names = Names(self._literal)
+        self._names, self._direct = Names(Sent), Direct(client)
         self._paths: list[Any] = []
         self._parts: list[Any] = []
         self._workers: dict[str, int] = {}
         self._lost, self._moved, self._looked, self._generation = 0, 0, 0.0, 0
         self._groups: list[tuple[int, int]] = []
+        self._asked: dict[str, list] = {}
 
     def workers(self) -> dict[str, int]:
         """Threads by address, once there is a worker; all have this svmcut."""
         self._workers = self._first_workers()
         self.warnings += settings_warnings(self._client)
-        self._check_versions(self._workers)
+        check_versions(self._client, self._workers)
         return self._workers
 
     def load(self, paths: Sequence[Any], reading: Reading) -> list[Found]:
@@ -109,28 +109,40 @@ class DaskRows:
         self.rounds += 1
         with told(self._client):
             self._look()
-            where = self._where(places)
-            futures = {}
-            for start, stop in self._groups:
-                own = None if each is None else list(each[start:stop])
-                parts = self._parts[start:stop]
-                futures[node_of(start, stop, len(self._parts))] = (
-                    self._client.submit(work.ask, task, parts, where, numbers, own, pure=False), self._home[start]
-                )  # fmt: skip
-            nodes = {node: future for node, (future, _) in futures.items()}
-            if len(nodes) > ADDED_HERE:
-                nodes = placing.added(nodes, len(self._parts), ADDED_HERE, self._add)
-            got = dict(zip(nodes, self._gathered(list(nodes.values())), strict=True))
-            if len(nodes) == len(futures) and any(got[node][1] != home for node, (_, home) in futures.items()):
-                self._looked = -LOOK  # a part has moved
-            return folded({node: value for node, (value, _) in got.items()}, len(self._parts))
+            where = [self._names.place(place) for place in places]
+            with contextlib.suppress(Lost):
+                nodes = None if each else self._direct.sums(self._asked, task, where, numbers)
+                if nodes is None:
+                    nodes = self._by_tasks(task, where, numbers, each)
+                return folded(nodes, len(self._parts))
+            nodes, self._looked = self._by_tasks(task, where, numbers, each), -LOOK
+            return folded(nodes, len(self._parts))
+
+    def _by_tasks(
+        self, task: Any, where: list[Place], numbers: tuple, each: Sequence[Any] | None
+    ) -> dict[tuple[int, int], NDArray]:
+        """Nodes of the tree that cover the parts."""
+        ends, futures = self._ends(where), {}
+        for start, stop in self._groups:
+            own = None if each is None else list(each[start:stop])
+            parts = self._parts[start:stop]
+            futures[node_of(start, stop, len(self._parts))] = (
+                self._client.submit(work.ask, task, parts, ends, numbers, own, pure=False), self._home[start]
+            )  # fmt: skip
+        nodes = {node: future for node, (future, _) in futures.items()}
+        if len(nodes) > ADDED_HERE:
+            nodes = placing.added(nodes, len(self._parts), ADDED_HERE, self._add)
+        got = dict(zip(nodes, self._gathered(list(nodes.values())), strict=True))
+        if len(nodes) == len(futures) and any(got[node][1] != home for node, (_, home) in futures.items()):
+            self._looked = -LOOK  # a part has moved
+        return {node: value for node, (value, _) in got.items()}
 
     def gather(self, task: Any, places: Sequence[Any]) -> list[NDArray]:
         self.rounds += 1
         with told(self._client):
             self._look()
-            where = self._where(places)
-            groups = [self._client.submit(work.answers, task, self._parts[start:stop], where, pure=False)
+            ends = self._ends([self._names.place(place) for place in places])
+            groups = [self._client.submit(work.answers, task, self._parts[start:stop], ends, pure=False)
                       for start, stop in self._groups]  # fmt: skip
             return [item for group in self._gathered(groups) for item in group]
 
@@ -141,17 +153,20 @@ class DaskRows:
     def details(self) -> dict[str, Any]:
         return {
             "partitions": len(self._paths), "rounds": self.rounds, "workers": len(self._workers),
-            "workers_lost": self._lost, "bytes_moved": self._moved,
+            "workers_lost": self._lost, "bytes_moved": self._moved + self._direct.moved,
         }  # fmt: skip
 
-    def _where(self, places: Sequence[Any]) -> list[tuple]:
-        """Places in which futures stand for vectors."""
-        return [tuple(self._names.place(place)) for place in places]
+    def _ends(self, where: list[Place]) -> list[tuple]:
+        """Places in which tasks stand for vectors."""
+        return [(names, steps, [self._literal(vector) for vector in vectors]) for names, steps, vectors in where]
 
-    def _literal(self, name: str, w: NDArray) -> Any:
-        self._moved += w.nbytes * len(self._workers)
-        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
-            return self._client.submit(work.literal, w, key=self._key(name, 0), pure=False)
+    def _literal(self, vector: Sent) -> Any:
+        if vector.task is None:
+            self._moved += vector.w.nbytes * len(self._workers)
+            with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
+                key = self._key(vector.name, 0)
+                vector.task = self._client.submit(work.literal, vector.w, key=key, pure=False)
+        return vector.task
 
     def _key(self, what: str, index: int) -> tuple[str, int]:
         return f"svmcut-{self._run}-{what}", index
@@ -166,7 +181,7 @@ class DaskRows:
             if without >= WITHOUT_WORKERS:
                 raise ClusterError(f"no worker has been there for {without:.0f} s; start one, and this command again")
         found = self._client.gather(futures)
-        self._moved += sum(_bytes(item) for item in found)
+        self._moved += bytes_of(found)
         return found
 
     def _add(self, a: Any, b: Any) -> Any:
@@ -189,18 +204,6 @@ class DaskRows:
         workers = self._client.scheduler_info(n_workers=-1)["workers"]
         return {address: worker["nthreads"] for address, worker in sorted(workers.items())}
 
-    def _check_versions(self, workers: Any) -> None:
-        """Refuses workers without svmcut, or with another."""
-        text = "__import__('svmcut._version', fromlist=['_'])"
-        versions = self._client.run(eval, f"{text}.__version__", workers=list(workers), on_error="return")
-        for address, version in sorted(versions.items()):
-            if isinstance(version, ImportError):
-                raise ClusterError(f"svmcut is missing on the worker {address}; install svmcut {__version__} there")
-            if isinstance(version, str) and version != __version__:
-                raise ClusterError(
-                    f"svmcut {version} is on the worker {address}, and {__version__} here; install one everywhere"
-                )
-
     def _look(self) -> None:
         """Sees who came and went, now and then, and gives work to those without."""
         if time.monotonic() - self._looked < LOOK:
@@ -210,7 +213,7 @@ class DaskRows:
         forced = self._looked < 0
         self._looked = time.monotonic()
         if come:
-            self._check_versions(come)
+            check_versions(self._client, come)
         self._lost += len(gone)
         self._workers = members
         if members and (gone or come or forced):
@@ -225,7 +228,10 @@ class DaskRows:
         for future in self._parts:
             homes = where.get(future.key) or ()
             self._home.append(min(homes) if homes else "")
-        self._groups = placing.groups(self._home, self._workers)
+        self._groups, self._asked = placing.groups(self._home, self._workers), {}
+        for start, stop in self._groups:
+            keys = [part.key for part in self._parts[start:stop]]
+            self._asked.setdefault(self._home[start], []).append((node_of(start, stop, len(self._parts)), keys))
 
     def _balance(self) -> None:
         """Gives parts of the fullest workers to the emptiest, which read them; Dask moves none by itself."""
@@ -342,34 +348,3 @@ LOCAL = {
     "distributed.scheduler.work-stealing": False, "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,
 }  # fmt: skip
-
-
-def _bytes(found: Any) -> int:
-    """Of the arrays in an answer."""
-    if isinstance(found, list | tuple):
-        return sum(map(_bytes, found))
-    return found.nbytes if isinstance(found, np.ndarray) else 0
-
-
-def settings_warnings(client: Client) -> list[str]:
-    """What to type where settings of the scheduler's process cost time."""
-    def read(dask_scheduler: Any = None) -> list[Any]:
-        import dask as here
-
-        names = ("worker-ttl", "allowed-failures")
-        return [here.config.get(f"distributed.scheduler.{name}", None) for name in names]
-
-    ttl, failures = client.run_on_scheduler(read)
-    found = []
-    seconds = dask.utils.parse_timedelta(ttl) if ttl else np.inf
-    if seconds > 120:
-        found.append(
-            f"a worker that freezes holds up training for {'ever' if seconds == np.inf else f'{seconds:.0f} s'}; start "
-            "the scheduler with: DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL=60s dask scheduler"
-        )
-    if failures is not None and int(failures) < 10:
-        found.append(
-            f"{failures} deaths of workers under one task end training; start the scheduler with: "
-            "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES=30 dask scheduler"
-        )
-    return found

@@ -23,6 +23,8 @@ from svmcut.risks.weights import total
 from svmcut.spaces.linear import LinearSpace
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     from numpy.typing import NDArray
 
     from svmcut.classes import Labels
@@ -37,6 +39,8 @@ STEPS = STEPS[: EVEN + 256]
 KEPT_SCORES = 3
 #: Numbers of a vector from which on it is long: points have no moves then.
 LARGE_DIM = 1_000_000
+#: Vectors that keep their names, and of long ones.
+MANY, FEW = 16, 4
 #: Labels of a part that are told apart.
 MOST_LABELS = 1000
 
@@ -136,6 +140,10 @@ class Sizes(NamedTuple):
     nbytes: int
 
 
+class UnknownVector(LookupError):
+    """A vector that a part was never told, or has let go."""
+
+
 class Part:
     """The rows of one file, where they are trained on.
 
@@ -159,6 +167,7 @@ class Part:
             self._read = vector_examples(*path)
         self._bound: Bound | None = None
         self._scores: OrderedDict[tuple, NDArray] = OrderedDict()
+        self._vectors: OrderedDict[str, NDArray] = OrderedDict()
         self._lock = threading.Lock()
         if bound is not None:
             self.bind(bound)
@@ -236,6 +245,25 @@ class Part:
         return Sizes(n, X.n_features, X.nnz, self._left_out, positive, self._weight, squares,
                      float(np.dot(data, data)), self._queries, self._pairs, X.nbytes)  # fmt: skip
 
+    def placed(self, places: Sequence[tuple], new: Mapping[str, NDArray]) -> list[Place]:
+        """Places of which names and steps are given: their vectors are new, or those of earlier rounds.
+
+        Raises
+        ------
+        UnknownVector
+        """
+        with self._lock:
+            self._vectors |= new
+            try:
+                for names, _ in places:
+                    for name in names:
+                        self._vectors.move_to_end(name)
+                found = [Place(names, steps, [self._vectors[name] for name in names]) for names, steps in places]
+            except KeyError as error:
+                raise UnknownVector(*error.args) from None
+            kept_last(self._vectors)
+        return found
+
     def scores(self, place: Place) -> NDArray[np.float64]:
         """Those of a point; not to be changed."""
         key = place.names, place.steps
@@ -274,6 +302,13 @@ class Part:
     def risk(self) -> Any:
         """That of its rows; None where none is left."""
         return self._risk
+
+
+def kept_last(vectors: OrderedDict[Any, Any], length: Callable[[Any], int] = len) -> None:
+    """Lets go of all but the last few vectors: those of a point with its moves, of targets, and what is looked at
+    beside; of long ones no point has moves."""
+    while vectors and len(vectors) > (FEW if length(next(reversed(vectors.values()))) >= LARGE_DIM else MANY):
+        vectors.popitem(last=False)
 
 
 def moved(before: NDArray, target: NDArray, t: float) -> NDArray[np.float64]:

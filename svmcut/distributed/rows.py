@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from svmcut.distributed.parts import LARGE_DIM, Part, Place
+from svmcut.distributed.parts import Part, Place, kept_last
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,11 +21,6 @@ if TYPE_CHECKING:
     from svmcut.distributed.parts import Bound, Found, Reading, Sizes
 
     Task = Callable[..., Any]
-
-
-#: Vectors that keep their names: those of a point with its moves, of targets, and what is looked at beside; of long
-#: ones no point has moves.
-MANY, FEW = 16, 4
 
 
 class Rows(Protocol):
@@ -81,6 +76,16 @@ def node_of(start: int, stop: int, n: int) -> tuple[int, int]:
     return level, start >> level
 
 
+def merged(nodes: dict[tuple[int, int], NDArray]) -> dict[tuple[int, int], NDArray]:
+    """The same with neighbours added; what is a sum may change."""
+    found = dict(nodes)
+    for level, index in sorted(nodes):
+        while index % 2 and (level, index - 1) in found:
+            found[level + 1, index // 2] = found.pop((level, index - 1)) + found.pop((level, index))
+            level, index = level + 1, index // 2
+    return found
+
+
 def folded(nodes: dict[tuple[int, int], NDArray], n: int) -> NDArray:
     """The root of the tree of n leaves from nodes that cover them; what is a sum may change."""
 
@@ -112,8 +117,7 @@ class Names:
             self._count += 1
             name = f"w{self._count}"
             self._kept[id(w)] = w, name, self._made(name, w)
-            while len(self._kept) > (FEW if len(w) >= LARGE_DIM else MANY):
-                self._kept.popitem(last=False)
+            kept_last(self._kept, lambda kept: len(kept[0]))
         self._kept.move_to_end(id(w))
         return self._kept[id(w)][1:]
 

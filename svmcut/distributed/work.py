@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from svmcut.distributed.parts import Part, Place, Reading
-from svmcut.distributed.rows import tree_sum
+from svmcut.distributed.parts import Part, Place, Reading, UnknownVector
+from svmcut.distributed.rows import merged, tree_sum
 from svmcut.errors import ClusterError, SvmcutError
 
 if TYPE_CHECKING:
@@ -24,14 +25,14 @@ def worker() -> str:
 
 
 @contextlib.contextmanager
-def named() -> Iterator[None]:
+def named(address: str | None = None) -> Iterator[None]:
     """Says on which worker there is no memory."""
     try:
         yield
     except SvmcutError:
         raise
     except MemoryError as error:
-        text = f"the worker {worker()} is out of memory{': ' if str(error) else ''}{error}"
+        text = f"the worker {address or worker()} is out of memory{': ' if str(error) else ''}{error}"
         raise ClusterError(f"{text}; use smaller files or more memory a worker") from None
 
 
@@ -48,6 +49,34 @@ def ask(task: Callable[..., NDArray], parts: Sequence[Part], places: list, numbe
     with named():
         found = tree_sum([task(part, *where, *numbers, *more) for part, more in zip(parts, own, strict=True)])
     return found, worker()
+
+
+async def sums(
+    task: Callable[..., NDArray], asked: Mapping[str, list], places: list, new: Mapping[str, NDArray], numbers: tuple,
+    dask_worker: Any,
+) -> dict[tuple[int, int], NDArray] | None:  # fmt: skip
+    """Sums over the parts of this worker, by node of the tree; None where it does not know all vectors.
+
+    Parameters
+    ----------
+    asked : mapping
+        By address: nodes of the tree, and keys of their parts.
+    places : list of (names, steps)
+    new : mapping
+        Vectors by name, in the order of their use; those of earlier rounds are known.
+    """
+    nodes = [(node, [dask_worker.data[key] for key in keys]) for node, keys in asked[dask_worker.address]]
+
+    def answer(parts: list[Part]) -> NDArray:
+        return tree_sum([task(part, *part.placed(places, new), *numbers) for part in parts])
+
+    loop, threads = asyncio.get_running_loop(), dask_worker.executors["default"]
+    with named(dask_worker.address):
+        try:
+            found = await asyncio.gather(*(loop.run_in_executor(threads, answer, parts) for _, parts in nodes))
+        except UnknownVector:
+            return None
+    return merged({node: value for (node, _), value in zip(nodes, found, strict=True)})
 
 
 def answers(task: Callable[..., NDArray], parts: Sequence[Part], places: list) -> list[NDArray]:

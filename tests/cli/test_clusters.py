@@ -14,7 +14,7 @@ from programs import benchmark, call
 
 pytest.importorskip("distributed")
 import svmcut.dask
-from svmcut.distributed import engine, histograms
+from svmcut.distributed import checks, engine, histograms
 from svmcut.distributed.engine import connected
 from svmcut.errors import ClusterError, DataError
 
@@ -117,7 +117,7 @@ def test_an_error_of_a_file_keeps_its_place(client, tmp_path):
 
 
 def test_another_svmcut_on_a_worker_is_refused(client, tmp_path, monkeypatch):
-    monkeypatch.setattr(engine, "__version__", "0.0")
+    monkeypatch.setattr(checks, "__version__", "0.0")
     with pytest.raises(ClusterError, match=r"svmcut \S+ is on the worker tcp://\S+, and 0.0 here; in"):
         svmcut.dask.train(client, written(tmp_path, lines(20), 1))
 
