@@ -347,4 +347,7 @@ LOCAL = {
     "distributed.scheduler.worker-ttl": "60s", "distributed.scheduler.allowed-failures": 30,
     "distributed.scheduler.work-stealing": False, "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,
+    # what looks at the processes themselves takes 7 % of two cores otherwise
+    "distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "500ms",
+    "distributed.admin.system-monitor.interval": "5s",
 }  # fmt: skip

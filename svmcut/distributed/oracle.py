@@ -13,7 +13,8 @@ from svmcut.cutting.bundle import Cut
 from svmcut.cutting.line_search import line_minimum
 from svmcut.cutting.oracle import Point
 from svmcut.distributed import parts
-from svmcut.distributed.parts import LARGE_DIM, STEPS
+from svmcut.distributed.parts import STEPS
+from svmcut.distributed.vectors import LARGE_DIM
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,16 +14,20 @@ import numpy as np
 from svmcut._native import sparse
 from svmcut.arrays import vector_examples
 from svmcut.classes import SIGNS, classes_of
+from svmcut.cutting.oracle import REFRESH, Normals
 from svmcut.data import Examples
+from svmcut.distributed.exact import sums_are_exact
+from svmcut.distributed.vectors import Told
 from svmcut.errors import DataError, TrainingError
 from svmcut.files.cache import read_files
 from svmcut.risks import make_risk
+from svmcut.risks.hinge import BoundHinge
 from svmcut.risks.protocol import GridRisk
 from svmcut.risks.weights import total
 from svmcut.spaces.linear import LinearSpace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -37,10 +41,8 @@ STEPS = np.concatenate([np.arange(EVEN + 1) / 512, [2.0**k * (1 + j / 20) for k 
 STEPS = STEPS[: EVEN + 256]
 #: Vectors of scores that a part keeps: those of the best point, of the target, and of the next best point.
 KEPT_SCORES = 3
-#: Numbers of a vector from which on it is long: points have no moves then.
-LARGE_DIM = 1_000_000
-#: Vectors that keep their names, and of long ones.
-MANY, FEW = 16, 4
+#: A part keeps its last normal where that is no more than this share of its rows.
+SHARE = 8
 #: Labels of a part that are told apart.
 MOST_LABELS = 1000
 
@@ -140,10 +142,6 @@ class Sizes(NamedTuple):
     nbytes: int
 
 
-class UnknownVector(LookupError):
-    """A vector that a part was never told, or has let go."""
-
-
 class Part:
     """The rows of one file, where they are trained on.
 
@@ -167,7 +165,7 @@ class Part:
             self._read = vector_examples(*path)
         self._bound: Bound | None = None
         self._scores: OrderedDict[tuple, NDArray] = OrderedDict()
-        self._vectors: OrderedDict[str, NDArray] = OrderedDict()
+        self._told = Told()
         self._lock = threading.Lock()
         if bound is not None:
             self.bind(bound)
@@ -221,6 +219,7 @@ class Part:
             except TrainingError as error:
                 raise TrainingError(f"{examples.source.path}: {error}") from None
         self._space: LinearSpace | None = None
+        self._normals: Normals | None = None
         self._weigh()
         return self
 
@@ -253,16 +252,8 @@ class Part:
         UnknownVector
         """
         with self._lock:
-            self._vectors |= new
-            try:
-                for names, _ in places:
-                    for name in names:
-                        self._vectors.move_to_end(name)
-                found = [Place(names, steps, [self._vectors[name] for name in names]) for names, steps in places]
-            except KeyError as error:
-                raise UnknownVector(*error.args) from None
-            kept_last(self._vectors)
-        return found
+            vectors = self._told.of([names for names, _ in places], new)
+        return [Place(names, steps, known) for (names, steps), known in zip(places, vectors, strict=True)]
 
     def scores(self, place: Place) -> NDArray[np.float64]:
         """Those of a point; not to be changed."""
@@ -290,7 +281,19 @@ class Part:
             bias = self.bound.settings.bias or 0.0
             X = replace(self.examples.X, n_features=dim - (bias != 0))
             self._space = LinearSpace(X, bias, self.reading.threads)
+            signs = isinstance(self._risk, BoundHinge) and self._risk.weights is None
+            light = SHARE * 8 * dim <= X.nbytes  # a normal beside the rows
+            carry = signs and light and sums_are_exact(X, bias)
+            self._normals = Normals(self._space, REFRESH) if carry else None
         return self._space
+
+    def normal(self, dim: int, coef: NDArray[np.float64]) -> NDArray[np.float64]:
+        """A^T coef, not to be changed; by the rows whose coefficient changed, where that makes no difference."""
+        space = self.space(dim)
+        if self._normals is None:
+            return space.adjoint(coef)
+        with self._lock:
+            return self._normals.of(coef)
 
     @property
     def bound(self) -> Bound:
@@ -302,13 +305,6 @@ class Part:
     def risk(self) -> Any:
         """That of its rows; None where none is left."""
         return self._risk
-
-
-def kept_last(vectors: OrderedDict[Any, Any], length: Callable[[Any], int] = len) -> None:
-    """Lets go of all but the last few vectors: those of a point with its moves, of targets, and what is looked at
-    beside; of long ones no point has moves."""
-    while vectors and len(vectors) > (FEW if length(next(reversed(vectors.values()))) >= LARGE_DIM else MANY):
-        vectors.popitem(last=False)
 
 
 def moved(before: NDArray, target: NDArray, t: float) -> NDArray[np.float64]:
@@ -387,5 +383,5 @@ def cut(part: Part, here: Place, target: Place, t: float) -> NDArray[np.float64]
         return np.zeros(2 + dim)
     s = part.scores(here)
     found = part.risk.linearize(moved(s, part.scores(target), t) if t else s)
-    found = np.concatenate([[found.value, found.offset], part.space(dim).adjoint(found.coef)])
+    found = np.concatenate([[found.value, found.offset], part.normal(dim, found.coef)])
     return found if part.factor == 1 else np.multiply(part.factor, found, out=found)

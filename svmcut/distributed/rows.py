@@ -13,7 +13,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from svmcut.distributed.parts import Part, Place, kept_last
+from svmcut.distributed.parts import Part, Place
+from svmcut.distributed.vectors import kept_last
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,8 +9,9 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from svmcut.distributed.parts import Part, Place, Reading, UnknownVector
+from svmcut.distributed.parts import Part, Place, Reading
 from svmcut.distributed.rows import merged, tree_sum
+from svmcut.distributed.vectors import UnknownVector
 from svmcut.errors import ClusterError, SvmcutError
 
 if TYPE_CHECKING:

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The last few vectors of a run, by name, as parts keep them and as whoever asks names them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: Numbers of a vector from which on it is long: points have no moves then.
+LARGE_DIM = 1_000_000
+#: Vectors that are kept: those of a point with its moves, of targets, and what is looked at beside; of long ones.
+MANY, FEW = 16, 4
+
+
+class UnknownVector(LookupError):
+    """A vector that a part was never told, or has let go."""
+
+
+def kept_last(vectors: OrderedDict[Any, Any], length: Callable[[Any], int] = len) -> None:
+    """Lets go of all but the last few."""
+    while vectors and len(vectors) > (FEW if length(next(reversed(vectors.values()))) >= LARGE_DIM else MANY):
+        vectors.popitem(last=False)
+
+
+class Told:
+    """Vectors that a part was told."""
+
+    def __init__(self) -> None:
+        self._vectors: OrderedDict[str, NDArray] = OrderedDict()
+
+    def of(self, names: Sequence[Sequence[str]], new: Mapping[str, NDArray]) -> list[list[NDArray]]:
+        """The vectors of these names, of new ones or of those before.
+
+        Raises
+        ------
+        UnknownVector
+        """
+        self._vectors |= new
+        try:
+            for name in (name for some in names for name in some):
+                self._vectors.move_to_end(name)
+        except KeyError as error:
+            raise UnknownVector(*error.args) from None
+        found = [[self._vectors[name] for name in some] for some in names]
+        kept_last(self._vectors)
+        return found
