@@ -3,6 +3,7 @@
 
     python benchmarks/sequences.py TRAIN TEST --example-cost 0.5 -e 0.3        svm_hmm files, plain or gzip
     python benchmarks/sequences.py TRAIN TEST --example-cost 0.1 --no-peers
+    python benchmarks/sequences.py TRAIN TEST --example-cost 0.5 --quick       svmcut --quick, five seeds, and crfsuite
     python benchmarks/sequences.py TRAIN --objective --example-cost 1          seconds to each gap, every trainer
     python benchmarks/sequences.py TRAIN --own-job -e 0.5 --rounds 3           svm_hmm_learn -c n, from file to model
 
@@ -31,9 +32,12 @@ from svmcut.training.driver import make_driver
 
 SOLVERS = ("bcfw", "cutting-plane", "ssg")
 PEERS = (
+    ("ap", {"max_iterations": 5}),
     ("ap", {"max_iterations": 20}),
     ("ap", {"max_iterations": 50}),
+    ("pa", {"max_iterations": 5}),
     ("pa", {"max_iterations": 50}),
+    ("arow", {"max_iterations": 20}),
     ("l2sgd", {"c2": 1.0, "max_iterations": 50}),
     ("lbfgs", {"c2": 1.0, "max_iterations": 100}),
 )
@@ -50,11 +54,11 @@ def row(name: str, seconds: list[float], found: tuple[float, float]) -> None:
     print(f"| {name} | {statistics.median(seconds):.2f} | {found[0]:.2f} | {found[1]:.1f} |", flush=True)
 
 
-def ours(train: str, test: str, solver: str, C: float, epsilon: float, rounds: int) -> None:
-    """Trains with one solver and measures on the test file."""
+def ours(train: str, test: str, C: float, rounds: int, **options) -> None:
+    """Trains with these settings and measures on the test file."""
     data, parts, seconds = read_sequences(train), list(stream_sequences(test)), []
     for _ in range(rounds):
-        settings = Settings(task="sequence", example_cost=C, solver=solver, epsilon=epsilon, threads=1)
+        settings = Settings(task="sequence", example_cost=C, threads=1, **options)
         began = time.process_time()
         outcome = make_driver(settings, data).fit(None, C)
         seconds.append(time.process_time() - began)
@@ -63,7 +67,8 @@ def ours(train: str, test: str, solver: str, C: float, epsilon: float, rounds: i
         mistakes = outcome.model.tags(part.X, part.indptr) != part.tags
         wrong += np.add.reduceat(mistakes, part.indptr[:-1], dtype=np.int64).tolist()
         lengths += np.diff(part.indptr).tolist()
-    row(f"svmcut {solver} C={C:g} -e {epsilon:g}", seconds, errors(wrong, lengths))
+    told = " ".join(f"{name}={value}" for name, value in options.items())
+    row(f"svmcut {outcome.solver} C={C:g} {told}", seconds, errors(wrong, lengths))
 
 
 def crf_sequences(path: str):
@@ -162,6 +167,7 @@ def main() -> None:
     parser.add_argument("--solver", action="append", choices=SOLVERS, help="default: bcfw")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--no-peers", action="store_true")
+    parser.add_argument("--quick", action="store_true", help="parameter quick, with seeds 0 to 4, beside bcfw")
     parser.add_argument("--objective", action="store_true")
     parser.add_argument("--own-job", action="store_true")
     options = parser.parse_args()
@@ -175,7 +181,9 @@ def main() -> None:
         parser.error("TEST is missing")
     print(HEAD)
     for solver in options.solver or ("bcfw",):
-        ours(options.train, options.test, solver, options.example_cost, options.epsilon, options.rounds)
+        ours(options.train, options.test, options.example_cost, options.rounds, solver=solver, epsilon=options.epsilon)
+    for seed in range(5 if options.quick else 0):
+        ours(options.train, options.test, options.example_cost, options.rounds, quick=True, seed=seed)
     if not options.no_peers:
         peers(options.train, options.test, options.rounds)
 

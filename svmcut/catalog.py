@@ -44,7 +44,7 @@ TASKS = {
              {"bias": 1.0}, "sets of labels, LIBSVM's files", None,
              "1/2 w'w + C * wrong labels averaged over the examples",
              "example's wrong labels: without pairs the C of LIBLINEAR for every label", "wrong labels an example",
-             "micro_f1", takes=("bias", "pairs")),
+             "micro_f1", takes=("bias", "pairs"), lacks=("quick",)),
         Task("multiclass", "error-rate", "classes", ("MulticlassModel", "KernelMulticlassModel", "JointKernelModel"),
              "svmcut.tasks.multiclass:Multiclass", {}, "classes of whole labels, each with weights of its own",
              "svm_multiclass", "1/2 w'w + C * loss in percent, with weights 100 times those of a unit loss",
@@ -118,7 +118,7 @@ SOLVERS = {
         Solver("bcfw", {"sequence": "svmcut.solvers.bcfw:Bcfw", "multilabel": "svmcut.solvers.label_blocks:LabelBcfw"},
                _BLOCKS, losses=_SUMS, takes=_QP),
         Solver("ssg", {"sequence": "svmcut.solvers.ssg:Ssg", "multilabel": "svmcut.solvers.label_blocks:LabelSsg"},
-               _BLOCKS, losses=_SUMS, takes=_QP),
+               _BLOCKS, losses=_SUMS, takes=(*_QP, "quick")),
         Solver("soft-bcfw", "svmcut.solvers.soft_bcfw:SoftBcfw", _BLOCKS, losses=_SUMS, first_order=True,
                takes=_QP),
         Solver("gdmm", "svmcut.solvers.gdmm:Gdmm", _BLOCKS, losses=_SUMS, first_order=True,
@@ -148,6 +148,8 @@ SOLVERS = {
 #: Parameters that a solver which takes them reads with kernel values alone.
 OF_VALUES = ("certify",)
 CUTTING_PLANE, SUBSPACE = "cutting-plane", "subspace"
+#: What parameter quick trains with.
+QUICK = "ssg"
 #: What AUTO stands for by size: (task, whether on kernel values, whether the risk is the task's plain one or, on
 #: features, any that Settings.of_scores tells) -> solvers
 #: from small to large sets; cutting planes for all others.

@@ -124,6 +124,8 @@ class Settings:
         Mean slack of sbp at |w| = 1, in place of what C stands for.
     average : {"suffix", "full"}
         Iterates sbp averages.
+    quick : bool
+        Whether training of sequences ends where the error on a part held out no longer falls, at no gap in particular.
     transitions, emissions, beam : int
         Orders of a chain, and states kept a token, 0 for all.
     multiclass : {"crammer-singer", "one-vs-rest", "one-vs-one"} or None
@@ -186,6 +188,7 @@ class Settings:
     hold_out: float = param(0.0, number(0, 0.9))
     nu: float | None = param(None, number(0))
     average: str = param("suffix", one_of(AVERAGES))
+    quick: bool = param(False, FLAG)
     transitions: int = param(1, integer(0, 3))
     emissions: int = param(0, integer(0, 1))
     beam: int = param(0, integer(0))

@@ -20,6 +20,7 @@ from svmcut.catalog import (
     KERNELS,
     MULTICLASS,
     OF_VALUES,
+    QUICK,
     SOLVERS,
     SUBSPACE,
     TASKS,
@@ -133,8 +134,10 @@ def check_risk(loss: Loss, p: float, rescaling: str, slack_norm: int) -> None:
 
 def chosen_solver(settings: Settings) -> str:
     """The solver that is named, by itself or by a basis chosen in advance; "auto" where n or the machine decides."""
-    by_basis = settings.solver == AUTO and settings.basis_method and settings.kernel != "linear"
-    return SUBSPACE if by_basis else settings.solver
+    if settings.solver == AUTO and settings.basis_method and settings.kernel != "linear":
+        return SUBSPACE
+    quick = settings.quick and settings.solver == AUTO and settings.task == "sequence"
+    return QUICK if quick and settings.is_usual and not settings.has_kernel else settings.solver
 
 
 def refuse_example_cost(loss: str) -> UsageError:
@@ -174,8 +177,7 @@ def _loss(settings: Settings) -> Loss:
 
 
 def variant(settings: Settings) -> str | None:
-    """What makes another risk of the plain one of the task's first loss: "slack_norm=2", say; None where nothing does.
-    """
+    """What makes another risk of the plain one of the task's first loss: "slack_norm=2"; None where nothing does."""
     row = losses(settings.task).get(settings.loss or "")
     if row is not None and not row.drawn and row.name != TASKS[settings.task].loss:
         return f"loss='{settings.loss}'"
@@ -304,6 +306,8 @@ def _check_chain(settings: Settings) -> None:
     name, scaled, beam = chosen_solver(settings), variant(settings), settings.beam
     if settings.input != DEFAULTS["input"] and settings.zero_based:
         raise UsageError("parameter 'zero_based' counts features, which parameter 'input' names; leave one of them out")
+    if settings.quick and (settings.gap is not None or settings.epsilon is not None):
+        raise UsageError("parameter 'quick' reaches for no gap; leave out parameter 'epsilon' and parameter 'gap'")
     if settings.bias:
         raise UsageError("chains have no constant feature; leave out parameter 'bias'")
     if settings.has_kernel and scaled:
@@ -323,10 +327,8 @@ def _check_chain(settings: Settings) -> None:
             f"{name} trains chains of transitions=1 and emissions=0; leave those out or use solver={others}"
         )
     if beam and scaled:
-        raise UsageError(
-            f"beam={beam} keeps a part of the states, but {scaled} needs them all; leave out parameter 'beam' or "
-            f"{scaled}"
-        )
+        subject = f"beam={beam} keeps a part of the states, but {scaled} needs them all"
+        raise UsageError(f"{subject}; leave out parameter 'beam' or {scaled}")
     if beam and name != CUTTING_PLANE:
         raise UsageError(f"beam={beam} trains with cutting planes alone; add solver='{CUTTING_PLANE}'")
 
@@ -344,6 +346,8 @@ def reads(settings: Settings, solver: str) -> set[str]:
     """The parameters, of those not every solver has, that one reads in this run."""
     task = _AS_CHAINS[0] if settings.is_joint else settings.task
     row, found = SOLVERS[solver], takes(task, solver, settings.has_kernel)
+    if settings.task == "sequence":  # anything but ssg trains without it as asked
+        found = found - {"qp"} if settings.quick else found | {"quick"}
     polished = row.polished if settings.polish is None else settings.polish
     return found if polished or "polish" not in found else found - {*row.after}
 
@@ -359,6 +363,8 @@ def _check_effects(settings: Settings) -> None:
             raise UsageError(f"parameter '{option}' has no effect on {task.objects}; leave it out")
         if option in OF_VALUES and not settings.has_kernel:
             raise UsageError(f"parameter '{option}' is for training on kernel values; leave it out")
+        if settings.quick and name in taking:
+            raise UsageError(f"parameter '{option}' has no effect beside parameter 'quick'; leave it out")
         if name in taking:
             raise UsageError(f"parameter '{option}' is for the polish; leave it out or give polish=True")
         raise UsageError(f"parameter '{option}' is for solver={_or(taking)}; leave it out with solver '{name}'")
@@ -385,13 +391,7 @@ _SPELLING = (
 
 
 def in_words(message: str, flag: Callable[[str, str | None], str | None]) -> str:
-    """A message with other names for the parameters.
-
-    Parameters
-    ----------
-    flag : callable
-        What stands for a parameter of that name, and of that value where it has one; None to leave it as it is.
-    """
+    """A message in which flag(name, value or None) stands for a parameter, unless that is None."""
 
     def put(match: re.Match) -> str:
         name, value = match[1] or match[2], match[3]

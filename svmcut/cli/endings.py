@@ -73,6 +73,7 @@ def stop_reason(outcome: Outcome) -> str:
         "epochs": "epochs done",
         "span": "trained in the span of the basis",
         "samples": "no sample violates the cuts",
+        "held-out": "the error held out falls no more",
         "limit": "stopped by a limit",
         "interrupt": "interrupted",
         "rounding": "stopped where rounding forbids progress",

@@ -147,6 +147,9 @@ ROWS = (
            "Part of the examples, 0.1 for a tenth, that {takers} do not train on but choose their best state by; those "
            "without a budget end once its error has not fallen in the second half of the run so far. 0: the best state "
            "by the primal value."),
+    Option("quick", ("--quick",), STOPPING,
+           "Train by {takers} until the error on a tenth of the sequences, held out, falls no more, then with as many "
+           "passes over all; the gap is reported as it is.", default="off"),
     Option("select", ("--select",), OUTPUT,
            "Write the model that is best by this measure on --validate as MODEL_FILE too, or alone where it is best on "
            "the folds of --cv ({measure} unless given): {measures}."),

@@ -26,7 +26,7 @@ SLIP = 1e-9
 #: A model may be underfitted whose slack is above this part of that of w = 0, and |w|^2 of C times what the risk fell.
 UNDERFITTED, STRAIGHT = 0.9, 0.7
 #: Ends of training that are its aim and claim no certificate.
-ENDS = ("epochs", "span", "samples")
+ENDS = ("epochs", "span", "samples", "held-out")
 #: Ends before the aim.
 STOPS = ("limit", "interrupt", "rounding", "basis", "file", "mistake")
 #: What a run says whose sampled cuts ended before their stopping rule was met.
@@ -166,8 +166,8 @@ class Outcome:
         Whether the certificate of the model, as its file has it, meets the stopping rule; see `judge`.
     stopped_by : str or None
         Where it does not: "limit", "interrupt", "rounding"; "basis" where the span of the basis leaves no smaller gap,
-        "file" where the digits of the model file do not; "mistake" where the certificate cannot be. "epochs", "span"
-        and "samples" where training did what it was asked for, which was no gap of the full problem.
+        "file" where the digits of the model file do not; "mistake" where the certificate cannot be. "epochs", "span",
+        "samples" and "held-out" where training did what it was asked for, which was no gap of the full problem.
     norm, longest_cut : float
         Length of w with the weight of the constant feature, and of the longest cut normal, in the unit of the risk.
     multipliers : (cuts,) float64

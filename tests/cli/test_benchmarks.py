@@ -88,7 +88,10 @@ TABLES = {
         "multilabel.py", [*LABELS, "--example-cost", "0.1", "--gap", "0.05"],
         ("| gdmm | no |", "| gdmm | yes |", "| bcfw | yes |", "| cutting-plane | yes |", "| ssg | yes |"),
     ),
-    "sequences": ("sequences.py", [*TAGS, "--example-cost", "0.1", "--no-peers"], ("| svmcut bcfw C=0.1 -e 0.1 |",)),
+    "sequences": (
+        "sequences.py", [*TAGS, "--example-cost", "0.1", "--no-peers", "--quick"],
+        ("| svmcut bcfw C=0.1 solver=bcfw epsilon=0.1 |", "| svmcut ssg C=0.1 quick=True seed=4 |"),
+    ),
     "gaps of sequences": (
         "sequences.py", [*TAGS, "--objective", "--example-cost", "0.05"], ("| bcfw |", "| cutting-plane |", "| ssg |")
     ),

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Stochastic subgradients for chains that end where the error on sequences held out no longer falls.
+
+    problem      min_w  P(w) = 1/2 |w|^2 + C sum_n v_n H_n(w)
+    first        the passes of ssg.py over nine tenths of the sequences; after each the average tags the others
+    then         as many passes over all sequences as had the lowest error
+    certificate  P at the average; after whole passes w = C sum_n v_n (mean of psi_n over the passes) is a dual point,
+                 and so is every smaller multiple of it. The gap is what it is: nothing waits for it
+
+An error counts as lower by a hundredth of it at least, so that chance does not prolong the run.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from svmcut import states
+from svmcut._native import chain, chain_ssg
+from svmcut.solvers.protocol import Progress, Run, Solver, Start, State, kept
+from svmcut.structured.chain import ChainSequences, run_argmax
+from svmcut.structured.protocol import StructuredProblem
+
+CHUNK = 5000  # visits between two moments in which a signal is heard
+SHARE = 10  # one sequence in so many is held out
+PATIENCE = 5  # passes without a lower error
+LOWER = 0.99  # of the lowest error so far
+
+
+class QuickRun(Run):
+    """A step a pass; P is known of the average after 1, 2, 4, 8 ... passes over the part and at the end."""
+
+    def __init__(self, solver: Quick, problem: StructuredProblem, start: Start | None, state: State | None):
+        super().__init__(solver, problem, start, state)
+        self._model, self._C, self._resumed = problem.model, problem.C, state is not None
+        model = self._model
+        self._rng = np.random.default_rng(solver.seed)
+        held = self._rng.permutation(model.n_samples) < max(1, model.n_samples // SHARE)
+        self._part, self._all = (np.flatnonzero(rows).astype(np.int32) for rows in (~held, held | ~held))
+        self._watched = ChainSequences(model.sequences.take(held), model.shape, model.threads)
+        zero = np.zeros(model.dim)
+        self._best, self._risk = zero, model.summed(np.diff(model.parts).astype(np.float64))
+        self._primal, self._dual, self._passes = self._C * self._risk, 0.0, 0
+        self._fewest, self._least, self._error = 0, math.inf, math.inf
+        self._refit = False
+        self._clear()
+        if state is None:
+            return
+        w, real, count = states.weights(model.dim), states.REAL, states.COUNT
+        states.checked(state, states.fields(
+            rng=states.generator, best=w, z=w, weighted=w, numbers=states.row(
+                count, count, count, real, real, real, real, count, states.real(infinite=True),
+                states.real(infinite=True), states.flag,
+            ),
+        ))  # fmt: skip
+        self._rng.bit_generator.state = state["rng"]
+        self._best, self._z, self._weighted = state["best"], state["z"].copy(), state["weighted"].copy()
+        (self._passes, self._done, self._visits, self._loss, self._primal, self._dual, self._risk, self._fewest,
+         self._least, self._error, self._refit) = state["numbers"]  # fmt: skip
+        rows = self._all if self._refit else self._part
+        fits = self._visits == self._done * len(rows) and self._done <= self._passes
+        states.require(fits, "the visits of the state", f"{len(rows)} a pass")
+
+    def state(self) -> State:
+        return {
+            "rng": self._rng.bit_generator.state, "best": self._best, "z": self._z.copy(),
+            "weighted": self._weighted.copy(), "numbers": (
+                self._passes, self._done, self._visits, self._loss, self._primal, self._dual, self._risk, self._fewest,
+                self._least, self._error, self._refit,
+            ),
+        }  # fmt: skip
+
+    def counts(self) -> dict[str, Any]:
+        """What the report says of the part held out."""
+        return {"held_out": self._watched.n_samples, "held_out_error": self._least, "passes": self._fewest}
+
+    def __iter__(self) -> Iterator[Progress]:
+        began = time.perf_counter()
+        while True:
+            if not self._resumed:
+                self._pass()
+            self._resumed = False
+            yield Progress(
+                self._passes, float(self._passes), self._primal, self._dual, self._primal - self._dual,
+                time.perf_counter() - began, kept(self._best), risk=self._risk,
+                extra={"held_out_error": self._error},
+            )  # fmt: skip
+            if self._refit and self._done == self._fewest:
+                return
+
+    def _clear(self) -> None:
+        self._z, self._weighted = np.zeros(self._model.dim), np.zeros(self._model.dim)
+        self._visits = self._done = 0
+        self._loss = 0.0
+
+    def _pass(self) -> None:
+        """One pass; over all sequences once the error has not fallen for a while."""
+        if not self._refit and self._done >= self._fewest + PATIENCE:
+            self._refit = True
+            self._clear()
+        model, rows = self._model, self._all if self._refit else self._part
+        order, steps = self._rng.permutation(rows), self._C * len(rows) / model.n_samples
+        for at in range(0, len(order), CHUNK):
+            self._visits, loss, _ = chain_ssg.visit(
+                model.chains, steps, order[at : at + CHUNK], self._visits, self._z, self._weighted,
+                weights=model.weights,
+            )
+            self._loss += loss
+        self._done += 1
+        self._passes += 1
+        k = self._visits
+        average = 2 * len(rows) * self._C / (k * (k + 1)) * (k * self._z - self._weighted)
+        if not self._refit:
+            self._error = self._wrong(average)
+            if self._error < LOWER * self._least:
+                self._least, self._fewest = self._error, self._done
+        if self._done == self._fewest if self._refit else self._done & (self._done - 1) == 0:
+            self._look(average)
+        if self._refit and self._done == self._fewest:
+            self._bound()
+
+    def _wrong(self, w) -> float:
+        """Percent of the tokens held out with a wrong tag, by the weights of their sequences."""
+        watched = self._watched
+        tags = run_argmax(watched.chains, w, chain.DECODE, 0, watched.threads)[0]
+        wrong = np.add.reduceat(tags != watched.gold, watched.parts[:-1], dtype=np.float64)
+        return 100 * watched.summed(wrong) / watched.summed(np.diff(watched.parts).astype(np.float64))
+
+    def _look(self, w) -> None:
+        self._best, self._risk = w, self._model.summed(self._model.separate(w).slacks)
+        self._primal = 0.5 * float(w @ w) + self._C * self._risk
+
+    def _bound(self) -> None:
+        """The dual value of the best multiple of the mean of all cuts met since the passes go over all sequences."""
+        squared = (self._C / self._done) ** 2 * float(self._z @ self._z)
+        linear = self._C / self._done * self._loss
+        scale = min(1.0, linear / squared) if squared > 0 else 1.0
+        self._dual = max(0.0, scale * linear - 0.5 * scale**2 * squared)
+
+
+@dataclass(frozen=True)
+class Quick(Solver):
+    """It ends by itself.
+
+    Parameters
+    ----------
+    seed : int
+        Of the part held out and of the order of the visits.
+    """
+
+    run = QuickRun
+    patience: ClassVar[int | None] = None
+    seed: int = 0

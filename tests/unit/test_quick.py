@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Training of chains that a part held out ends: what is chosen, what is claimed, what is refused."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from drivers import driver
+from reference.chain import noisy_chains
+
+from svmcut import ChainSVM
+from svmcut._native import chain_ssg
+from svmcut.errors import UsageError
+from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
+from svmcut.saved import state_classes
+
+
+def chains(rng, n=60, K=4):
+    return noisy_chains(rng, K, rng.integers(1, 12, n).tolist(), D=6)
+
+
+def quick(data, **options):
+    return driver(data, task="sequence", quick=True, **options)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_bound_is_below_the_optimum_and_the_gap_is_stated_as_it_is(rng, weighted):
+    data = chains(rng)
+    if weighted:
+        data = replace(data, weights=rng.uniform(0.2, 3.0, len(data)))
+    best = driver(data, task="sequence", gap=1e-4).fit(None, 0.3).progress
+    outcome = quick(data).fit(None, 0.3)
+    assert not outcome.converged and outcome.done and outcome.stopped_by == "held-out"
+    assert 0 < outcome.dual <= best.primal and outcome.primal >= best.dual
+    w, model = outcome.model.w, quick(data).plan.model
+    assert outcome.primal < 0.3 * model.summed(np.diff(model.parts))  # that of w = 0
+    risk = model.summed(model.separate(w).slacks)
+    assert outcome.primal == pytest.approx(0.5 * w @ w + 0.3 * risk, rel=1e-12)
+
+
+def test_the_weights_are_the_average_of_as_many_passes_over_all_as_were_best_on_the_part_held_out(rng):
+    data, steps = chains(rng, 200), []
+    trainer = quick(data, seed=3)
+    outcome = trainer.fit(None, 0.3, lambda progress, objective: steps.append(progress))
+    told, model, n = outcome.details["quick"], trainer.plan.model, len(data)
+    assert told["held_out"] == 20
+    k, first = told["passes"], len(steps) - told["passes"]
+    errors = [step.extra["held_out_error"] for step in steps[:first]]
+    assert errors[k - 1] == told["held_out_error"] <= min(errors) / 0.99
+    assert len(errors) == k + 5 and min(errors[: k - 1], default=np.inf) > errors[k - 1]
+    assert all(step.extra["held_out_error"] == errors[-1] for step in steps[first:])
+    rng = np.random.default_rng(3)
+    held = rng.permutation(n) < 20
+    for _ in errors:
+        rng.permutation(np.flatnonzero(~held).astype(np.int32))
+    z, weighted, visits = np.zeros(model.dim), np.zeros(model.dim), 0
+    for _ in range(k):
+        visits, _, _ = chain_ssg.visit(model.chains, 0.3, rng.permutation(n).astype(np.int32), visits, z, weighted)
+    average = 2 * n * 0.3 / (visits * (visits + 1)) * (visits * z - weighted)
+    np.testing.assert_allclose(outcome.model.w, average, rtol=1e-12)
+
+
+def test_a_fit_that_goes_on_and_one_on_more_threads_have_the_same_bytes(rng, tmp_path):
+    data, states = chains(rng), []
+    data = replace(data, weights=rng.uniform(0.2, 3.0, len(data)))
+    trainer = quick(data, threads=3)
+    whole = trainer.fit(None, 0.3, lambda progress, objective: states.append(trainer.state()))
+    assert len(states) > 6
+    for at in (0, 2, len(states) // 2, len(states) - 2, len(states) - 1):
+        write_checkpoint(str(tmp_path / "ck"), {}, states[at], state_classes())
+        _, state = read_checkpoint(str(tmp_path / "ck"), state_classes())
+        resumed = quick(data).fit(None, 0.3, None, state)
+        assert resumed.model.w.tobytes() == whole.model.w.tobytes()
+        assert (resumed.primal, resumed.dual, resumed.details) == (whole.primal, whole.dual, whole.details)
+    row = list(states[2]["solver"]["numbers"])
+    row[2] += 1
+    states[2]["solver"]["numbers"] = tuple(row)
+    with pytest.raises(ValueError, match="visits of the state"):
+        quick(data).fit(None, 0.3, None, states[2])
+
+
+def test_a_limit_leaves_the_weights_whose_primal_is_stated(rng):
+    data = chains(rng)
+    outcome = quick(data, max_iterations=3).fit(None, 0.3)
+    model, w = quick(data).plan.model, outcome.model.w
+    assert outcome.stopped_by == "limit" and not outcome.done
+    risk = model.summed(model.separate(w).slacks)
+    assert outcome.primal == pytest.approx(0.5 * w @ w + 0.3 * risk, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"solver": "bcfw"}, "parameter 'quick' is for solver='ssg'; leave it out with solver 'bcfw'"),
+        ({"kernel": "rbf"}, "parameter 'quick' is for solver='ssg'"),
+        ({"loss": "zero-one"}, "parameter 'quick' is for solver='ssg'"),
+        ({"gap": 0.1}, "parameter 'quick' reaches for no gap"),
+        ({"epsilon": 0.1}, "parameter 'quick' reaches for no gap"),
+        ({"qp": "osqp"}, "parameter 'qp' has no effect beside parameter 'quick'"),
+    ],
+)
+def test_it_is_refused_where_it_has_no_effect(rng, options, message):
+    with pytest.raises(UsageError, match=message):
+        quick(chains(rng, 5), **options)
+
+
+def test_other_tasks_and_a_single_sequence_are_refused(rng):
+    with pytest.raises(UsageError, match="parameter 'quick' has no effect on label sets"):
+        driver(None, task="multilabel", quick=True)
+    with pytest.raises(UsageError, match="parameter 'quick' has no effect on two classes"):
+        driver(None, quick=True)
+    with pytest.raises(UsageError, match="of 1 sequence"):
+        quick(chains(rng, 1)).fit(None, 0.3)
+
+
+def test_the_estimator_takes_it_whatever_its_tol(rng):
+    data = chains(rng)
+    parts = [data.X.to_dense()[a:b] for a, b in zip(data.indptr, data.indptr[1:])]
+    tags = [data.tags[a:b].tolist() for a, b in zip(data.indptr, data.indptr[1:])]
+    machine = ChainSVM(C=0.3, quick=True, random_state=0).fit(parts, tags)
+    assert machine.solver_ == "ssg" and not machine.converged_ and machine.gap_[0] > 0
+    assert machine.score(parts, tags) > 0.6
