@@ -16,7 +16,7 @@ FUZZ_SECONDS ?= 60
 FUZZERS = scan expansion
 SANITIZE = -g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
-.PHONY: help venv build demo test lint bench docs wheel release-check fuzz asan kills mutants attack clean
+.PHONY: help venv build demo test lint bench docs site wheel release-check fuzz asan kills mutants attack clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -40,7 +40,7 @@ $(VENV)/.installed: $(VENV)/.created $(SOURCES)
 	@$(PIP) --editable .
 	@touch $@
 
-$(VENV)/.test $(VENV)/.lint: $(VENV)/.%: $(VENV)/.created pyproject.toml
+$(VENV)/.test $(VENV)/.lint $(VENV)/.docs: $(VENV)/.%: $(VENV)/.created pyproject.toml
 	@$(EXTRA) $* >$@.txt
 	@$(PIP) --requirement $@.txt
 	@touch $@
@@ -66,6 +66,10 @@ bench: build $(VENV)/.test  ## benchmarks/linear.py on the sets in data/
 docs: build  ## write docs/commands.md and the man page from the help texts, and what README shows as printed
 	@$(VENV)/bin/python docs/generate.py
 	@$(VENV)/bin/python docs/replay.py --write
+
+site: build $(VENV)/.docs  ## the documentation as pages for a browser, in site/
+	@NO_MKDOCS_2_WARNING=1 $(VENV)/bin/python -m mkdocs --quiet build --strict
+	@echo site/index.html
 
 wheel: $(VENV)/.created  ## a wheel in dist/
 	@$(VENV)/bin/python -m pip --disable-pip-version-check --quiet wheel --no-deps --wheel-dir dist .
@@ -116,5 +120,5 @@ attack: build  ## ATTACK_RUNS=1000 random training runs, each held to what its m
 	@PYTHONPATH=tests $(VENV)/bin/python -m attack --runs $(ATTACK_RUNS) --seed $(ATTACK_SEED)
 
 clean:  ## remove what was built; the environment goes too
-	rm -rf build dist demo *.egg-info svmcut/_native/*.so .pytest_cache .mypy_cache .hypothesis $(VENV)
+	rm -rf build dist demo site *.egg-info svmcut/_native/*.so .pytest_cache .mypy_cache .hypothesis $(VENV)
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")))
+PAGES = ("README.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")))
 COMMAND = re.compile(r"    svmcut (learn|rank|classify) ")
 DECIMAL = re.compile(r"-?\d+\.\d+(?:e[-+]?\d+)?")
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
@@ -62,7 +62,7 @@ def run(command: str) -> list[str]:
         When it ends with another status than 0.
     """
     words = shlex.split(command)
-    if words[0] == "svmcut":
+    if words[0] == "svmcut" and ">" not in words:
         from svmcut.cli.start import main
 
         out = io.StringIO()

@@ -16,7 +16,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 NOT_SOURCE = {".gitattributes", ".gitignore"}
 UNTRACKED = shutil.ignore_patterns(
-    ".git", ".venv*", "build", "dist", "demo", "*.egg-info", "__pycache__", "*.so", "*.pyc", ".*_cache", ".hypothesis"
+    ".git", ".venv*", "build", "dist", "demo", "site", "*.egg-info", "__pycache__", "*.so", "*.pyc", ".*_cache",
+    ".hypothesis",
 )
 OLDEST = (3, 11)
 """The Python under which the least versions of the dependencies have wheels."""
