@@ -31,7 +31,7 @@ class Evaluator:
 
 def read_svm_light(path: Path) -> tuple[np.ndarray, float]:
     """Weights and bias of a linear model in the layout of SVM-light V6.20: one support vector, threshold subtracted."""
-    lines = path.read_text(encoding="ascii").splitlines()
+    lines = [line for line in path.read_text(encoding="ascii").splitlines() if not line.startswith("#@")]
     if int(lines[1].split()[0]) != 0 or len(lines) != 12:
         raise ValueError(f"{path}: not one linear support vector")
     factor, *pairs = lines[11].split("#")[0].split()

@@ -1,0 +1,339 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The whole board: svmcut and every peer that can be installed, over sets, losses and C; what is recorded is kept.
+
+    python benchmarks/board.py runs.jsonl --data FOLDER --made FOLDER [--sets a9a skin] [--tasks hinge] [--limit 10]
+    python benchmarks/board_page.py runs.jsonl                        docs/board.md and its plot
+
+FOLDER of --data is searched for the public sets by name (those that are not there are left out); --made is where
+stand-ins are made once (benchmarks/make_board_sets.py). A run is a process on one pinned CPU, from the text to the
+model, at one setting of its tolerance; peers called from Python are not charged for importing their libraries. Of each
+run are kept the CPU seconds (median of three where it takes less than 0.7) and the objective of the written weights,
+1/2 |w|^2 + C sum of losses with the bias inside w, in float64; of kernels the dual objective; of sequences and rankings
+the percentage of wrong test tokens and 100 (1 - NDCG@10). Runs that stand in the file are not made again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import make_board_sets
+import numpy as np
+from make_cod_rna_like import write as write_cod_rna
+from objective import read_liblinear, read_svm_light
+from timing import ProcessFailed, time_process
+
+HERE = Path(__file__).resolve().parent
+SVMCUT = str(Path(sys.executable).parent / "svmcut")
+LINEAR = ("hinge", "squared-hinge", "logistic")
+COSTS = ("0.01", "1", "100")
+#: name: tasks, pattern of the training file, pattern of the test file.
+PUBLIC = {
+    "a9a": (LINEAR, "a9a", ""), "ijcnn1": (LINEAR, "ijcnn1.tr", ""),
+    "covtype": (LINEAR, "covtype.class1.scale.20k.train", ""), "mnist8": (LINEAR, "mnist8.scale.t", ""),
+    "acq": (LINEAR, "acq.train", ""), "covtype 7": (("crammer-singer",), "covtype.20k", ""),
+    "a9a 10k": (("rbf",), "a9a", ""), "ijcnn1 10k": (("rbf",), "ijcnn1.tr", ""),
+    "mnist8 10k": (("rbf",), "mnist8.scale.t", ""),
+    "ocr": (("tags",), "ocr_letters/train_large.hmm", "ocr_letters/test_large.hmm"),
+    "mq2008": (("ranking",), "MQ2008.Fold1.train.txt", "MQ2008.Fold1.test.txt"),
+}  # fmt: skip
+MADE = {"rcv1": LINEAR, "w8a": LINEAR, "url-day": LINEAR, "news20-binary": LINEAR, "skin": LINEAR, "cod-rna": LINEAR,
+        "cod-rna 10k": ("rbf",), "news20": ("crammer-singer",)}  # fmt: skip
+#: Of the rbf kernel.
+GAMMAS = {"a9a 10k": "0.05", "ijcnn1 10k": "1", "mnist8 10k": "0.02", "cod-rna 10k": "1"}
+LIBLINEAR = {
+    "hinge": ("3",), "squared-hinge": ("1", "2"), "logistic": ("0", "7"), "crammer-singer": ("4",),
+}  # fmt: skip
+TIGHTER = ("0.1", "0.01", "0.001", "0.0001")
+
+
+class Job(NamedTuple):
+    """A set, a task and a C."""
+
+    set: str
+    task: str
+    C: str
+    train: Path
+    test: str
+
+
+class Contest(NamedTuple):
+    """A program for a job, and the settings to be tried in this order until one takes too long."""
+
+    peer: str
+    settings: tuple[str, ...]
+
+
+def found(folder: Path | None, pattern: str, made: Path) -> Path | None:
+    """The file, unpacked once."""
+    for path in sorted(folder.rglob(Path(pattern).name + "*")) if folder else []:
+        if str(path).removesuffix(".gz").endswith(pattern):
+            plain = made / path.name.removesuffix(".gz")
+            if path.suffix != ".gz":
+                return path
+            if not plain.exists():
+                with gzip.open(path) as packed, open(plain, "wb") as out:
+                    shutil.copyfileobj(packed, out)
+            return plain
+    return None
+
+
+def stand_in(name: str, made: Path, rcv1: Path | None) -> Path | None:
+    """The file of a set that is made, once."""
+    path = made / name.removesuffix(" 10k")
+    if not path.exists():
+        print(f"making {path}", flush=True)
+        if name.startswith("cod-rna"):
+            write_cod_rna(str(path), 59_535, 1)
+        elif name == "rcv1" and rcv1:
+            words = [sys.executable, str(rcv1), "-n", "100000", "-o", str(path)]
+            subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+        elif name == "rcv1":
+            return None
+        else:
+            make_board_sets.write(name, path)
+    return path
+
+
+def jobs(given) -> Iterator[Job]:
+    """All that was asked for and whose files are there."""
+    generators = sorted(given.data.rglob("gen_rcv1_like.py")) if given.data else []
+    for name, tasks in {**{key: row[0] for key, row in PUBLIC.items()}, **MADE}.items():
+        tasks = [task for task in tasks if task in (given.tasks or tasks)]
+        if not tasks or (given.sets and name not in given.sets):
+            continue
+        _, pattern, other = PUBLIC.get(name, ("", "", ""))
+        if pattern:
+            path, test = found(given.data, pattern, given.made), found(given.data, other, given.made) if other else ""
+            path = scaled(path) if path and name == "covtype 7" else path
+        else:
+            path, test = stand_in(name, given.made, next(iter(generators), None)), ""
+        if path is None:
+            print(f"{name}: its file is not there, left out", flush=True)
+            continue
+        if name.endswith(" 10k"):
+            path, test = head(path, 10_000), GAMMAS[name]
+        for task in tasks:
+            for C in ("1",) if task in ("tags", "ranking") else ("1", "100") if task == "rbf" else COSTS:
+                yield Job(name, task, C, path, str(test))
+
+
+def scaled(path: Path) -> Path:
+    """The rows with every feature in [0, 1]: the public file of seven classes has raw numbers."""
+    out = path.with_name(path.name + ".scaled")
+    if not out.exists():
+        with open(out, "wb") as sink:
+            subprocess.run([SVMCUT, "scale", "-l", "0", "-u", "1", str(path)], check=True, stdout=sink)
+    return out
+
+
+def head(path: Path, rows: int) -> Path:
+    """A file of the first rows."""
+    part = path.with_name(f"{path.name}.{rows}")
+    if not part.exists():
+        with open(path, encoding="ascii") as source, open(part, "w", encoding="ascii") as sink:
+            sink.writelines(line for line, _ in zip(source, range(rows)))
+    return part
+
+
+def contests(task: str) -> list[Contest]:
+    """svmcut and its peers."""
+    ours = Contest("svmcut", ("0.01", "0.001", "0.0001"))
+    if task == "rbf":
+        return [ours, Contest("svm-train", TIGHTER[1:3]), Contest("SVC", TIGHTER[1:3])]
+    if task == "tags":
+        trainers = (
+            "ap-5",
+            "ap-20",
+            "ap-50",
+            "pa-5",
+            "pa-20",
+            "arow-20",
+            "l2sgd-10",
+            "l2sgd-50",
+            "lbfgs-30",
+            "lbfgs-100",
+        )
+        return [Contest("svmcut", ("-e 0.5", "-e 0.1", *given_quick())), Contest("crfsuite", trainers)]
+    if task == "ranking":
+        kernel = "-t 2 -g 1 --solver subspace --basis"
+        return [
+            Contest("svmcut", ("linear", f"{kernel} 200", f"{kernel} 500")),
+            Contest("lightgbm", ("30", "100", "300")), Contest("xgboost", ("30", "100", "300")),
+        ]  # fmt: skip
+    theirs = [Contest(f"liblinear -s {number}", TIGHTER) for number in LIBLINEAR[task]]
+    if task == "crammer-singer":
+        return [ours, *theirs]
+    batch = "LogisticRegression" if task == "logistic" else "LinearSVC"
+    epochs, passes = ("5", "20", "100"), ("5", "20")
+    several = [Contest(batch, TIGHTER), Contest("SGDClassifier", epochs)]
+    return [ours, *theirs, *several, *([Contest("vowpal-wabbit", passes)] if task != "squared-hinge" else [])]
+
+
+@cache
+def given_quick() -> tuple[str, ...]:
+    """Where svmcut has --quick for sequences."""
+    text = subprocess.run([SVMCUT, "learn", "--help"], capture_output=True, text=True, check=True).stdout
+    return ("--quick",) if "--quick" in text else ()
+
+
+def command(job: Job, peer: str, setting: str, model: str) -> list[str]:
+    """What is run for one entry."""
+    train, C = str(job.train), job.C
+    if peer == "svmcut":
+        words = [SVMCUT, "learn", "-v", "0", "--threads", "1", "--report", model + ".report"]
+        if job.task == "tags":
+            words += ["--task", "sequence", "--example-cost", "0.5", *setting.split()]
+        elif job.task == "ranking":
+            words[1] = "rank"
+            words += ["--example-cost", "0.01", *(setting.split() if setting != "linear" else ())]
+        else:
+            words += ["--example-cost", C, "--gap", setting]
+            if job.task == "rbf":
+                words += ["-t", "2", "-g", job.test, "--solver", "smo"]
+            elif job.task == "crammer-singer":
+                words += ["--task", "multiclass", "--multiclass", "crammer-singer"]
+            elif job.task != "hinge":
+                words += ["-l", job.task]
+        return [*words, train, model]
+    if peer.startswith("liblinear"):
+        return ["liblinear-train", "-q", "-s", peer.split()[-1], "-B", "1", "-c", C, "-e", setting, train, model]
+    if peer == "svm-train":
+        return ["svm-train", "-m", "200", "-c", C, "-g", job.test, "-e", setting, train, model]
+    return [sys.executable, str(HERE / "board_peers.py"), peer, job.task, train, job.test, C, setting, model]
+
+
+@lru_cache(maxsize=1)
+def rows_of(path: Path) -> Any:
+    """Rows and labels, in double precision; the last file alone is kept."""
+    from sklearn.datasets import load_svmlight_file
+
+    return load_svmlight_file(str(path), dtype=np.float64)
+
+
+def objective(job: Job, w: np.ndarray, bias: float) -> float:
+    """1/2 |w|^2 + C sum of losses, the bias inside w."""
+    X, y = rows_of(job.train)
+    full = np.zeros(X.shape[1])
+    full[: min(len(w), len(full))] = w[: len(full)]
+    margins = np.where(y > 0, 1.0, -1.0) * (X @ full + bias)
+    losses = {
+        "hinge": lambda: np.maximum(0, 1 - margins), "squared-hinge": lambda: np.maximum(0, 1 - margins) ** 2,
+        "logistic": lambda: np.logaddexp(0, -margins),
+    }[job.task]()  # fmt: skip
+    return 0.5 * float(w @ w + bias * bias) + float(job.C) * float(losses.sum())
+
+
+def value(job: Job, peer: str, model: Path) -> float:
+    """What the result is worth: an objective, or an error in percent."""
+    report = Path(f"{model}.report")
+    told = json.loads(report.read_text(encoding="utf-8")) if peer == "svmcut" else {}
+    if job.task == "rbf":
+        # svmcut says the dual objective; svm-train's is formed from its file by svmcut's reader
+        return -told["dual"] if told else libsvm_objective(model)
+    if job.task in ("tags", "ranking"):
+        words = [SVMCUT, "classify", "-v", "0", "--report", str(report), job.test, str(model), f"{model}.out"]
+        subprocess.run(words, check=True)
+        scored = json.loads(report.read_text(encoding="utf-8"))
+        return float(scored["token_error_rate"] if job.task == "tags" else 100 * (1 - scored["ndcg@10"]))
+    if job.task == "crammer-singer":
+        from multiclass import objective as joint
+        from multiclass import read_liblinear as read_classes
+
+        from svmcut.files.examples import read_examples
+        from svmcut.files.models import read_model
+
+        examples = read_examples(str(job.train))
+        found = read_model(str(model)) if peer == "svmcut" else read_classes(model, examples.X.n_features)
+        return joint(found, examples, "crammer-singer", float(job.C))
+    if peer == "svmcut":
+        return objective(job, *read_svm_light(model))
+    if peer.startswith("liblinear"):
+        return objective(job, *read_liblinear(model))
+    w = np.load(f"{model}.npy")
+    return objective(job, w[:-1], float(w[-1]))
+
+
+def libsvm_objective(model: Path) -> float:
+    """svm-train's dual objective, 1/2 b'Kb - sum |b|, from its model."""
+    from svmcut.files.models import read_model
+
+    found = read_model(str(model))
+    K = found.kernel.expansion(found.support, found.support, found.alpha, 0.0, 1)
+    return float(0.5 * found.alpha @ K - np.abs(found.alpha).sum())
+
+
+def run(job: Job, peer: str, setting: str, folder: Path, limit: float) -> dict[str, Any]:
+    """CPU seconds and worth of one entry, or why there is none."""
+    model, times, told = folder / "model", [], {}
+    for old in folder.glob("model*"):
+        old.unlink()
+    words = command(job, peer, setting, str(model))
+    statuses = (0, 3) if peer == "svmcut" else (0,)
+    while not times or (max(times) < 0.7 and len(times) < 3):
+        try:
+            spent = time_process(words, timeout=3 * limit + 30, statuses=statuses).cpu
+        except (ProcessFailed, OSError) as error:
+            return {"failed": str(error)}
+        side = Path(f"{model}.json")
+        times.append(json.loads(side.read_text(encoding="ascii"))["cpu"] if side.exists() else spent)
+    if peer == "svmcut":
+        report = json.loads(Path(f"{model}.report").read_text(encoding="utf-8"))
+        told = {key: report.get(key) for key in ("seconds", "solver", "iterations", "converged", "relative_gap")}
+    side = Path(f"{model}.json")
+    worth = json.loads(side.read_text(encoding="ascii")).get("value") if side.exists() else None
+    return {"cpu": statistics.median(times), "value": value(job, peer, model) if worth is None else worth, **told}
+
+
+def settled(row: dict[str, Any], last: dict[str, Any]) -> bool:
+    """Whether a tighter tolerance moved the objective by nothing that counts."""
+    if row["task"] in ("tags", "ranking") or not last or "value" not in last:
+        return False
+    return abs(row["value"] - last["value"]) <= 1e-5 * abs(row["value"])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("record", type=Path)
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--made", type=Path, required=True)
+    parser.add_argument("--sets", nargs="+")
+    parser.add_argument("--tasks", nargs="+")
+    parser.add_argument("--peers", nargs="+", help="their first words")
+    parser.add_argument("--limit", type=float, default=10, help="CPU seconds after which no tighter setting is tried")
+    given = parser.parse_args()
+    given.made.mkdir(parents=True, exist_ok=True)
+    lines = given.record.read_text(encoding="ascii").splitlines() if given.record.exists() else []
+    key = ("set", "task", "C", "peer", "setting")
+    known = {tuple(row[name] for name in key): row for row in map(json.loads, lines)}
+    folder = given.made / "work"
+    folder.mkdir(exist_ok=True)
+    for job in jobs(given):
+        for peer, settings in contests(job.task):
+            if given.peers and not any(peer.startswith(name) for name in given.peers):
+                continue
+            last: dict[str, Any] = {}
+            for setting in settings:
+                entry = (job.set, job.task, job.C, peer, setting)
+                row = known.get(entry)
+                if row is None:
+                    row = dict(zip(key, entry, strict=True)) | run(job, peer, setting, folder, given.limit)
+                    with open(given.record, "a", encoding="ascii") as out:
+                        out.write(json.dumps(row) + "\n")
+                    print(*entry, *(row[name] for name in ("cpu", "value", "failed") if name in row), flush=True)
+                if row.get("cpu", 1e9) > given.limit or settled(row, last):
+                    break
+                last = row
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One run of a peer that is called from Python, in a process of its own, for benchmarks/board.py.
+
+    python benchmarks/board_peers.py PEER TASK TRAIN TEST C SETTING OUTPUT
+
+OUTPUT.npy gets the weights, the bias last, where the task is a linear one; OUTPUT.json the CPU seconds of reading and
+training, without those of importing libraries, and what is known of the result. The bias is the weight of a constant
+feature, as LIBLINEAR's -B 1 and svmcut have it; SVC has its own.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+
+def loaded(path):
+    """Rows with a constant feature, signs of the labels."""
+    from scipy import sparse
+    from sklearn.datasets import load_svmlight_file
+
+    X, y = load_svmlight_file(path)
+    X = sparse.hstack([X, np.ones((X.shape[0], 1))], "csr")
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return X, np.where(y > 0, 1, -1)
+
+
+def linear(estimator):
+    """Trains what has a coef_ after fit."""
+
+    def run(path, _, C, setting, output):
+        began = time.process_time()
+        X, y = loaded(path)
+        model = estimator(C, setting, len(y)).fit(X, y)
+        spent = time.process_time() - began
+        np.save(output + ".npy", model.coef_.ravel())
+        return {"cpu": spent}
+
+    return run
+
+
+def linear_svc(loss):
+    from sklearn.svm import LinearSVC
+
+    known = {"loss": loss, "fit_intercept": False, "random_state": 0, "max_iter": 100000}
+    return linear(lambda C, tol, n: LinearSVC(C=C, tol=tol, **known))
+
+
+def logistic(loss):
+    from sklearn.linear_model import LogisticRegression
+
+    return linear(lambda C, tol, n: LogisticRegression(C=C, tol=tol, fit_intercept=False, max_iter=10000))
+
+
+def sgd(loss):
+    from sklearn.linear_model import SGDClassifier
+
+    return linear(
+        lambda C, epochs, n: SGDClassifier(
+            loss=loss, alpha=1 / (C * n), max_iter=int(epochs), tol=None, fit_intercept=False, random_state=0
+        )
+    )
+
+
+def vowpal_wabbit(loss):
+    """The text is written in its format beforehand, untimed; the hash of a number is the number."""
+    from vowpalwabbit import Workspace
+
+    def run(path, _, C, passes, output):
+        rows, n, d = Path(output + ".vw"), 0, 0
+        with open(path, encoding="ascii") as source, open(rows, "w", encoding="ascii") as sink:
+            for line in source:
+                label, *pairs = line.split()
+                sink.write(f"{'1' if float(label) > 0 else '-1'} | 0:1 {' '.join(pairs)}\n")
+                n, d = n + 1, max([d, *(int(pair.split(":")[0]) for pair in pairs[-1:])])
+        bits = max(18, (d + 1).bit_length())
+        model, text = output + ".model", output + ".txt"
+        words = f"-d {rows} -k -c --cache_file {output}.cache --passes {int(passes)} --holdout_off --quiet --noconstant"
+        words += f" --loss_function {loss} --l2 {1 / (C * n)!r} -b {bits} -f {model} --readable_model {text}"
+        began = time.process_time()
+        Workspace(words).finish()
+        spent, w = time.process_time() - began, np.zeros(d + 1)
+        lines = Path(text).read_text(encoding="ascii").splitlines()
+        for line in lines[lines.index(":0") + 1 if ":0" in lines else 0 :]:
+            name, _, rest = line.partition(":")
+            if name.isdigit():
+                w[int(name)] = float(rest.split()[0])
+        np.save(output + ".npy", np.append(w[1:], w[0]))
+        return {"cpu": spent}
+
+    return run
+
+
+def svc(_):
+    from sklearn.datasets import load_svmlight_file
+    from sklearn.svm import SVC
+
+    def run(path, gamma, C, tol, output):
+        began = time.process_time()
+        X, y = load_svmlight_file(path)
+        X = X.toarray()
+        model = SVC(C=C, gamma=float(gamma), tol=tol).fit(X, y > 0)
+        spent, beta, V = time.process_time() - began, model.dual_coef_.ravel(), model.support_vectors_
+        squares = (V**2).sum(1)
+        norm = sum(
+            float(beta[at : at + 1000] @ np.exp(-float(gamma) * np.maximum(
+                squares[at : at + 1000, None] + squares - 2 * V[at : at + 1000] @ V.T, 0)) @ beta)
+            for at in range(0, len(beta), 1000)
+        )  # fmt: skip
+        return {"cpu": spent, "value": float(0.5 * norm - np.abs(beta).sum())}
+
+    return run
+
+
+def crfsuite(_):
+    import pycrfsuite
+    from sequences import crf_sequences
+
+    def run(path, test, C, setting, output):
+        algorithm, iterations = setting.split("-")
+        began = time.process_time()
+        items, tags = crf_sequences(path)
+        more = {"c2": 1.0} if algorithm in ("lbfgs", "l2sgd") else {}
+        trainer = pycrfsuite.Trainer(algorithm, {"max_iterations": int(iterations), **more}, verbose=False)
+        for x, y in zip(items, tags, strict=True):
+            trainer.append(x, y)
+        trainer.train(output + ".crf")
+        spent = time.process_time() - began
+        tagger = pycrfsuite.Tagger()
+        tagger.open(output + ".crf")
+        items, tags = crf_sequences(test)
+        wrong = [sum(a != b for a, b in zip(tagger.tag(x), y, strict=True)) for x, y in zip(items, tags, strict=True)]
+        return {"cpu": spent, "value": 100 * sum(wrong) / sum(map(len, tags))}
+
+    return run
+
+
+def ranked(path):
+    from sklearn.datasets import load_svmlight_file
+
+    X, y, qid = load_svmlight_file(path, query_id=True)
+    return X.toarray().astype(np.float32), y, qid
+
+
+def trees(fit):
+    """Boosted trees on queries; the value is 100 (1 - NDCG@10)."""
+    from svmcut.measures import ranking_measures
+
+    def run(path, test, C, rounds, output):
+        began = time.process_time()
+        X, y, qid = ranked(path)
+        score = fit(X, y, qid, int(rounds))
+        spent = time.process_time() - began
+        X, y, qid = ranked(test)
+        return {"cpu": spent, "value": 100 * (1 - ranking_measures(y, score(X), qid).values["ndcg@10"])}
+
+    return run
+
+
+def lightgbm(_):
+    import lightgbm
+
+    def fit(X, y, qid, rounds):
+        model = lightgbm.LGBMRanker(n_estimators=rounds, learning_rate=0.05, n_jobs=1, verbose=-1)
+        return model.fit(X, y.astype(int), group=np.unique(qid, return_counts=True)[1]).predict
+
+    return trees(fit)
+
+
+def xgboost(_):
+    import xgboost
+
+    def fit(X, y, qid, rounds):
+        model = xgboost.XGBRanker(n_estimators=rounds, learning_rate=0.05, objective="rank:ndcg", n_jobs=1)
+        return model.fit(X, y, qid=qid).predict
+
+    return trees(fit)
+
+
+PEERS = {
+    "LinearSVC": linear_svc, "LogisticRegression": logistic, "SGDClassifier": sgd, "vowpal-wabbit": vowpal_wabbit,
+    "SVC": svc, "crfsuite": crfsuite, "lightgbm": lightgbm, "xgboost": xgboost,
+}  # fmt: skip
+#: What a peer calls the loss of a task.
+LOSSES = {
+    ("LinearSVC", "squared-hinge"): "squared_hinge", ("SGDClassifier", "squared-hinge"): "squared_hinge",
+    ("SGDClassifier", "logistic"): "log_loss",
+}  # fmt: skip
+
+
+def main(peer, task, train, test, C, setting, output):
+    warnings.simplefilter("ignore")
+    run = PEERS[peer](LOSSES.get((peer, task), task))
+    number = float(setting) if peer != "crfsuite" else setting
+    Path(output + ".json").write_text(json.dumps(run(train, test, float(C), number, output)), encoding="ascii")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

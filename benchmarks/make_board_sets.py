@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Stand-ins for public sets of two classes and of twenty, in their sizes and shapes, for benchmarks/board.py.
+
+    python benchmarks/make_board_sets.py {w8a,url-day,news20-binary,skin,news20} OUTPUT [--rows N] [--seed N]
+
+    w8a             49,749 x 300        rare binary features, some twelve a row, 3 % positive
+    url-day         20,000 x 100,000    a day of the url set: a hundred binary features a row, nearly separable
+    news20-binary   19,996 x 1,355,191  counts of words at unit length, some 450 a row
+    skin            245,057 x 3         three colours from 0 to 255, a fifth positive, far from linear
+    news20          15,935 x 62,061     tf-idf of words at unit length, 20 classes
+
+Errors on them say how trainers compare with each other and nothing of the sets they are named after.
+"""
+
+import argparse
+
+import numpy as np
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file
+
+
+def zipf(d, power):
+    """(d,) probabilities that fall as a power of the rank."""
+    p = 1 / np.arange(1, d + 1) ** power
+    return p / p.sum()
+
+
+def drawn(rng, lengths, p):
+    """Binary rows of so many draws with replacement, counts summed."""
+    columns = np.searchsorted(np.cumsum(p), rng.random(int(lengths.sum()))).clip(0, len(p) - 1)
+    X = sparse.csr_matrix((np.ones(len(columns)), columns, np.r_[0, np.cumsum(lengths)]), shape=(len(lengths), len(p)))
+    X.sum_duplicates()
+    return X
+
+
+def unit(X):
+    """Rows divided by their length."""
+    norms = np.sqrt(np.asarray(X.multiply(X).sum(1)).ravel())
+    return sparse.diags(1 / np.maximum(norms, 1e-12)) @ X
+
+
+def signs(score, share):
+    """Labels of which this share is positive."""
+    return np.where(score > np.quantile(score, 1 - share), 1, -1)
+
+
+def w8a(rng, n):
+    X = drawn(rng, rng.poisson(13, n) + 1, zipf(300, 0.7))
+    X.data[:] = 1
+    w = rng.normal(size=300) * (rng.random(300) < 0.3) + 0.3
+    return X, signs(X @ w + 0.5 * rng.normal(size=n), 0.03)
+
+
+def url_day(rng, n):
+    d = 100_000
+    X = drawn(rng, np.full(n, 100), zipf(d, 0.9))
+    X.data[:] = 1
+    w = rng.normal(size=d) * (rng.random(d) < 0.3)
+    return X, np.where(X @ w / 10 + 0.02 * rng.normal(size=n) > 0, 1, -1)
+
+
+def news20_binary(rng, n):
+    d = 1_355_191
+    lengths = np.exp(rng.normal(5.9, 0.8, n)).astype(int).clip(10, 6000)
+    X = unit(drawn(rng, lengths, zipf(d, 1.0)))
+    w = rng.normal(size=d) * (rng.random(d) < 0.2)
+    w[:200] = 0
+    score = X @ w
+    return X, np.where(score + 0.15 * score.std() * rng.normal(size=n) > np.median(score), 1, -1)
+
+
+def skin(rng, n):
+    y = np.where(rng.random(n) < 0.21, 1, -1)
+    tone = rng.normal(0, 25, (n, 1))
+    skins = np.array([95, 130, 190]) + tone + rng.normal(0, 12, (n, 3))
+    others = rng.normal(0, 60, (n, 1)) + np.array([125, 130, 120]) + rng.normal(0, 30, (n, 3))
+    return sparse.csr_matrix(np.where(y[:, None] > 0, skins, others).clip(0, 255).round()), y
+
+
+def news20(rng, n):
+    d, classes = 62_061, 20
+    base = zipf(d, 1.1)
+    rare = np.arange(100, d)
+    topics = [(rng.choice(rare, 600, replace=False), rng.dirichlet(np.full(600, 0.3))) for _ in range(classes)]
+    y, rows, columns = rng.integers(0, classes, n), [], []
+    words = rng.choice(d, size=(n, 150), p=base)
+    for i in range(n):
+        length = min(150, max(10, int(rng.lognormal(4.2, 0.6))))
+        own, topical = words[i, :length], rng.random(length) < rng.beta(1.2, 4)
+        which, weight = topics[y[i] if rng.random() > 0.1 else rng.integers(classes)]
+        own[topical] = rng.choice(which, size=topical.sum(), p=weight)
+        rows += [i] * length
+        columns += own.tolist()
+    X = sparse.coo_matrix((np.ones(len(rows)), (rows, columns)), shape=(n, d)).tocsr()
+    df = np.asarray((X > 0).sum(0)).ravel()
+    X.data = 1 + np.log(X.data)
+    return unit(X @ sparse.diags(np.log(n / np.maximum(df, 1)))), y + 1
+
+
+SETS = {
+    "w8a": (w8a, 49_749), "url-day": (url_day, 20_000), "news20-binary": (news20_binary, 19_996),
+    "skin": (skin, 245_057), "news20": (news20, 15_935),
+}  # fmt: skip
+
+
+def write(name, path, rows=None, seed=1):
+    """Writes the set in LIBSVM format, six digits a value."""
+    make, usual = SETS[name]
+    X, y = make(np.random.default_rng(seed), rows or usual)
+    X = sparse.csr_matrix(X)
+    X.eliminate_zeros()
+    X.data = np.array([float(f"{value:.6g}") for value in X.data])
+    dump_svmlight_file(X, y, str(path), zero_based=False)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("name", choices=SETS)
+    parser.add_argument("output")
+    parser.add_argument("--rows", type=int)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    write(given.name, given.output, given.rows, given.seed)
