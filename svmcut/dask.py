@@ -36,7 +36,7 @@ def __getattr__(name: str) -> Any:
 def train(
     client: Client, paths: str | os.PathLike | Sequence[str | os.PathLike], *, task: str | None = None,
     weights: Any = None, callback: Callable[[Progress], None] | None = None, cache: str | None = None,
-    most_gathered: int = MOST_GATHERED, **parameters: Any,
+    work_dir: str | None = None, most_gathered: int = MOST_GATHERED, **parameters: Any,
 ) -> Outcome:  # fmt: skip
     """Trains on files that the workers of a scheduler read, as `svmcut.train` does on one.
 
@@ -49,6 +49,8 @@ def train(
         classification, rank or regression; None for classification.
     weights, callback, cache, **parameters
         As `svmcut.train` takes them; threads are those of a worker's thread, 1.
+    work_dir : str or None
+        Folder that all workers see, by which vectors above 10 MB go; without it they go by messages.
     most_gathered : int
         Examples up to which a loss of all examples together has their scores in one place; of more it has histograms,
         and a certificate with what these hide. The model depends on it.
@@ -69,7 +71,7 @@ def train(
     settings = stated(task, "classification", parameters, threads=1)
     given, where = weights_of(weights, settings)
     name, files = files_of(paths)
-    rows = DaskRows(client)
+    rows = DaskRows(client, work_dir)
     reading = Reading(settings.zero_based, settings.max_memory, 1, cache)
     try:
         _, driver = planned(rows, files, settings, reading, path=name, weights=given, where=where,

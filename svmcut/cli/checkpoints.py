@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 FREE = frozenset({
     "example_file", "model_file", "weights", "threads", "max_memory", "report", "trace", "progress", "alphas",
     "verbosity", "light_verbosity", "time_limit", "max_iterations", "checkpoint", "checkpoint_every", "resume", "given",
-    "zero_based", "input", "scheduler", "scheduler_file", "cache",
+    "zero_based", "input", "scheduler", "scheduler_file", "work_dir", "cache",
 })  # fmt: skip
 
 

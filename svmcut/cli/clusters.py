@@ -11,6 +11,7 @@ import numpy as np
 from svmcut.cli import training_report as report
 from svmcut.cli.option_checks import check
 from svmcut.cli.training import Training, run, time_limit
+from svmcut.cli.words import in_options
 from svmcut.distributed.gathered import tallied
 from svmcut.distributed.parts import Reading
 from svmcut.distributed.plan import Parted, planned, refuse
@@ -34,7 +35,11 @@ def run_on(options: LearnOptions) -> int:
     from svmcut.distributed.engine import DaskRows, connected
 
     with connected(options.scheduler, options.scheduler_file) as client:
-        return run(options, make=lambda *given: PartedTraining(DaskRows(client), *given))
+        rows = DaskRows(client, options.work_dir)
+        try:
+            return run(options, make=lambda *given: PartedTraining(rows, *given))
+        finally:
+            rows.close()
 
 
 class PartedTraining(Training):
@@ -58,7 +63,7 @@ class PartedTraining(Training):
         return self._driver.settings
 
     def _plan(self, settings: Settings) -> tuple[Driver, list[str]]:
-        return self._driver, self._parts.warnings
+        return self._driver, [*map(in_options, self._parts.warnings)]
 
     def _measured(self, model: Any, data: Any) -> dict[str, float]:
         """As Training's; of the parts where their scores may be gathered."""

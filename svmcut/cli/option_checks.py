@@ -100,6 +100,8 @@ def _check_outputs(options: LearnOptions) -> None:
         raise UsageError("--checkpoint-every is the time between checkpoints; name them with --checkpoint FILE")
     if options.scheduler is not None and options.scheduler_file is not None:
         raise UsageError("--scheduler and --scheduler-file name one scheduler; leave one of them out")
+    if options.work_dir is not None and not options.scheduled:
+        raise UsageError("--work-dir is a folder for the workers of a scheduler; name one with --scheduler")
     if options.resume and options.checkpoint is None:
         raise UsageError("--resume goes on from a checkpoint; name it with --checkpoint FILE")
 

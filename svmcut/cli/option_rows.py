@@ -181,6 +181,8 @@ ROWS = (
            "be a quoted pattern: every file is a part that a worker reads under the same name. Cutting planes alone; "
            "the model's bytes do not depend on the workers."),
     Option("scheduler_file", ("--scheduler-file",), RUNNING, "The same, of the scheduler that wrote this file."),
+    Option("work_dir", ("--work-dir",), RUNNING,
+           "Folder that all workers see, by which weights above 10 MB go to them; their files there are removed."),
     Option("algorithm", ("-w",), COMPATIBILITY,
            "{original}'s algorithm number {algorithms}; all lead to the same optimum."),
     Option("u", ("-u",), COMPATIBILITY, "Text stored with the model."),

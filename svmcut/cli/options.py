@@ -95,6 +95,7 @@ class LearnOptions(Settings):
     cache: str | None = param(None, PATH)
     scheduler: str | None = param(None, ADDRESS)
     scheduler_file: str | None = param(None, PATH)
+    work_dir: str | None = param(None, PATH)
     report: str | None = param(None, PATH)
     trace: str | None = param(None, PATH)
     progress: bool | None = param(None, FLAG)
@@ -180,7 +181,7 @@ def offered(task: str) -> set[str]:
         "p": any(loss.at for loss in rows),
         "slack_norm": any(len(loss.norms) > 1 for loss in rows),
         "rescaling": row.original is not None,
-        **dict.fromkeys(("scheduler", "scheduler_file", "cache"), task in SCHEDULED),
+        **dict.fromkeys(("scheduler", "scheduler_file", "work_dir", "cache"), task in SCHEDULED),
     }
     of_kernels = {"kernel", "cache_size"}.union(*(kernel.takes for kernel in KERNELS.values()))
     needs |= dict.fromkeys(of_kernels, bool(solvers(task, True)))

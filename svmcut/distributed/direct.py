@@ -31,10 +31,11 @@ class Lost(Exception):
 
 
 class Sent:
-    """A vector with its name, the task it is where it went by tasks, and whether workers were told it directly."""
+    """A vector with its name and what is sent for it, the task it is where it went by tasks, and whether workers were
+    told it directly."""
 
-    def __init__(self, name: str, w: NDArray):
-        self.name, self.w, self.told = name, w, False
+    def __init__(self, name: str, way: Any):
+        self.name, self.way, self.told = name, way, False
         self.task: Any = None
 
 
@@ -69,11 +70,11 @@ class Direct:
         Lost
         """
         vectors = [vector for place in places for vector in place.vectors]
-        if not asked or len(asked) * sum(vector.w.nbytes for vector in vectors[-1:]) > MOST_PASSED:
+        if not asked or len(asked) * bytes_of([vector.way for vector in vectors[-1:]]) > MOST_PASSED:
             return None
         by_name = [(place.names, place.steps) for place in places]
         for again in (False, True):
-            new = {vector.name: vector.w for vector in vectors if again or not vector.told}
+            new = {vector.name: vector.way for vector in vectors if again or not vector.told}
             self.moved += len(asked) * bytes_of(list(new.values()))
             found = self._client.run(
                 work.sums, task, asked, by_name, new, numbers, workers=list(asked), on_error="return"

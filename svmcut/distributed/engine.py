@@ -19,6 +19,7 @@ from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any
 
 from svmcut.distributed import placing, work
+from svmcut.distributed.by_file import Folder
 from svmcut.distributed.checks import check_versions, settings_warnings
 from svmcut.distributed.direct import Direct, Lost, Sent, bytes_of
 from svmcut.distributed.parts import Reading
@@ -54,6 +55,8 @@ class DaskRows:
     Parameters
     ----------
     client : dask.distributed.Client
+    work_dir : str or None
+        Folder that all workers see, by which long vectors go.
 
     Attributes
     ----------
@@ -62,11 +65,12 @@ class DaskRows:
         What a user should know of the scheduler.
     """
 
-    def __init__(self, client: Client):
+    def __init__(self, client: Client, work_dir: str | None = None):
         self.rounds = 0
         self.warnings: list[str] = []
         self._client, self._run = client, uuid.uuid4().hex[:12]
-        self._names, self._direct = Names(Sent), Direct(client)
+        self._folder = Folder(work_dir, self._run)
+        self._names, self._direct = Names(lambda name, w: Sent(name, self._folder.way(name, w))), Direct(client)
         self._paths: list[Any] = []
         self._parts: list[Any] = []
         self._workers: dict[str, int] = {}
@@ -101,6 +105,7 @@ class DaskRows:
             ]
             known = self._gathered([self._client.submit(work.sizes, part, pure=False) for part in self._parts])
             self._raw = []
+            self.warnings += self._folder.warnings(max(size.features for size in known))
             self._place()
             self._looked = time.monotonic()
             return known
@@ -162,10 +167,10 @@ class DaskRows:
 
     def _literal(self, vector: Sent) -> Any:
         if vector.task is None:
-            self._moved += vector.w.nbytes * len(self._workers)
+            self._moved += bytes_of(vector.way) * len(self._workers)
             with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
                 key = self._key(vector.name, 0)
-                vector.task = self._client.submit(work.literal, vector.w, key=key, pure=False)
+                vector.task = self._client.submit(work.literal, vector.way, key=key, pure=False)
         return vector.task
 
     def _key(self, what: str, index: int) -> tuple[str, int]:

@@ -14,9 +14,9 @@ from programs import benchmark, call
 
 pytest.importorskip("distributed")
 import svmcut.dask
-from svmcut.distributed import checks, engine, histograms
+from svmcut.distributed import by_file, checks, engine, histograms
 from svmcut.distributed.engine import connected
-from svmcut.errors import ClusterError, DataError
+from svmcut.errors import ClusterError, DataError, UsageError
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +47,25 @@ def test_workers_count_bins_of_scores(client, tmp_path, monkeypatch):
     gathered = svmcut.dask.train(client, paths, task="classification", **parameters)
     assert here.model.w.tobytes() == there.model.w.tobytes() != gathered.model.w.tobytes()
     assert gathered.dual <= there.primal and there.dual <= gathered.primal
+
+
+def test_long_vectors_go_by_files(client, tmp_path, monkeypatch):
+    monkeypatch.setattr(by_file, "LARGE", 50)
+    folder, seen = tmp_path / "work", []
+    folder.mkdir()
+    paths, parameters = written(tmp_path, lines(), 3), dict(gap=0.1)
+    here = trained(paths, **parameters)
+    observe = lambda progress: seen.append(len(list(folder.iterdir())))  # noqa: E731
+    there = svmcut.dask.train(client, paths, work_dir=str(folder), callback=observe, **parameters)
+    assert here.model.w.tobytes() == there.model.w.tobytes() and max(seen) > 1 and list(folder.iterdir()) == []
+    plain = svmcut.dask.train(client, paths, **parameters)
+    assert here.model.w.tobytes() == plain.model.w.tobytes() and not any("work_dir" in text for text in there.warnings)
+    assert [text for text in plain.warnings if "name a folder that all of them see with parameter 'work_dir'" in text]
+    assert there.details["bytes_moved"] < plain.details["bytes_moved"]
+    with pytest.raises(UsageError, match="is no folder; parameter 'work_dir' is one that all workers see"):
+        svmcut.dask.train(client, paths, work_dir=str(folder / "none"))
+    with pytest.raises(ClusterError, match=r"cannot read .*none.npy: No such file or directory; all workers must see"):
+        by_file.read(str(folder / "none.npy"))
 
 
 def test_a_worker_that_is_killed_costs_no_byte(client, tmp_path):
