@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The hinge risk R(s) = sum_i v_i max(0, 1 - y_i s_i), v = 1 where there are no weights: its most violated constraint
-// (Joachims, KDD 2006, Algorithm 1, lines 5 to 7), its values on a grid of steps along a line, and the exact minimiser of the primal along a line (Franc and
-// Sonnenburg, ICML 2008).
+// (Joachims, KDD 2006, Algorithm 1, lines 5 to 7), its values on a grid of steps along a line, and the exact minimiser of
+// the primal along a line (Franc and Sonnenburg, ICML 2008).
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -93,6 +96,48 @@ double rate_of(int64_t begin, int64_t end, const double* y, const double* s, con
     return sum;
 }
 
+// Which step of a grid, even up to one of them and increasing behind, is the first at or behind t.
+class Ladder {
+public:
+    Ladder(const double* grid, int64_t even, int64_t steps)
+        : grid_(grid), even_(even), steps_(steps), per_unit_(even > 0 ? static_cast<double>(even) / grid[even] : 0.0),
+          first_(key(grid[even])), behind_(key(grid[steps - 1]) - first_ + 2) {
+        for (size_t j = 0; j < behind_.size(); ++j) {
+            double edge;
+            const int64_t bits = (first_ + static_cast<int64_t>(j)) << kShift;
+            std::memcpy(&edge, &bits, sizeof edge);
+            behind_[j] = std::lower_bound(grid + even, grid + steps, edge) - grid;
+        }
+    }
+
+    // `steps` where there is none.
+    int64_t behind(double t) const {
+        if (t <= grid_[even_]) {
+            const double place = t > 0 ? t * per_unit_ : 0.0;
+            const auto below = static_cast<int64_t>(place);
+            return below + (place > static_cast<double>(below));
+        }
+        if (!(t > 0)) return 0;  // no number
+        int64_t k = behind_[std::min(key(t) - first_, static_cast<int64_t>(behind_.size()) - 1)];
+        while (k < steps_ && grid_[k] < t) ++k;
+        return k;
+    }
+
+private:
+    static constexpr int kShift = 47;  // exponent and five more bits: 32 keys an octave
+    static int64_t key(double t) {
+        int64_t bits;
+        std::memcpy(&bits, &t, sizeof bits);
+        return bits >> kShift;
+    }
+
+    const double* grid_;
+    int64_t even_, steps_;
+    double per_unit_;
+    int64_t first_;
+    std::vector<int64_t> behind_;
+};
+
 }  // namespace
 
 extern "C" {
@@ -158,38 +203,45 @@ int svmcut_hinge_line(int64_t n, const double* y, const double* s, const double*
 
 int svmcut_hinge_grid(int64_t n, const double* y, const double* s, const double* target, const double* v, int64_t even,
                       int64_t steps, const double* grid, double* values, double* slopes, int threads) {
+    constexpr int64_t kGridRun = 256;
+    constexpr double kNever = std::numeric_limits<double>::infinity();
     const int64_t pieces = std::max<int64_t>(1, (n + kGridPiece - 1) / kGridPiece), bins = steps + 1;
     std::vector<double> sums;
+    std::optional<Ladder> ladder;
     try {
+        ladder.emplace(grid, even, steps);
         sums.assign(static_cast<size_t>(pieces) * 2 * bins, 0.0);
     } catch (...) {
         return SVMCUT_NO_MEMORY;
     }
-    const double per_unit = even > 0 ? static_cast<double>(even) / grid[even] : 0.0;
     svmcut::for_pieces(pieces, threads, [&](int64_t p) {
         double* at = sums.data() + static_cast<size_t>(p) * 2 * bins;
-        for (int64_t i = p * kGridPiece; i < std::min(n, (p + 1) * kGridPiece); ++i) {
-            const double slack = 1.0 - y[i] * s[i], fall = y[i] * (target[i] - s[i]), weight = v ? v[i] : 1.0;
-            if (!(fall < 0) && !(slack > 0)) continue;  // outside the margin and not coming nearer
-            int64_t k = steps;  // the first step at or behind which example i has crossed the margin
-            if (fall != 0) {
-                const double t = slack / fall;
-                if (!(t > 0))
-                    k = 0;
-                else if (t <= grid[even])
-                    k = static_cast<int64_t>(std::ceil(t * per_unit));
-                else
-                    k = std::lower_bound(grid + even, grid + steps, t) - grid;
+        const int64_t end = std::min(n, (p + 1) * kGridPiece);
+        double slack[kGridRun], fall[kGridRun], crossing[kGridRun], weight[kGridRun];
+        int16_t moving[kGridRun];
+        for (int64_t begin = p * kGridPiece; begin < end; begin += kGridRun) {
+            const int64_t run = std::min(kGridRun, end - begin);
+            for (int64_t i = 0; i < run; ++i) {
+                const int64_t row = begin + i;
+                slack[i] = 1.0 - y[row] * s[row];
+                fall[i] = y[row] * (target[row] - s[row]);
+                crossing[i] = fall[i] != 0 ? slack[i] / fall[i] : kNever;
+                weight[i] = v ? v[row] : 1.0;
             }
-            const double value = weight * slack, slope = -weight * fall;
-            if (fall < 0) {  // it comes in, from step 0 on where it is there already
-                at[2 * k] += value;
-                at[2 * k + 1] += slope;
-            } else {
-                at[0] += value;
-                at[1] += slope;
-                at[2 * k] -= value;
-                at[2 * k + 1] -= slope;
+            int64_t count = 0;
+            for (int64_t i = 0; i < run; ++i) {  // all others are outside the margin and do not come nearer
+                moving[count] = static_cast<int16_t>(i);
+                count += (fall[i] < 0) | (slack[i] > 0);
+            }
+            for (int64_t j = 0; j < count; ++j) {
+                const int64_t i = moving[j];
+                const int64_t k = 2 * ladder->behind(crossing[i]);
+                const double value = weight[i] * slack[i], slope = -weight[i] * fall[i];
+                const bool comes = fall[i] < 0;  // from step 0 on where it is there already; others are, and go
+                at[0] += comes ? 0.0 : value;
+                at[1] += comes ? 0.0 : slope;
+                at[k] += comes ? value : -value;
+                at[k + 1] += comes ? slope : -slope;
             }
         }
     });

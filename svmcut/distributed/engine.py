@@ -354,5 +354,10 @@ LOCAL = {
     "distributed.worker.memory.spill": False,
     # what looks at the processes themselves takes 7 % of two cores otherwise
     "distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "500ms",
-    "distributed.admin.system-monitor.interval": "5s",
+    "distributed.admin.system-monitor.interval": "5s", "distributed.worker.memory.monitor-interval": "1s",
+    # scores and coefficients come and go every round: their memory stays with the process
+    "distributed.nanny.pre-spawn-environ": {
+        "OMP_NUM_THREADS": 1, "OPENBLAS_NUM_THREADS": 1, "MALLOC_TRIM_THRESHOLD_": 1 << 27,
+        "MALLOC_MMAP_THRESHOLD_": 1 << 25,
+    },
 }  # fmt: skip

@@ -14,7 +14,7 @@ from svmcut.cutting.line_search import line_minimum
 from svmcut.cutting.oracle import Point
 from svmcut.distributed import parts
 from svmcut.distributed.parts import STEPS
-from svmcut.distributed.vectors import LARGE_DIM
+from svmcut.distributed.vectors import MOST_MOVES, most_moves
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from svmcut.solvers.protocol import StoppingRule
     from svmcut.spaces.linear import WeightSpace
 
-#: Moves after which the scores of a point are formed from its w again: a part that is lost is brought to where it was
-#: by a pass for every move.
-MOST_MOVES = 8
 #: Part of the gap to which a line is searched, a round for every value.
 TOLERANCE = 0.03
 
@@ -85,7 +82,7 @@ class PartedOracle:
 
     def moved(self, here: Carried, t: float, w, there) -> Carried:
         """The point `there`, t of the way to w."""
-        if len(here.moves) >= (MOST_MOVES if self.space.dim < LARGE_DIM else 0):
+        if len(here.moves) >= most_moves(self.space.dim):
             return Carried(there)
         return Carried(here.base, (*here.moves, (t, w)))
 

@@ -19,6 +19,7 @@ from svmcut.distributed.oracle import PartedOracle, PartedProblem
 from svmcut.distributed.parts import Bound, Found, Reading, Sizes
 from svmcut.errors import DataError, TrainingError, UsageError
 from svmcut.kinds import BALANCED, weights_by_label
+from svmcut.machine import usable_cpus
 from svmcut.refusals import check, no_sum
 from svmcut.risks import make_risk
 from svmcut.risks.binned import make_binned
@@ -110,7 +111,7 @@ class PartedPlan(Linear):
             (self._gather if len(parted) <= most_gathered else self._bin)(parted, most_gathered)
             return
         risk = make_risk(loss, p=s.p, at=s.at, tube=s.tube, rescaling=s.rescaling, slack_norm=s.slack_norm)
-        self.space = WeightSpace(parted.X.n_features, self.bias, s.threads)
+        self.space = WeightSpace(parted.X.n_features, self.bias, usable_cpus())  # while workers wait
         if self.summed:
             self.steepness = self.total * risk.bind(np.ones(1)).steepest  # type: ignore[attr-defined]
             scale = self.total if s.task == "regression" else PERCENT

@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Numbers of a vector from which on it is long: points have no moves then.
-LARGE_DIM = 1_000_000
-#: Vectors that are kept: those of a point with its moves, of targets, and what is looked at beside; of long ones.
-MANY, FEW = 16, 4
+#: Moves after which the scores of a point are formed from its w again: a part that is lost is brought to where it was
+#: by a pass for every move. Of long vectors fewer are kept, and none from LARGE_DIM numbers on.
+MOST_MOVES, LARGE_DIM = 24, 1_000_000
+
+
+def most_moves(dim: int) -> int:
+    """Of a point with so many numbers."""
+    return min(MOST_MOVES, 8 * LARGE_DIM // dim) if dim < LARGE_DIM else 0
 
 
 class UnknownVector(LookupError):
@@ -21,8 +25,11 @@ class UnknownVector(LookupError):
 
 
 def kept_last(vectors: OrderedDict[Any, Any], length: Callable[[Any], int] = len) -> None:
-    """Lets go of all but the last few."""
-    while vectors and len(vectors) > (FEW if length(next(reversed(vectors.values()))) >= LARGE_DIM else MANY):
+    """Lets go of all but the last few: those of a point with its moves, of targets, and what is looked at beside."""
+    if not vectors:
+        return
+    moves = most_moves(length(next(reversed(vectors.values()))))
+    while len(vectors) > (moves + 8 if moves else 4):
         vectors.popitem(last=False)
 
 

@@ -12,7 +12,7 @@ from svmcut.cutting.oracle import Normals
 from svmcut.data import Csr
 from svmcut.distributed.exact import sums_are_exact
 from svmcut.distributed.rows import folded, merged, node_of, tree_sum
-from svmcut.distributed.vectors import MANY, Told, UnknownVector, kept_last
+from svmcut.distributed.vectors import MOST_MOVES, Told, UnknownVector, kept_last
 from svmcut.spaces.linear import LinearSpace
 
 
@@ -64,7 +64,7 @@ def test_neighbours_are_added_before_they_are_sent(rng):
 def test_vectors_are_known_as_long_as_those_who_ask_know_them(rng):
     told, mine, sent = Told(), OrderedDict(), 0
     for _ in range(300):
-        names = [f"w{k}" for k in rng.choice(20, rng.integers(1, MANY // 2), replace=False)]
+        names = [f"w{k}" for k in rng.choice(60, rng.integers(1, MOST_MOVES), replace=False)]
         new = {name: np.array([float(name[1:])]) for name in names if name not in mine}
         sent += len(new)
         for name in names:
@@ -73,6 +73,6 @@ def test_vectors_are_known_as_long_as_those_who_ask_know_them(rng):
         kept_last(mine, lambda _: 1)
         found = told.of([names], new)
         assert [w[0] for w in found[0]] == [float(name[1:]) for name in names]
-    assert 20 < sent < 2000
+    assert 60 < sent < 3600
     with pytest.raises(UnknownVector):
         told.of([["another"]], {})
