@@ -4,20 +4,29 @@
     python benchmarks/budget.py NAME=TRAIN,TEST:COST:GAMMA ... [-B 200 500 1000] [--epochs 10] [--plot FILE]
     python benchmarks/budget.py NAME=TRAIN,TEST:COST:GAMMA ... --seeds 10 [--epochs 10]
     python benchmarks/budget.py NAME=TRAIN,TEST:COST:GAMMA ... --rates 60 [--rows 4000]
+    python benchmarks/budget.py NAME=TRAIN,TEST:COST:GAMMA ... --beside svm-train [--rounds 3]
 
 The first form prints primal, dual (sum alpha - |f|^2/2 by the f at hand, which is no bound once centres merge), merging
 steps and test accuracy after every epoch; --plot draws them (Qaadan, Schueler and Glasmachers, 2018, Figures 1 to 8).
 The second trains with every seed to the polished model. The third takes --rows rows, trains without budget and compares
-the steps that moved f with Lemma 2 of the paper. COST is the weight of one example. Files may be gzip-compressed, CPU
-seconds are those of the steps or of training, reading apart. make_cod_rna_like.py and make_susy_like.py make files.
+the steps that moved f with Lemma 2 of the paper. The fourth times whole processes from the text to the model in turns
+with svm-train, and judges both models by their programs. COST is the weight of one example. Files may be
+gzip-compressed, CPU seconds are those of the steps or of training, reading apart. make_cod_rna_like.py and
+make_susy_like.py make files.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
+import subprocess
+import sys
+import tempfile
 import time
+from pathlib import Path
 
 import numpy as np
+from timing import alternate, time_process
 
 from svmcut.catalog import SOLVERS as ROWS
 from svmcut.data import Csr, Examples
@@ -152,6 +161,44 @@ def print_rates(case: Case, options) -> None:
               f"{options.rates} epochs: {tenths} %", flush=True)  # fmt: skip
 
 
+def print_beside(text: str, case: Case, options) -> None:
+    """The fourth form; files that are compressed are written out first, for svm-train."""
+    bin_ = Path(sys.executable).parent
+    with tempfile.TemporaryDirectory() as name:
+        folder, files = Path(name), text.partition("=")[2].rsplit(":", 2)[0].split(",")
+        train, test = (folder / part for part in ("train", "test"))
+        for path, file in zip((train, test), (files[0], files[-1]), strict=True):
+            data = Path(file).read_bytes()
+            path.write_bytes(gzip.decompress(data) if file.endswith(".gz") else data)
+        C, gamma, jobs, errors = f"{case.C:g}", f"{case.kernel.gamma:g}", {}, {}
+        ours = [bin_ / "svmcut", "learn", "-t", "2", "-g", gamma, "--example-cost", C, "--epochs", str(options.epochs)]
+        for solver in options.solvers:
+            for budget in options.budgets:
+                how = ["--solver", solver, "--budget", str(budget), train, folder / f"{solver}-{budget}"]
+                jobs[f"{solver}, B = {budget}"] = [*ours, *how]
+        jobs["svm-train"] = [options.beside, "-q", "-c", C, "-g", gamma, "-m", "400", train, folder / "libsvm"]
+        measured, failures = alternate(
+            {name: lambda job=job: time_process([*map(str, job)], threads=1) for name, job in jobs.items()},
+            options.rounds, warm_up=0,
+        )  # fmt: skip
+        for name, job in jobs.items():
+            predicted = folder / "predicted"
+            if name == "svm-train":
+                predict = str(options.beside).replace("train", "predict")
+                subprocess.run([predict, test, job[-1], predicted], check=True, capture_output=True)
+            else:
+                subprocess.run([bin_ / "svmcut", "classify", test, job[-1], predicted], check=True, capture_output=True)
+            errors[name] = 100 * np.mean((np.loadtxt(predicted) > 0) != (case.test.y > 0))
+    print(f"\n| {case.name} | CPU s | ratio | test error % |\n|---|---:|---:|---:|")
+    for name in jobs:
+        if name in failures:
+            print(f"| {name} | {failures[name]} | | |")
+            continue
+        cpu = [np.array([m.cpu for m in measured[key]]) for key in (name, "svm-train")]
+        ratio = np.median(cpu[0] / cpu[1])
+        print(f"| {name} | {np.median(cpu[0]):.2f} | {ratio:.3f} | {errors[name]:.2f} |", flush=True)
+
+
 def plot(path: str, results: dict) -> None:
     """Primal and dual, accuracy and merging steps by epoch; one row of panels a set."""
     import matplotlib
@@ -191,13 +238,17 @@ def main() -> None:
     parser.add_argument("--hold-out", type=float, default=0.0)
     parser.add_argument("--rates", type=int, metavar="EPOCHS")
     parser.add_argument("--rows", type=int)
+    parser.add_argument("--beside", metavar="svm-train")
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, help="default: as many as there are processors")
     parser.add_argument("--plot", metavar="FILE")
     options = parser.parse_args()
     results = {}
     for text in options.sets:
         case = Case(text, options.rows, options.threads)
-        if options.rates:
+        if options.beside:
+            print_beside(text, case, options)
+        elif options.rates:
             print_rates(case, options)
         elif options.seeds:
             print_seeds(case, options)

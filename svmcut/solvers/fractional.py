@@ -55,8 +55,8 @@ class FractionalRun(Run):
         The best point and its scores.
     passes : float
         Passes over the features.
-    serves : (str, type)
-        What a message calls the losses it is for, and the protocol of their risks.
+    serves, spaces : (str, type)
+        What a message calls the losses and the features it is for, and the protocol of the risks, the class of spaces.
 
     Raises
     ------
@@ -65,14 +65,12 @@ class FractionalRun(Run):
     """
 
     serves: ClassVar[tuple[str, Any]] = ("the loss error-rate", SignedRisk)
+    spaces: ClassVar[tuple[str, Any]] = ("a linear kernel", LinearSpace)
 
     def __init__(self, solver: Solver, problem: Problem, start: Start | None, state: State | None):
         super().__init__(solver, problem, start, state)
-        loss, served = self.serves
-        has = {
-            loss: isinstance(problem.risk, served),
-            "a linear kernel": isinstance(problem.space, LinearSpace),
-        }
+        (loss, served), (features, spaces) = self.serves, self.spaces
+        has = {loss: isinstance(problem.risk, served), features: isinstance(problem.space, spaces)}
         if not all(has.values()):
             missing = " and ".join(what for what, there in has.items() if not there)
             raise TrainingError(f"this solver needs {missing}; use solver='{CUTTING_PLANE}'")
@@ -91,7 +89,7 @@ class FractionalRun(Run):
             return
         self.bundle = start.bundle if start else CutBundle(space, qp)
         self.passes, self.slack, self.lower = 0.0, 0.0, 0.0
-        self.w, self.s, self._squared = space.zero(), np.zeros(space.X.n_rows), 0.0
+        self.w, self.s, self._squared = space.zero(), np.zeros(space.n_rows), 0.0
         self.risk = problem.risk.linearize(self.s).value
         self.primal = problem.C * self.risk
 

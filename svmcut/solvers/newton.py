@@ -23,12 +23,13 @@ from __future__ import annotations
 import math
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from svmcut import states
 from svmcut._native import newton as native
+from svmcut._native import sparse
 from svmcut.cutting.oracle import Normals
 from svmcut.risks.protocol import Linearization
 from svmcut.solvers.protocol import Problem, Progress, Solver, State
@@ -103,7 +104,7 @@ class Descent(NewtonPoint):
         self._room, self._rows = (np.empty(n), np.empty(n)), np.empty(n + 1, np.int32)
 
     @classmethod
-    def restored(cls, problem: Problem, state: dict[str, Any]) -> Descent:
+    def restored(cls, problem: Problem, state: dict[str, Any]) -> Self:
         """The descent whose `state` this is."""
         kinds, real, n = problem.space.kinds(), states.REAL, len(problem.risk.signs)
         at = states.instance(
@@ -118,7 +119,7 @@ class Descent(NewtonPoint):
         delta, descent.passes, descent.smoothing, descent.unfinished = state["numbers"]
         descent._begin(problem.space, problem.risk, problem.C, delta)
         descent._normals.restore(state["normals"])
-        descent.gradient = descent.w + descent.C * descent.a
+        descent.gradient = descent.space.blend(1.0, descent.w, descent.C, descent.a)
         return descent
 
     def state(self) -> State:
@@ -135,7 +136,7 @@ class Descent(NewtonPoint):
         self._room = self._room[::-1]  # the normals keep the last coefficients
         self.at = smooth(self.signs, self.s, self.delta, self.space.threads, self._room[0], self.weights)
         self.a = self._normals.of(self.at.coef)
-        self.gradient = self.w + self.C * self.a
+        self.gradient = self.space.blend(1.0, self.w, self.C, self.a)
         self.smoothing = self.C * self.at.excess
         self.unfinished = 0.5 * self.space.dot(self.gradient, self.gradient)
         self.passes += 1
@@ -164,7 +165,8 @@ class Descent(NewtonPoint):
         wd, dd = self.space.dot(self.w, p), self.space.dot(p, p)
         t = line_step(self.signs, self.s, e, wd, dd, self.C, self.delta, slope, self.space.threads, self.weights)
         self.w = self.space.blend(1.0, self.w, t, p)
-        self.s = self.space.blend(1.0, self.s, t, e)
+        self.s, s = np.empty(len(e)), self.s
+        sparse.blend(1.0, s, t, e, self.s, self.space.threads)
 
     def _direction(self):
         space, scale = self.space, self.C / self.delta
@@ -204,6 +206,7 @@ class NewtonRun(SecondOrderRun):
     """The smoothed hinge, whose state keeps what the last look found."""
 
     patience = 30
+    descent: ClassVar[type[Descent]] = Descent
 
     def _descent_state(self) -> State:
         return self._descent.state()
@@ -211,11 +214,15 @@ class NewtonRun(SecondOrderRun):
     def _descend(self, saved: State | None) -> Generator[Progress, None, bool]:
         problem = self._problem
         if saved is None:
-            w, delta = (self.w, 1.0) if self._warm else sampled_start(problem, self.w, 1.0)
-            descent = Descent(problem.space, problem.risk, problem.C, w, delta)
+            w, delta = (self.w, 1.0) if self._warm else self._sampled(problem, self.w, 1.0)
+            descent = self.descent(problem.space, problem.risk, problem.C, w, delta)
         else:
-            descent = Descent.restored(problem, saved)
+            descent = self.descent.restored(problem, saved)
         return (yield from self._rounds(descent, saved))
+
+    def _sampled(self, problem: Problem, w, delta: float):
+        """(w, delta) to begin with."""
+        return sampled_start(problem, w, delta)
 
 
 @dataclass(frozen=True)

@@ -125,11 +125,12 @@ class LinearSpace(WeightSpace):
     ----------
     rows : sparse.Rows
         X as the C side sees it.
+    n_rows : int
     """
 
     def __init__(self, X, bias: float = 0.0, threads: int = 1):
         super().__init__(X.n_features, bias, threads)
-        self.X, self.rows = X, sparse.Rows(X)
+        self.X, self.rows, self.n_rows = X, sparse.Rows(X), X.n_rows
 
     @cached_property
     def _columns(self):

@@ -13,11 +13,13 @@ S. Fine and K. Scheinberg, JMLR 2, 2001, Figure 2: incomplete Cholesky factorisa
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from svmcut import states
+from svmcut._native.kernels import KernelRows
 from svmcut.spaces.protocol import Space
 
 if TYPE_CHECKING:
@@ -28,7 +30,12 @@ if TYPE_CHECKING:
 
 #: A point depends on the basis when its squared rest outside the span is at most this part of the largest K(x, x).
 PIVOT = 1e-6
-_CHUNK = 1024
+#: Rows at once: of float32 features as float64, which a cache then holds, of features formed, and of a Hessian.
+_CHUNK, _FORMED, _GRAM_CHUNK = 128, 1024, 8192
+#: Features formed at once.
+_BLOCK = 128
+#: Of a sum of float32 products, a part of what the sum would be were all of them positive.
+FLOAT_ROUNDING = 1e-7
 
 
 def even_rows(n: int, k: int) -> NDArray[np.int64]:
@@ -139,7 +146,7 @@ class Basis:
     """
 
     def __init__(self, kernel: Kernel, Z: Csr, threads: int = 1):
-        gram = kernel_matrix(kernel, Z, Z, threads)
+        gram = KernelRows(Z, kernel, threads).block_double(np.arange(Z.n_rows))
         self.kernel, self._threads = kernel, threads
         self.kept, inverse = independent((gram + gram.T) / 2)
         self.Z = Z.take(self.kept)
@@ -163,9 +170,12 @@ class Basis:
         if rows is None:
             return (kernel_matrix(self.kernel, X, self.Z, self._threads) @ self.to_alpha).astype(dtype, copy=False)
         values, F = rows.against(self.Z), np.empty((n, k), dtype)
-        for start in range(0, n, _CHUNK):
-            piece = slice(start, start + _CHUNK)
-            F[piece] = values[:, piece].astype(np.float64).T @ self.to_alpha
+        for start in range(0, n, _FORMED):
+            piece = slice(start, start + _FORMED)
+            K = values[:, piece].astype(np.float64).T
+            for a in range(0, k, _BLOCK):  # to_alpha is upper triangular
+                b = a + _BLOCK
+                F[piece, a:b] = K[:, :b] @ self.to_alpha[:b, a:b]
         return F
 
 
@@ -209,28 +219,29 @@ class Subspace(Space):
     """
 
     def __init__(self, F: NDArray, trace: bool = False, threads: int = 1):
-        self.F, self._trace, self._threads = F, trace, threads
-        self.n, self.dim = F.shape
-        self._step = self.n if F.dtype == np.float64 else _CHUNK
+        self.F, self._trace, self.threads = F, trace, threads
+        self.n_rows, self.dim = F.shape
+        self._step = self.n_rows if F.dtype == np.float64 else _CHUNK
 
     def zero(self) -> Traced:
-        return Traced(np.zeros(self.dim), np.zeros(self.n) if self._trace else None)
+        return Traced(np.zeros(self.dim), np.zeros(self.n_rows) if self._trace else None)
 
     def kinds(self) -> states.Kinds:
-        scores = states.reals(self.n)
-        traced = scores if self._trace else states.maybe(scores)
-        element = states.instance(Traced, w=states.weights(self.dim), coef=traced)
-        return states.Kinds(element, element, scores, scores)
+        scores = states.reals(self.n_rows)
+        element, traced = (
+            states.instance(Traced, w=states.weights(self.dim), coef=coef) for coef in (states.maybe(scores), scores)
+        )
+        return states.Kinds(element, traced if self._trace else element, scores, scores)
 
     def scores(self, element: Traced) -> NDArray[np.float64]:
         """F w, float64 products and sums; O(n k)."""
-        s = np.empty(self.n)
+        s = np.empty(self.n_rows)
 
         def form(start: int) -> None:
             piece = slice(start, start + self._step)
             s[piece] = self.F[piece].astype(np.float64, copy=False) @ element.w
 
-        self._each(form, self.n)
+        self._each(form, self.n_rows)
         return s
 
     def adjoint(self, coef: NDArray) -> Traced:
@@ -238,21 +249,49 @@ class Subspace(Space):
         coef = np.asarray(coef, np.float64)
         w = np.zeros(self.dim)
         used = np.flatnonzero(coef)
-        sparse = 4 * len(used) < self.n
+        sparse = 4 * len(used) < self.n_rows
         step = _CHUNK if sparse else self._step
 
         def form(start: int):
             rows = used[start : start + step] if sparse else slice(start, start + step)
             return coef[rows] @ self.F[rows].astype(np.float64, copy=False)
 
-        for part in self._each(form, len(used) if sparse else self.n, step):
+        for part in self._each(form, len(used) if sparse else self.n_rows, step):
             w += part
         return Traced(w, coef.copy() if self._trace else None)
+
+    @cached_property
+    def _squares(self) -> NDArray:
+        """|F_i|^2 of all rows, roughly."""
+        return np.einsum("ij,ij->i", self.F, self.F)
+
+    def take(self, rows: NDArray) -> Subspace:
+        """The space of these rows."""
+        return Subspace(self.F[rows], self._trace, self.threads)
+
+    def gram(self, rows: NDArray, weights: NDArray | None, rounding: float) -> NDArray[np.float64]:
+        """sum v_i F_i F_i' over these rows, of float32 products where they round by no more than that.
+
+        Parameters
+        ----------
+        weights : (n,) float64 or None
+            v of all rows.
+        """
+        v = np.ones(len(rows)) if weights is None else weights[rows]
+        fine = FLOAT_ROUNDING * float(v @ self._squares[rows]) > rounding
+        H = np.zeros((self.dim, self.dim))
+        for start in range(0, len(rows), _GRAM_CHUNK):
+            piece = slice(start, start + _GRAM_CHUNK)
+            part = self.F[rows[piece]].astype(np.float64 if fine else np.float32, copy=False)
+            if weights is not None:
+                part *= np.sqrt(v[piece], dtype=part.dtype)[:, None]
+            H += part.T @ part
+        return H
 
     def _each(self, form, count: int, step: int | None = None) -> list:
         """form(start) of every chunk, in order."""
         starts = range(0, count, step or self._step or 1)
-        threads = min(self._threads, len(starts) // 64)
+        threads = min(self.threads, len(starts) // 512)
         if threads <= 1:
             return [form(start) for start in starts]
         from concurrent.futures import ThreadPoolExecutor
@@ -277,5 +316,5 @@ class Subspace(Space):
         for weight, element in zip(weights, elements, strict=True):
             out.w += weight * element.w
             if out.coef is not None:
-                out.coef += weight * element.coef
+                out.coef = None if element.coef is None else out.coef + weight * element.coef
         return out

@@ -16,6 +16,8 @@ from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, State
 from svmcut.training.outcome import Outcome
 
 if TYPE_CHECKING:
+    from svmcut.cutting.bundle import CutBundle
+
     Certify = Callable[[Any, Progress], tuple[float, float]]
 
 
@@ -62,8 +64,11 @@ def primal_of_file(
     return float(0.5 * problem.space.dot(kept, kept) + problem.C * value)
 
 
+CUTS = CuttingPlane()
+
+
 class CertifiedRun(Run):
-    """A run of Certified; it has the attributes of the cutting planes' run."""
+    """A run of Certified; it has the bundle of the solver's run."""
 
     def __init__(self, solver: Certified, problem: Problem, start: Start | None, state: State | None):
         super().__init__(solver, problem, start, state)
@@ -76,8 +81,11 @@ class CertifiedRun(Run):
         self._begin(start, state and state["solver"])
 
     def _begin(self, start: Start | None, state: State | None) -> None:
-        self._run = CuttingPlane().start(replace(self._problem, stop=self._within), start, state)
-        self.bundle = self._run.bundle
+        self._run = self._solver.solver.start(replace(self._problem, stop=self._within), start, state)
+
+    @property
+    def bundle(self) -> CutBundle:
+        return self._run.bundle
 
     def __iter__(self) -> Iterator[Progress]:
         while True:
@@ -91,7 +99,7 @@ class CertifiedRun(Run):
             if self._problem.stop.met(primal, dual) or not 1e-3 * target < closer < 0.9 * progress.gap:
                 return
             self._within = StoppingRule(closer)
-            self._begin(None, {**self._run.state(), "ends": False})
+            self._begin(None, _going_on(self._run.state()))
 
     def certificate(self, progress: Progress) -> tuple[float, float]:
         """Primal and dual of the full problem, computed once."""
@@ -105,7 +113,7 @@ class CertifiedRun(Run):
 
 @dataclass(frozen=True)
 class Certified(Solver):
-    """Cutting planes that end where the certificate of the full problem meets the rule, or all they can do is done.
+    """A solver that ends where the certificate of the full problem meets the rule, or all they can do is done.
 
     Where the solver's own numbers meet the rule and the certificate does not, it goes on to a closer target, as long as
     what else makes up the certified gap (the part outside a span, kernel values in float32) leaves room for one.
@@ -114,7 +122,17 @@ class Certified(Solver):
     ----------
     certify : callable or None
         Primal and dual of the full problem at a Progress of a run; None leaves the solver alone.
+    solver : Solver
+        Cutting planes, or what has a bundle of cuts as they do.
     """
 
     run = CertifiedRun
     certify: Certify | None
+    solver: Solver = CUTS
+
+
+def _going_on(state: State) -> State:
+    """The state of a run that met its rule, for one with a closer rule."""
+    if "next" in state:
+        return {**state, "next": state["next"] and _going_on(state["next"])}
+    return {**state, "ends": False}

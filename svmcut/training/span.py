@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Exact cutting planes over all functions of a kernel, or over those that a few points span."""
+"""Exact training over all functions of a kernel, or over those that a few points span."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from svmcut.catalog import SOLVERS
 from svmcut.errors import DataError, MemoryLimitError
 from svmcut.models import KernelModel, renumber
+from svmcut.risks.protocol import SignedRisk
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.kernel import KernelSpace
-from svmcut.training.certificate import Certified, scaled_bound
+from svmcut.training.certificate import CUTS, Certified, scaled_bound
 from svmcut.training.outcome import Objective, Outcome
 from svmcut.training.room import KernelPlan, KernelRoom
 from svmcut.training.stage import Ended, Stage
@@ -21,12 +22,12 @@ if TYPE_CHECKING:
 
     from svmcut.data import Csr, Examples
     from svmcut.parameters import Settings
-    from svmcut.solvers.protocol import Progress, StoppingRule
+    from svmcut.solvers.protocol import Progress, Solver, StoppingRule
     from svmcut.spaces.subspace import Basis, Subspace
 
 
 class Span:
-    """Functions of a kernel and the cutting planes over them, with the certificate of the full problem.
+    """Functions of a kernel and training over them, with the certificate of the full problem.
 
     Parameters
     ----------
@@ -56,7 +57,7 @@ class Span:
             self.basis, self.space = _spanned(room, points)
 
     def stage(self, name: str, objective: Objective, stop: StoppingRule, warm: bool = False) -> Stage:
-        """Cutting planes for this objective."""
+        """Newton's method in a span where the loss is the hinge, and cutting planes for the others."""
         room = self.room
         problem = Problem(room.vectors.risk, self.space, objective.C, stop, room.settings.qp)
 
@@ -66,7 +67,13 @@ class Span:
             dual = scaled_bound(offset, room.squared(model.w.coefficients()))
             return room.bracket(room.primal(self.model(progress.solution(), progress.cuts), objective.C), dual)
 
-        return Stage(name, Certified(certify if room.settings.certify else None), problem, objective, warm)
+        solver: Solver = CUTS
+        if self.basis is not None and isinstance(room.vectors.risk, SignedRisk):
+            from svmcut.solvers.span_newton import SpanNewton
+
+            solver = SpanNewton()
+        certified = Certified(certify if room.settings.certify else None, solver)
+        return Stage(name, certified, problem, objective, warm)
 
     def outcome(self, ended: Ended) -> Outcome:
         """What came of that stage, not yet judged."""
