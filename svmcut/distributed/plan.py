@@ -22,7 +22,7 @@ from svmcut.kinds import BALANCED, weights_by_label
 from svmcut.machine import usable_cpus
 from svmcut.refusals import check, no_sum
 from svmcut.risks import make_risk
-from svmcut.risks.binned import make_binned
+from svmcut.risks.binned import in_bins, make_binned
 from svmcut.risks.hinge import HingeRisk
 from svmcut.risks.squared import SquaredRisk
 from svmcut.solvers.protocol import Problem
@@ -142,7 +142,7 @@ class PartedPlan(Linear):
         if binned is None:
             raise TrainingError(
                 f"{self.path}: loss '{s.loss}' needs the scores of all {n:,} examples in one place, where at most "
-                f"{most_gathered:,} are gathered; use loss='roc-area', or fewer examples"
+                f"{most_gathered:,} are gathered; use fewer examples, or one of the losses {', '.join(in_bins())}"
             )
         self.space = WeightSpace(parted.X.n_features, self.bias, s.threads)
         self._oracle = BinnedOracle(self.rows, self.space, binned)

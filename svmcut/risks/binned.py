@@ -267,6 +267,11 @@ class BinnedRocArea:
         return self._weight * float(certain), t * p - n * s
 
 
+def in_bins() -> list[str]:
+    """The losses that have a risk in bins."""
+    return [name for name, row in losses("classification").items() if row.table or name == "roc-area"]
+
+
 def make_binned(risk: Any, P: int, N: int) -> BinnedContingency | BinnedRocArea | None:
     """The risk of P positives and N negatives in bins, of one of `make_risk`; None where it needs scores."""
     row = losses("classification")[risk.name]

@@ -173,7 +173,7 @@ def test_bins_of_scores_certify_the_rows(tmp_path, monkeypatch, name, bins):
 
 
 def test_what_needs_all_scores_is_refused_where_they_are_too_many(tmp_path):
-    with pytest.raises(TrainingError, match=r"the scores of all 400 .* at most 399 are gathered; use loss='roc-ar"):
+    with pytest.raises(TrainingError, match=r"all 400 .* at most 399 are gathered; use fewer .* roc-area"):
         trained(written(tmp_path, lines(), 2), cost=1.0, loss="average-precision", how={"most_gathered": 399})
 
 
