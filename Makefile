@@ -63,9 +63,10 @@ lint: build $(VENV)/.test $(VENV)/.lint  ## ruff, mypy, import-linter and the ch
 bench: build $(VENV)/.test  ## benchmarks/linear.py on the sets in data/
 	@$(VENV)/bin/python benchmarks/linear.py --quick
 
-docs: build  ## write docs/commands.md and the man page from the help texts, and what README shows as printed
+docs: build  ## write docs/commands.md and the man page from the help texts, and what README and docs/ show as printed
 	@$(VENV)/bin/python docs/generate.py
 	@$(VENV)/bin/python docs/replay.py --write
+	@$(VENV)/bin/python docs/terminal.py
 
 site: build $(VENV)/.docs  ## the documentation as pages for a browser, in site/
 	@NO_MKDOCS_2_WARNING=1 $(VENV)/bin/python -m mkdocs --quiet build --strict

@@ -200,30 +200,26 @@ def print_beside(text: str, case: Case, options) -> None:
 
 
 def plot(path: str, results: dict) -> None:
-    """Primal and dual, accuracy and merging steps by epoch; one row of panels a set."""
-    import matplotlib
+    """A row a set: primal and dual, accuracy and merging steps by epoch; dark to light with the budget."""
+    from style import legend, look, panels, save
 
-    matplotlib.use("Agg")
-    matplotlib.rcParams |= {"svg.fonttype": "none", "svg.hashsalt": "svmcut"}
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(len(results), 3, figsize=(13, 3.2 * len(results)), squeeze=False)
-    for line, (name, curves) in zip(axes, results.items(), strict=True):
+    figure, axes = panels(len(results), 3)
+    for row, (name, curves) in zip(axes, results.items(), strict=True):
+        budgets = sorted({budget for _, budget in curves})
         for (solver, budget), rows in curves.items():
-            style = {"label": f"{solver}, B = {budget}", "linestyle": "-" if solver == "bsca" else ":"}
-            epochs = [row["epoch"] for row in rows]
-            colour = line[0].plot(epochs, [row["primal"] for row in rows], **style)[0].get_color()
+            label = f"{solver}, B = {budget}"
+            style = look(label, alpha=1 - 0.35 * budgets.index(budget) / max(1, len(budgets) - 1), markersize=3)
+            style["linestyle"] = ("-", "--", ":")[budgets.index(budget) % 3]
+            epochs = [each["epoch"] for each in rows]
+            row[0].semilogy(epochs, [each["primal"] for each in rows], **style)
             if solver == "bsca":
-                line[0].plot(epochs, [row["dual"] for row in rows], color=colour, linestyle="--")
-            line[1].plot(epochs, [row["accuracy"] for row in rows], color=colour, **style)
-            line[2].plot(epochs, [row["merging"] for row in rows], color=colour, **style)
-        line[0].set_yscale("log")
-        for panel, title in zip(line, ("primal; dual dashed", "test accuracy, %", "merging steps, %"), strict=True):
-            panel.set_title(f"{name}: {title}")
-            panel.set_xlabel("epoch")
-        line[1].legend(fontsize="x-small")
-    figure.tight_layout()
-    figure.savefig(path, metadata={"Date": None} if path.endswith(".svg") else None)
+                row[0].semilogy(epochs, [each["dual"] for each in rows], **style | {"label": "", "marker": ""})
+            row[1].plot(epochs, [each["accuracy"] for each in rows], **style)
+            row[2].plot(epochs, [each["merging"] for each in rows], **style)
+        for panel, title in zip(row, ("primal, dual (no marks)", "test accuracy, %", "merging steps, %"), strict=True):
+            panel.set(title=f"{name}:\n{title}", xlabel="epoch")
+    legend(figure)
+    save(figure, Path(path))
 
 
 def main() -> None:

@@ -23,11 +23,8 @@ import numpy as np
 from kernel_curves import Epoch, Evaluation, Growth, budgeted, evaluated, grown, read, sampled, write
 
 ORDER = ("seconds", "iterations", "train_error", "error")  # of the panels of growth, from above
-TITLES = {"seconds": "CPU s", "iterations": "iterations", "train_error": "training error, %", "error": "test error, %"}
-COLOURS = {
-    "sampled-cuts": "tab:red", "constant-cuts": "tab:blue", "subspace": "tab:green", "smo": "black",
-    "svm-train": "tab:gray", "sbp": "tab:red", "pegasos": "tab:green", "sdca": "tab:blue", "sdca iid": "tab:cyan",
-    "perceptron": "tab:orange", "bsca": "tab:red", "bsgd": "tab:blue",
+TITLES = {
+    "seconds": "CPU seconds", "iterations": "iterations", "train_error": "training error, %", "error": "test error, %",
 }  # fmt: skip
 
 
@@ -36,15 +33,16 @@ def names(rows, field: str = "panel") -> list:
     return list(dict.fromkeys(getattr(row, field) for row in rows))
 
 
-def draw_growth(rows: list[Growth], figure) -> None:
+def draw_growth(rows: list[Growth]):
     """A column a panel, below each other seconds, iterations and both errors; prints the exponents."""
     from plots import exponent
+    from style import legend, look, panels
 
-    panels = names(rows)
-    axes = figure.subplots(len(ORDER), len(panels), squeeze=False, sharex="col", sharey="row")
+    columns = names(rows)
+    figure, axes = panels(len(ORDER), len(columns), sharex="col", sharey="row")
     print("| panel | curve | exponent of seconds | of iterations | last: CPU s | iterations | train, test error % |")
     print("|---|---|---:|---:|---:|---:|---|")
-    for column, panel in zip(axes.T, panels, strict=True):
+    for column, panel in zip(axes.T, columns, strict=True):
         for name in names([row for row in rows if row.panel == panel], "curve"):
             line = sorted((row for row in rows if (row.panel, row.curve) == (panel, name)), key=lambda row: row.x)
             x, last = [row.x for row in line], line[-1]
@@ -53,91 +51,75 @@ def draw_growth(rows: list[Growth], figure) -> None:
                   f"{last.iterations:.0f} | {last.train_error:.2f}, {last.error:.2f} |")  # fmt: skip
             for axis, field in zip(column, ORDER, strict=True):
                 shown = axis.semilogx if field.endswith("error") else axis.loglog
-                shown(x, [getattr(row, field) for row in line], marker=".", linewidth=1, label=name,
-                      color=COLOURS.get(name))  # fmt: skip
-        column[0].set_title(panel, fontsize=9)
-        column[0].legend(fontsize=6)
-        column[-1].set_xlabel("examples in a sample" if panel.endswith("-cuts") else "training rows", fontsize=8)
+                shown(x, [getattr(row, field) for row in line], **look(name))
+        column[0].set_title(panel)
+        column[-1].set_xlabel("examples in a sample" if panel.endswith("-cuts") else "training rows")
     for axis, field in zip(axes[:, 0], ORDER, strict=True):
-        axis.set_ylabel(TITLES[field], fontsize=8)
-        axis.yaxis.set_major_formatter("{x:g}")
-        axis.yaxis.set_minor_formatter("")
+        axis.set_ylabel(TITLES[field])
+    legend(figure)
+    return figure
 
 
-def draw_evaluations(rows: list[Evaluation], figure) -> None:
+def draw_evaluations(rows: list[Evaluation]):
     """A panel a set; prints the table."""
-    panels = names(rows)
-    axes = figure.subplots(1, len(panels), squeeze=False)[0]
+    from style import legend, look, two_wide
+
+    sets = names(rows)
+    figure, axes = two_wide(len(sets))
     marks = sorted(set(names(rows, "x")))
     print("| set | kernel values / n^2 | " + " | ".join(f"{x:g}" for x in marks) + " |")
     print("|---|---|" + "---:|" * len(marks))
-    for axis, panel in zip(axes, panels, strict=True):
+    for axis, panel in zip(axes, sets, strict=True):
         for name in names([row for row in rows if row.panel == panel], "curve"):
             line = {row.x: row.error for row in rows if (row.panel, row.curve) == (panel, name)}
             print(f"| {panel} | {name} | " + " | ".join(f"{line[x]:.2f}" if x in line else "-" for x in marks) + " |")
-            axis.semilogx(list(line), list(line.values()), marker=".", label=name, color=COLOURS.get(name))
+            axis.semilogx(list(line), list(line.values()), **look(name))
         # smo is far above all others until it is nearly done
-        axis.set_ylim(top=1.5 * float(np.median([row.error for row in rows if row.panel == panel])))
-        axis.set_title(panel, fontsize=9)
-        axis.set_xlabel("kernel values / n^2", fontsize=8)
-        axis.legend(fontsize=6)
-    axes[0].set_ylabel("test error, %", fontsize=8)
+        axis.set_ylim(top=1.2 * float(np.median([row.error for row in rows if row.panel == panel])))
+        axis.set(title=panel, xlabel="kernel values / n^2", ylabel="test error, %")
+    legend(figure)
+    return figure
 
 
-def draw_budget(rows: list[Epoch], figure) -> None:
-    """A column a set: error over CPU seconds for the middle budget, and over budgets in the end; prints the ends."""
-    panels = names(rows)
-    axes = figure.subplots(2, len(panels), squeeze=False)
+def draw_budget(rows: list[Epoch]):
+    """A row a set: error over CPU seconds for the middle budget, and over budgets in the end; prints the ends."""
+    from style import legend, look, panels
+
+    sets = names(rows)
+    figure, axes = panels(len(sets), 2)
     print("| set | trainer | B | CPU s | test error % |\n|---|---|---:|---:|---:|")
-    for (time_axis, size_axis), panel in zip(axes.T, panels, strict=True):
+    for (time_axis, size_axis), panel in zip(axes, sets, strict=True):
         own = [row for row in rows if row.panel == panel]
         sizes = sorted({row.budget for row in own if row.budget == row.budget})
         chosen = sizes[len(sizes) // 2]
         for name in names(own, "curve"):
             line = [row for row in own if row.curve == name]
-            colour = COLOURS.get(name.partition(",")[0])
             at = [row for row in line if row.budget == chosen] or [row for row in line if row.budget != row.budget]
             ends = {row.budget: row for row in line}  # the last row of every budget
             for size, row in ends.items():
                 shown = "-" if size != size else f"{size:g}"
                 print(f"| {panel} | {name} | {shown} | {row.seconds:.2f} | {row.error:.2f} |")
-            style = {"color": colour, "label": name, "markersize": 6, "linewidth": 1}
-            if line[0].epoch == line[0].epoch:
-                style |= {"marker": ".", "linestyle": "-"}
-            else:
-                style |= {"marker": "*" if name.endswith("polished") else "x", "linestyle": ":"}
-            time_axis.semilogx([row.seconds for row in at], [row.error for row in at], **style)
+            polished = {"marker": "*", "markersize": 8, "linestyle": ":"} if name.endswith("polished") else {}
+            time_axis.semilogx([row.seconds for row in at], [row.error for row in at], **look(name, **polished))
             if name.partition(",")[0] in ("bsca", "bsgd"):
-                size_axis.semilogx(list(ends), [row.error for row in ends.values()], **style)
+                size_axis.semilogx(list(ends), [row.error for row in ends.values()], **look(name, **polished))
             else:
-                size_axis.axhline(line[0].error, color=colour, linestyle="--", linewidth=1, label=name)
-        time_axis.set_title(f"{panel}, B = {chosen:g}", fontsize=9)
-        time_axis.set_xlabel("CPU s", fontsize=8)
+                size_axis.axhline(line[0].error, **look(name, marker="", linestyle="--"))
+        time_axis.set(title=f"{panel}, B = {chosen:g}", xlabel="CPU seconds of training", ylabel="test error, %")
         size_axis.set_xticks(sizes, [f"{size:g}" for size in sizes])
         size_axis.minorticks_off()
-        size_axis.set_xlabel("B", fontsize=8)
-    axes[0, 0].legend(fontsize=5)
-    for axis in axes[:, 0]:
-        axis.set_ylabel("test error, %", fontsize=8)
+        size_axis.set(title=f"{panel}, in the end", xlabel="budget B, support vectors")
+    legend(figure)
+    return figure
 
 
 def draw(target: Path, path: Path) -> None:
     """The figure of a file, by what its rows are; its numbers go to standard output."""
-    from matplotlib.figure import Figure
-    from plots import save
+    from style import save
 
     rows = read(path)
-    columns = len(names(rows))
-    if isinstance(rows[0], Growth):
-        figure = Figure(figsize=(3.6 * columns, 8.0), layout="constrained")
-        draw_growth(rows, figure)
-    elif isinstance(rows[0], Evaluation):
-        figure = Figure(figsize=(4.5 * columns, 3.4), layout="constrained")
-        draw_evaluations(rows, figure)
-    else:
-        figure = Figure(figsize=(2.9 * columns, 4.6), layout="constrained")
-        draw_budget(rows, figure)
-    save(figure, target)
+    drawer = {Growth: draw_growth, Evaluation: draw_evaluations, Epoch: draw_budget}[type(rows[0])]
+    save(drawer(rows), target)
 
 
 def parse() -> argparse.Namespace:
@@ -175,7 +157,7 @@ def parse() -> argparse.Namespace:
     command.add_argument("--epochs", type=int, default=10)
     command.add_argument("--peers", action="store_true", help="run svm-train where it is installed")
     command = commands.add_parser("draw")
-    command.add_argument("target", type=Path, metavar="FIGURE", help="its ending says the format")
+    command.add_argument("target", type=Path, metavar="FIGURE", help="written as .svg and .png")
     command.add_argument("file", type=Path, metavar="CSV")
     for name in ("samples", "budget"):
         commands.choices[name].add_argument("--seed", type=int, default=0)

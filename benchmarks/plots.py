@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The curves of docs/benchmarks.md: time to a gap beside LIBLINEAR, and growth of training with n, C and epsilon.
 
-    python benchmarks/plots.py gap docs/plots/gap.svg -C 1 FILE ...
-    python benchmarks/plots.py growth docs/plots/growth.svg FILE ...
+    python benchmarks/plots.py gap gap.csv -C 1 FILE ...
+    python benchmarks/plots.py growth growth.csv FILE ...
+    python benchmarks/plots.py draw docs/plots/gap.svg gap.csv
 
 "gap" runs whole processes, from file to model: svmcut stops at the relative gaps 1e-2, 1e-3 and 1e-4, LIBLINEAR at its
 -e 1 to 0.001; every point shows CPU seconds and how far the objective of the model is from the best of the set.
@@ -11,16 +12,20 @@
 2006), show: CPU seconds and iterations over the number of rows, iterations over C and over epsilon, each with the
 exponent fitted to it. C and epsilon are the paper's: its loss is a fraction where svm_perf counts percent.
 
-Both print their numbers as a table. matplotlib is needed (extra `plot`), and liblinear-train for its curve.
+"draw" makes a figure of such a file, prints its numbers as a table and runs nothing. matplotlib is needed for it (extra
+`plot`), and liblinear-train for its curve.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import tempfile
 import time
 from argparse import Namespace
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -63,117 +68,145 @@ def exponent(x, y) -> float:
     return float(np.polyfit(np.log(x), np.log(np.maximum(y, 1e-9)), 1)[0])
 
 
-def growth(files: list[Path], solver: str) -> list[tuple[str, str, list[float], list[float]]]:
-    """(panel, set, x, y) of every curve."""
-    curves = []
+class Point(NamedTuple):
+    """A point of a curve of growth: quantity over what was varied."""
+
+    quantity: str
+    varied: str
+    set: str
+    x: float
+    y: float
+
+
+class Run(NamedTuple):
+    """A whole process: how far its objective is from the best of the set, and its own relative gap or nan."""
+
+    set: str
+    program: str
+    seconds: float
+    off_best: float
+    gap: float
+
+
+def growth(files: list[Path], solver: str) -> Iterator[Point]:
+    """Every point of every curve."""
     for path in files:
         examples = read_examples(str(path))
         name = path.name.split(".")[0]
-        counts = sizes(len(examples))
-        runs = [train(part(examples, n), COST, EPSILON, solver) for n in counts]
-        curves.append(("CPU s of n", name, counts, [seconds for seconds, _ in runs]))
-        curves.append(("iterations of n", name, counts, [iterations for _, iterations in runs]))
-        runs = [train(examples, cost, EPSILON, solver) for cost in COSTS]
-        curves.append(("iterations of C", name, list(COSTS), [iterations for _, iterations in runs]))
-        runs = [train(examples, COST, epsilon, solver) for epsilon in EPSILONS]
-        curves.append(("iterations of epsilon", name, list(EPSILONS), [iterations for _, iterations in runs]))
-    return curves
+        for n in sizes(len(examples)):
+            seconds, iterations = train(part(examples, n), COST, EPSILON, solver)
+            yield Point("CPU s", "n", name, n, seconds)
+            yield Point("iterations", "n", name, n, iterations)
+        for cost in COSTS:
+            yield Point("iterations", "C", name, cost, train(examples, cost, EPSILON, solver)[1])
+        for epsilon in EPSILONS:
+            yield Point("iterations", "epsilon", name, epsilon, train(examples, COST, epsilon, solver)[1])
 
 
-def draw_growth(curves, target: Path) -> None:
-    """One panel a quantity, one line a set; the table goes to standard output."""
-    from matplotlib.figure import Figure
+def draw_growth(points: list[Point]):
+    """One panel a quantity, one line a set; prints the exponents."""
+    from style import look, two_wide
 
-    panels = list(dict.fromkeys(curve[0] for curve in curves))
-    figure = Figure(figsize=(11, 3), layout="constrained")
-    axes = dict(zip(panels, figure.subplots(1, len(panels)), strict=True))
+    titles = {"n": "n, training rows", "C": "C, of the mean loss", "epsilon": "epsilon, of the mean loss"}
+    names = list(dict.fromkeys((point.quantity, point.varied) for point in points))
+    figure, axes = two_wide(len(names))
     print("| curve | set | x | y | exponent |\n|---|---|---|---|---:|")
-    for panel, name, x, y in curves:
-        slope = exponent(x, y)
-        axes[panel].loglog(x, y, marker=".", label=f"{name}: {slope:.2f}")
-        print(f"| {panel} | {name} | {_cells(x)} | {_cells(y)} | {slope:.2f} |", flush=True)
-    for panel, axis in axes.items():
-        axis.set_xlabel(panel.split(" of ")[1])
-        axis.set_title(panel.split(" of ")[0], fontsize=9)
-        axis.legend(fontsize=6)
-    save(figure, target)
+    for axis, (quantity, varied) in zip(axes, names, strict=True):
+        for name in dict.fromkeys(point.set for point in points):
+            line = [point for point in points if (point.quantity, point.varied, point.set) == (quantity, varied, name)]
+            x, y = [point.x for point in line], [point.y for point in line]
+            slope = exponent(x, y)
+            axis.loglog(x, y, **look(name, label=f"{name}: {varied}^{slope:.2f}"))
+            print(f"| {quantity} of {varied} | {name} | {_cells(x)} | {_cells(y)} | {slope:.2f} |")
+        axis.set(xlabel=titles[varied], ylabel={"CPU s": "CPU seconds"}.get(quantity, quantity))
+        axis.legend(fontsize=7, handlelength=1.2)
+    return figure
 
 
 def _cells(values) -> str:
     return ", ".join(f"{value:.3g}" for value in values)
 
 
-def gaps(files: list[Path], C: str, rounds: int) -> dict[str, list]:
-    """linear.Row of every program and setting, by set."""
+def gaps(files: list[Path], C: str, rounds: int) -> Iterator[Run]:
+    """Every program and setting on every set."""
     from linear import contenders, measure, plain
 
     arguments = Namespace(
         solver=["auto", "cutting-plane"], gap=list(GAPS), threads=[1], liblinear_epsilon=list(LIBLINEAR_EPSILONS),
         no_sklearn=True, rounds=rounds, timeout=600,
     )  # fmt: skip
-    found = {}
     with tempfile.TemporaryDirectory() as folder:
         for path in files:
             train_file = plain(path, Path(folder))
-            rows = measure(path.name, train_file, C, list(contenders(arguments)), arguments, Path(folder))
-            found[path.name.split(".")[0]] = rows
-    return found
+            for row in measure(path.name, train_file, C, list(contenders(arguments)), arguments, Path(folder)):
+                gap = float("nan") if row.gap is None else row.gap
+                yield Run(path.name.split(".")[0], row.program, row.cpu, row.off_best, gap)
 
 
-def draw_gaps(found: dict[str, list], target: Path) -> None:
-    """One panel a set: relative distance to the best objective over CPU seconds; the table goes to standard output."""
-    from matplotlib.figure import Figure
+def draw_gaps(runs: list[Run]):
+    """One panel a set: relative distance to the best objective over CPU seconds; prints the table."""
+    from style import legend, look, two_wide
 
-    figure = Figure(figsize=(3.4 * len(found), 3), layout="constrained")
-    panels = figure.subplots(1, len(found), squeeze=False)[0]
+    names = list(dict.fromkeys(run.set for run in runs))
+    figure, axes = two_wide(len(names))
     print("| set | program | CPU s | off best | gap |\n|---|---|---:|---:|---:|")
-    for axis, (name, rows) in zip(panels, found.items(), strict=True):
+    for axis, name in zip(axes, names, strict=True):
         lines: dict[str, list[tuple[float, float]]] = {}
-        for row in rows:
-            gap = "" if row.gap is None else f"{row.gap:.1e}"
-            print(f"| {name} | {row.program} | {row.cpu:.3f} | {row.off_best:.1e} | {gap} |")
-            lines.setdefault(" ".join(row.program.split()[:2]), []).append((row.cpu, max(row.off_best, 1e-7)))
+        for run in (run for run in runs if run.set == name):
+            gap = "" if run.gap != run.gap else f"{run.gap:.1e}"
+            print(f"| {name} | {run.program} | {run.seconds:.3f} | {run.off_best:.1e} | {gap} |")
+            label = "LIBLINEAR" if run.program.startswith("LIBLINEAR") else " ".join(run.program.split()[:2])
+            lines.setdefault(label, []).append((run.seconds, max(run.off_best, 1e-7)))
         for label, points in lines.items():
-            marker = "x" if label.startswith("LIBLINEAR") else "o"
-            axis.loglog(*zip(*points), marker=marker, label=label.replace(" -s", ""))
-        axis.set(title=name, xlabel="CPU s, file to model", ylabel="relative distance to the best objective")
-        axis.title.set_fontsize(9)
-        axis.legend(fontsize=6)
-    save(figure, target)
+            axis.loglog(*zip(*points), **look(label))
+        axis.set(title=name, xlabel="CPU seconds, file to model", ylabel="(P - best) / best")
+    legend(figure)
+    return figure
 
 
-def save(figure, target: Path) -> None:
-    """Writes SVG, PNG or PDF by the name; the same figure gives the same bytes."""
-    import matplotlib
+def write(path: Path, rows: Iterator[NamedTuple]) -> None:
+    """A file of rows, each as soon as it is known."""
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        for number, row in enumerate(rows):
+            if not number:
+                writer.writerow(row._fields)
+            writer.writerow(f"{value:.6g}" if isinstance(value, float) else value for value in row)
+            stream.flush()
 
-    for axis in figure.axes:
-        axis.tick_params(which="major", labelsize=7)
-        axis.tick_params(which="minor", labelsize=5)
-    matplotlib.rcParams["svg.hashsalt"] = "svmcut"
-    matplotlib.rcParams["svg.fonttype"] = "none"
-    metadata = {"Date": None} if target.suffix == ".svg" else None
-    target.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(target, metadata=metadata)
-    if target.suffix == ".png":
-        from PIL import Image
 
-        # 64 colours make a quarter of the bytes and the same picture
-        Image.open(target).convert("RGB").quantize(64).save(target, optimize=True)
+def draw(target: Path, path: Path) -> None:
+    """The figure of a file, by what its rows are; its numbers go to standard output."""
+    from style import save
+
+    with path.open(newline="", encoding="utf-8") as stream:
+        head, *lines = csv.reader(stream)
+    if head == list(Point._fields):
+        save(draw_growth([Point(*line[:3], *map(float, line[3:])) for line in lines]), target)
+    else:
+        save(draw_gaps([Run(*line[:2], *map(float, line[2:])) for line in lines]), target)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("gap", "growth"))
-    parser.add_argument("target", type=Path, help="the figure; its ending says the format")
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
-    parser.add_argument("-C", default="1", help="gap: weight of one example")
-    parser.add_argument("--rounds", type=int, default=1, help="gap: besides the warm-up")
-    parser.add_argument("--solver", default="cutting-plane", help="growth: which one")
+    commands = parser.add_subparsers(dest="what", required=True)
+    for name in ("gap", "growth"):
+        command = commands.add_parser(name)
+        command.add_argument("target", type=Path, metavar="CSV")
+        command.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    commands.choices["gap"].add_argument("-C", default="1", help="weight of one example")
+    commands.choices["gap"].add_argument("--rounds", type=int, default=1, help="besides the warm-up")
+    commands.choices["growth"].add_argument("--solver", default="cutting-plane", help="which one")
+    command = commands.add_parser("draw")
+    command.add_argument("target", type=Path, metavar="FIGURE", help="written as .svg and .png")
+    command.add_argument("files", nargs=1, type=Path, metavar="CSV")
     options = parser.parse_args()
-    if options.what == "gap":
-        draw_gaps(gaps(options.files, options.C, options.rounds), options.target)
+    if options.what == "draw":
+        draw(options.target, options.files[0])
+    elif options.what == "gap":
+        write(options.target, gaps(options.files, options.C, options.rounds))
     else:
-        draw_growth(growth(options.files, options.solver), options.target)
+        write(options.target, growth(options.files, options.solver))
 
 
 if __name__ == "__main__":

@@ -70,19 +70,18 @@ def measured(name, options):
 
 def draw(results, target):
     """One panel a set."""
-    from matplotlib.figure import Figure
-    from plots import save
+    from style import legend, look, save, two_wide
 
-    figure = Figure(figsize=(3.1 * len(results), 3.2), layout="constrained")
-    for axis, (name, found) in zip(figure.subplots(1, len(results), squeeze=False)[0], results.items(), strict=True):
-        axis.plot([0, 100], [0, 100], color="0.7", linewidth=1)
-        for (machine, (loss, *_, points)), colour in zip(found.items(), ("tab:blue", "tab:orange"), strict=True):
+    figure, axes = two_wide(len(results))
+    for axis, (name, found) in zip(axes, results.items(), strict=True):
+        axis.plot([0, 100], [0, 100], color="0.7", linewidth=1, label="as it should be")
+        losses = []
+        for machine, (loss, *_, points) in found.items():
             p, share, _ = np.transpose(points)
-            axis.plot(p, share, "o-", color=colour, markersize=3, linewidth=1, label=f"{machine}, {loss:.3f}")
-        axis.set_title(name, fontsize=9)
-        axis.set_xlabel("probability, %", fontsize=8)
-        axis.legend(fontsize=7, title="log loss", title_fontsize=7)
-    figure.axes[0].set_ylabel("share that is so, %", fontsize=8)
+            axis.plot(p, share, **look(machine))
+            losses.append(f"{loss:.3f}")
+        axis.set(title=f"{name}: log loss {' and '.join(losses)}", xlabel="probability given, %", ylabel="share, %")
+    legend(figure)
     save(figure, target)
 
 

@@ -42,11 +42,6 @@ TRAINERS = {
     "crfsuite": "ap,pa,l2sgd,lbfgs",
 }
 RULE = StoppingRule(0.0)  # the curves' own stands in its place
-COLOURS = {
-    "gdmm": "tab:red", "gdmm-sublinear": "tab:red", "gdmm-all-pairs": "tab:orange", "bcfw": "tab:blue",
-    "ssg": "tab:green", "cutting-plane": "black", "soft-bcfw:1": "tab:purple", "soft-bcfw:10": "tab:pink",
-    "crfsuite ap": "tab:cyan", "crfsuite pa": "tab:olive", "crfsuite l2sgd": "tab:brown", "crfsuite lbfgs": "tab:gray",
-}  # fmt: skip
 
 
 def chains(given) -> Task:
@@ -120,14 +115,12 @@ def crfsuite(given):
 
 
 def draw(target: Path, files: list[Path]) -> None:
-    """A figure of CSV files, a column each; the last point of every curve goes to standard output."""
-    from matplotlib.figure import Figure
-    from plots import save
+    """A figure of CSV files, a row each; the last point of every curve goes to standard output."""
+    from style import legend, look, panels, save
 
-    figure = Figure(figsize=(2.7 * len(files), 4.6), layout="constrained")
-    panels = figure.subplots(2, len(files), squeeze=False)
+    figure, axes = panels(len(files), 2)
     print("| set | trainer | CPU s | primal | bound | test error |\n|---|---|---:|---:|---:|---:|")
-    for column, path in enumerate(files):
+    for (objective, errors), path in zip(axes, files, strict=True):
         points = read(path)
         best = np.nanmin([point.primal for point in points])
         for trainer in dict.fromkeys(point.trainer for point in points):
@@ -135,22 +128,14 @@ def draw(target: Path, files: list[Path]) -> None:
             last = curve[-1]
             numbers = f"{last.seconds:.2f} | {last.primal:.6g} | {last.dual:.6g} | {last.error:.2f}"
             print(f"| {path.stem} | {trainer} | {numbers} |")
-            style = {"label": trainer, "color": COLOURS.get(trainer), "marker": ".", "markersize": 4, "linewidth": 1}
-            if trainer.startswith("crfsuite"):
-                style |= {"linestyle": ":", "marker": "x"}
             seconds = np.array([point.seconds for point in curve])
             distance = np.array([point.primal for point in curve]) / best - 1
             shown = distance > 0  # not where it is nan, nor for the best itself, which is at minus infinity
-            panels[0, column].loglog(seconds[shown], distance[shown], **style)
-            panels[1, column].loglog(seconds, [point.error for point in curve], **style)
-        panels[0, column].set_title(path.stem, fontsize=9)
-        panels[1, column].set_xlabel("CPU s", fontsize=8)
-        for formatter in (panels[1, column].yaxis.set_major_formatter, panels[1, column].yaxis.set_minor_formatter):
-            formatter("{x:g}")
-        # above, where curves leave this corner free; crfsuite's are below alone
-        panels[0, column].legend(*panels[1, column].get_legend_handles_labels(), fontsize=5, loc="lower left")
-    panels[0, 0].set_ylabel("(P - best) / best", fontsize=8)
-    panels[1, 0].set_ylabel("test error, %", fontsize=8)
+            objective.loglog(seconds[shown], distance[shown], **look(trainer, markersize=2.5))
+            errors.loglog(seconds, [point.error for point in curve], **look(trainer, markersize=2.5))
+        objective.set(title=path.stem, xlabel="CPU seconds", ylabel="(P - best) / best")
+        errors.set(title=path.stem, xlabel="CPU seconds", ylabel="test error, %")
+    legend(figure)
     save(figure, target)
 
 
@@ -176,7 +161,7 @@ def main() -> None:
             command.add_argument("--sequences", type=int, default=600)
             command.add_argument("--test-sequences", type=int, default=100)
     command = commands.add_parser("draw")
-    command.add_argument("target", type=Path, metavar="FIGURE", help="its ending says the format")
+    command.add_argument("target", type=Path, metavar="FIGURE", help="written as .svg and .png")
     command.add_argument("files", type=Path, nargs="+", metavar="CSV")
     given = parser.parse_args()
     if given.what == "draw":

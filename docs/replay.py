@@ -62,7 +62,7 @@ def run(command: str) -> list[str]:
         When it ends with another status than 0.
     """
     words = shlex.split(command)
-    if words[0] == "svmcut" and ">" not in words:
+    if words[0] == "svmcut" and not {">", "|"} & set(words):
         from svmcut.cli.start import main
 
         out = io.StringIO()

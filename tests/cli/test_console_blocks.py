@@ -4,6 +4,7 @@
 import importlib.util
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -42,6 +43,21 @@ $ svmcut never run
 @pytest.mark.parametrize("name", replay.PAGES)
 def test_pages_show_what_the_programs_print(name):
     assert replay.replay(name) == []
+
+
+def test_the_picture_of_a_terminal_shows_what_the_programs_print(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    import terminal
+
+    assert terminal.TARGET.name in (ROOT / "README.md").read_text(encoding="utf-8")
+    root = ElementTree.parse(terminal.TARGET).getroot()
+    shown = ["".join(text.itertext()) for text in root.iter("{http://www.w3.org/2000/svg}text")]
+    lines = [line for line in terminal.printed() if line]
+    assert len(shown) == len(lines) > 20
+    assert [pair for pair in zip(shown, lines) if not replay.near(*pair)] == []
+    again = ElementTree.fromstring(terminal.picture(["$ a", "", " b  <c>"]))
+    texts = ["".join(text.itertext()) for text in again.iter("{http://www.w3.org/2000/svg}text")]
+    assert texts == ["$ a", " b  <c>"]
 
 
 def test_readme_shows_every_command_at_work():

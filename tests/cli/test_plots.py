@@ -11,12 +11,44 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize("what, rows", [("growth", 4), ("gap", 6)])
-def test_a_figure_and_its_table(tmp_path, what, rows):
+def test_curves_are_recorded_and_drawn(tmp_path, what, rows):
     pytest.importorskip("matplotlib")
-    target = tmp_path / "figure.svg"
-    program = [sys.executable, str(ROOT / "benchmarks" / "plots.py"), what, str(target)]
-    line = [*program, str(ROOT / "data" / "unbalanced.train")]
-    done = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path, timeout=300)
-    assert done.returncode == 0, done.stderr
+    program = [sys.executable, str(ROOT / "benchmarks" / "plots.py")]
+    lines = [what, "curves.csv", str(ROOT / "data" / "unbalanced.train")], ["draw", "figure.svg", "curves.csv"]
+    for line in lines:
+        done = subprocess.run([*program, *line], capture_output=True, text=True, cwd=tmp_path, timeout=300)
+        assert done.returncode == 0, done.stderr
     assert len(done.stdout.splitlines()) >= 2 + rows
-    assert target.read_text().startswith("<?xml")
+    assert (tmp_path / "figure.svg").read_text().startswith("<?xml")
+    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.fixture
+def style(monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import style
+
+    return style
+
+
+def test_a_trainer_looks_the_same_in_every_figure(style):
+    assert style.look("bsca, polished")["color"] == style.look("bsca, B = 200")["color"] != style.look("bsgd")["color"]
+    first, second = style.look("one of no figure yet"), style.look("another of none")
+    assert first["color"] != second["color"] and first == style.look("one of no figure yet")
+    assert style.look("bsca", linestyle=":")["linestyle"] == ":"
+
+
+def test_an_entry_stands_once_in_the_legend_and_a_figure_is_written_twice_alike(style, tmp_path):
+    drawn = []
+    for _ in range(2):
+        figure, axes = style.two_wide(3)
+        for axis in axes:
+            axis.loglog([1, 10, 30], [0.002, 0.02, 0.01], **style.look("bsca"))
+        style.legend(figure)
+        style.save(figure, tmp_path / "figure.png")
+        drawn.append((tmp_path / "figure.svg").read_text())
+    assert drawn[0] == drawn[1] and drawn[0].count(">bsca<") == 1
+    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+    shown = [text.get_text() for text in axes[0].get_xticklabels()]
+    assert {"1", "2", "5", "10", "20"} <= set(shown)
