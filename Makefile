@@ -2,12 +2,16 @@
 PYTHON ?= python3
 VENV ?= .venv
 PYTEST_ARGS ?= -n auto --maxprocesses 4 --dist worksteal
-PIP = $(VENV)/bin/python -m pip --disable-pip-version-check --quiet install
+# tests of other packages need no byte code: what is imported is compiled then
+PIP = $(VENV)/bin/python -m pip --disable-pip-version-check --quiet install --no-compile
 SOURCES = $(filter-out csrc/fuzz/% csrc/test/%,$(wildcard csrc/*/*.cc csrc/*/*.h)) \
-	$(wildcard svmcut/_native/*.pyx svmcut/_native/*.pxd) pyproject.toml setup.py
+	$(wildcard svmcut/_native/*.pyx svmcut/_native/*.pxd) setup.py
 # the requirements of one extra, so that adding an extra does not compile the package again
 EXTRA = $(VENV)/bin/python -c 'import sys, tomllib; t = tomllib.load(open("pyproject.toml", "rb")); \
 	print("\n".join(t["project"]["optional-dependencies"][sys.argv[1]]))'
+
+BUILD_REQUIRES = $$($(VENV)/bin/python -c 'import tomllib; \
+	print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])')
 
 # libFuzzer comes with clang; any of these names will do
 CLANG ?= $(firstword $(foreach name,clang++ clang++-20 clang++-19 clang++-18 clang++-17 clang++-16 clang++-15 clang++-14,\
@@ -34,10 +38,17 @@ $(VENV)/.created:
 	python3-venv is missing" >&2; exit 1; }
 	@touch $@
 
-# An editable installation: Python files count at once, and a changed C++ or Cython file compiles again here.
-$(VENV)/.installed: $(VENV)/.created $(SOURCES)
-	@echo "Installing svmcut into $(VENV) (about a minute the first time) ..."
-	@$(PIP) --editable .
+# What compiles, then the package beside its sources: Python files count at once, a changed C++ or Cython file compiles
+# again here, and alone.
+$(VENV)/.compiled: $(VENV)/.created $(SOURCES)
+	@echo "Compiling svmcut, about two minutes on two cores the first time ..."
+	@$(PIP) $(BUILD_REQUIRES)
+	@$(VENV)/bin/python -W ignore setup.py -q build_ext --inplace
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.compiled pyproject.toml
+	@echo "Installing svmcut and what it needs into $(VENV) ..."
+	@$(PIP) --no-build-isolation --editable .
 	@touch $@
 
 $(VENV)/.test $(VENV)/.lint $(VENV)/.docs: $(VENV)/.%: $(VENV)/.created pyproject.toml

@@ -3,22 +3,33 @@
 
 import os
 import re
+import shutil
 import sys
+import sysconfig
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from pathlib import Path
+from threading import Semaphore
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.modified import newer_group
 
-MSVC = sys.platform == "win32"
-COMPILE = ["/std:c++17", "/O2"] if MSVC else ["-std=c++17", "-O3", "-fvisibility=hidden", "-Wall", "-ffp-contract=off"]
-LINK = [] if MSVC else ["-pthread"]
+SANITIZE = os.environ.get("SVMCUT_SANITIZE")
+COMPILE = ["-std=c++17", "-O3", "-fvisibility=hidden", "-Wall", "-Wno-psabi", "-ffp-contract=off", "-pthread"]
+LINK = ["-pthread"]
 CORES, CYTHON = min(8, os.cpu_count() or 1), "build/cython"
-if not MSVC:
-    COMPILE += ["-pthread", *["-g0"] * ("CFLAGS" not in os.environ)]  # Python's own flags ask for -g
-if os.environ.get("SVMCUT_SANITIZE"):
-    sanitize = [f"-fsanitize={os.environ['SVMCUT_SANITIZE']}", "-fno-omit-frame-pointer", "-g", "-O1"]
+SHARED = "svmcut._native._shared"
+"""What typed views need; Cython writes it once and not into every extension."""
+LIMITED = {"Py_LIMITED_API": "0x030b0000"}
+"""One binary for CPython 3.11 and all later ones; free-threaded Python and PyPy have no stable interface."""
+if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
+    LIMITED = {}
+if "CFLAGS" not in os.environ:
+    COMPILE += ["-g0"]  # Python's own flags ask for -g
+if SANITIZE:
+    sanitize = [f"-fsanitize={SANITIZE}", "-fno-omit-frame-pointer", "-g", "-O1"]
     COMPILE += sanitize
     LINK += sanitize
 
@@ -44,39 +55,61 @@ def named(module, what):
     return " ".join(lines).split()
 
 
-def extension(module):
-    """The extension of a .pyx, whose C++ files are all there."""
+def checked(module):
+    """The C++ files of libraries that a .pyx links; all it needs is there."""
     linked = [source for library in named(module, "libraries") for source in LIBRARIES[library]]
     for source in named(module, "sources") + linked:
         if not Path(source).is_file():
             fail(f"{module} needs {source}, which is missing")
+    return linked
+
+
+def extension(name, source, depends=(), language=None):
     return Extension(
-        f"svmcut._native.{module.stem}",
-        [str(module)],
+        name,
+        [source],
         include_dirs=["csrc"],
-        depends=HEADERS + linked,
-        language="c++",
-        extra_compile_args=COMPILE,
+        depends=list(depends),
+        language=language,
+        extra_compile_args=COMPILE if language else COMPILE[1:],
         extra_link_args=LINK,
+        define_macros=list(LIMITED.items()),
+        py_limited_api=bool(LIMITED),
     )
 
 
 class BuildExt(build_ext):
-    """Extensions are compiled side by side, those of most files first; those that link a library last, behind it."""
+    """All files are compiled side by side, those of the largest extensions first, and named as they are."""
 
-    def finalize_options(self):
-        super().finalize_options()
-        self.parallel = self.parallel or CORES
+    def run(self):
+        places = list(self._get_output_mapping())
+        for made, in_place in places:
+            if self.editable_mode and Path(in_place).is_file():  # an installation compiles only what changed
+                Path(made).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(in_place, made)
+        super().run()
+        for _, in_place in places:
+            others = Path(in_place).parent.glob(f"{Path(in_place).name.split('.')[0]}.*")
+            for other in others:  # for one version of Python, which would be imported first
+                if other.suffix == ".so" and other.name != Path(in_place).name:
+                    other.unlink()
 
     def build_extensions(self):
         self.compiler.set_libraries([])  # each names its own
-        if not MSVC:
-            self.compiler._compile = quick_glue(self.compiler._compile)
-        order = sorted(self.extensions, key=lambda each: (bool(each.libraries), -len(each.sources)))
-        with ThreadPoolExecutor(self.parallel) as pool:
+        stale = [each for each in self.extensions if self.is_stale(each)]
+        files = sum(len(each.sources) for each in stale) + sum(map(len, LIBRARIES.values())) * bool(stale)
+        self.compiler._compile = in_turns(self.compiler._compile, self.parallel or CORES, files)
+        if not stale:
+            return
+        stale.sort(key=lambda each: -len(each.sources))
+        with ThreadPoolExecutor(1 + len(stale)) as pool:
             libraries = pool.submit(self.run_command, "build_clib")
-            for done in [libraries, *(pool.submit(self.build_behind, libraries, each) for each in order)]:
+            for done in [libraries, *(pool.submit(self.build_behind, libraries, each) for each in stale)]:
                 done.result()
+
+    def is_stale(self, extension):
+        made = self.get_ext_fullpath(extension.name)
+        return self.force or newer_group(extension.sources + extension.depends, made, "newer")
 
     def build_behind(self, libraries, extension):
         if extension.libraries:
@@ -84,11 +117,14 @@ class BuildExt(build_ext):
         self.build_extension(extension)
 
 
-def quick_glue(compile_one):
-    """What Cython writes only calls the C++ files, and is compiled in half the time with -O1."""
+def in_turns(compile_one, cores, files):
+    """As many compilers at once as there are cores. What Cython writes only calls the C++ files: -O1 will do there."""
+    turns, numbers = Semaphore(cores), count(1)
 
     def compiled(obj, src, ext, cc_args, extra, pp_opts):
-        return compile_one(obj, src, ext, cc_args, [*extra, *["-O1"] * src.startswith(CYTHON)], pp_opts)
+        with turns:
+            print(f"[{next(numbers)}/{files}] {src}", flush=True)
+            return compile_one(obj, src, ext, cc_args, [*extra, *["-O1"] * src.startswith(CYTHON)], pp_opts)
 
     return compiled
 
@@ -98,9 +134,14 @@ setup(
     cmdclass={"build_ext": BuildExt},
     libraries=[(name, library | {"sources": sources}) for name, sources in LIBRARIES.items()],
     ext_modules=cythonize(
-        [extension(module) for module in modules],
+        [
+            *(extension(f"svmcut._native.{each.stem}", str(each), HEADERS + checked(each), "c++") for each in modules),
+            extension(SHARED, SHARED.replace(".", "/") + ".c"),
+        ],
         build_dir=CYTHON,
         nthreads=CORES,
+        shared_utility_qualified_name=SHARED,
         compiler_directives={"language_level": 3, "boundscheck": False, "wraparound": False, "binding": False},
     ),
+    options={"bdist_wheel": {"py_limited_api": "cp311"}} if LIMITED else {},
 )
