@@ -28,6 +28,8 @@ class Kind(NamedTuple):
         What a message says of a text that is refused.
     plain : Kind or None
         What the originals read in its place.
+    words : tuple of str
+        The values, where they are names.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Kind(NamedTuple):
     take: Callable[[Any], Any]
     refusal: str = ""
     plain: Kind | None = None
+    words: tuple[str, ...] = ()
 
     def parse(self, text: str) -> Any:
         """The value of a text.
@@ -166,7 +169,7 @@ def one_of(table: Mapping[str, int | None] | tuple[str, ...], others: Mapping[st
     def take(value: Any) -> str:
         return str(_accept(value, isinstance(value, str) and value in numbered))
 
-    return Kind("NAME", f"one of {known}", read, take, f"is unknown; expected one of {known}")
+    return Kind("NAME", f"one of {known}", read, take, f"is unknown; expected one of {known}", words=tuple(numbered))
 
 
 BALANCED = "balanced"

@@ -15,13 +15,24 @@ class KindType(click.ParamType):
     """A click type that reads values as a kind says."""
 
     def __init__(self, kind: Kind):
-        self.name, self._parse = kind.name, kind.parse
+        self.name, self._parse, self._words = kind.name, kind.parse, kind.words
 
     def convert(self, value, param, ctx):
         try:
             return self._parse(value) if isinstance(value, str) else value
         except ValueError as error:
             self.fail(str(error), param, ctx)
+
+    def shell_complete(self, ctx, param, incomplete):
+        from click.shell_completion import CompletionItem
+
+        if self.name == "FILE":
+            return FILE.shell_complete(ctx, param, incomplete)
+        return [CompletionItem(word) for word in self._words if word.startswith(incomplete)]
+
+
+FILE = click.Path(readable=False)
+"""Any text; a shell completes it to names of files."""
 
 
 class PanelOption(click.Option):
@@ -46,6 +57,9 @@ class PanelCommand(click.Command):
     def __init__(self, *args: Any, rows: tuple[Option, ...] = (), help_names: str = "-? --help", **named: Any):
         named["context_settings"] = {"help_option_names": help_names.split(), "max_content_width": 110}
         super().__init__(*args, **named)
+        for param in self.params:
+            if isinstance(param, click.Argument):
+                param.type = FILE
         self.params = [*map(PanelOption.of, rows), *self.params]
 
     def format_options(self, ctx, formatter):

@@ -7,6 +7,8 @@ import math
 
 import click
 
+from svmcut.cli.panels import FILE
+
 _EPILOG = """\b
 Examples:
   svmcut scale -l 0 -s ranges train.dat >train.scaled      zeros stay out
@@ -19,9 +21,9 @@ Examples:
 @click.option("-l", "lower", type=float, help="Where the lowest value of a feature goes.  [default: -1]")
 @click.option("-u", "upper", type=float, help="Where the highest value goes.  [default: 1]")
 @click.option("-y", "labels", type=(float, float), metavar="LOWER UPPER", help="Scale labels too, to these limits.")
-@click.option("-s", "save", metavar="RANGE_FILE", help="Write the ranges of the features, for -r.")
-@click.option("-r", "restore", metavar="RANGE_FILE", help="Scale by these ranges and limits; one pass.")
-@click.argument("example_file", metavar="[EXAMPLE_FILE]", default="-")
+@click.option("-s", "save", metavar="RANGE_FILE", type=FILE, help="Write the ranges of the features, for -r.")
+@click.option("-r", "restore", metavar="RANGE_FILE", type=FILE, help="Scale by these ranges and limits; one pass.")
+@click.argument("example_file", metavar="[EXAMPLE_FILE]", default="-", type=FILE)
 def scale(lower, upper, labels, save, restore, example_file):
     """Scale every feature of EXAMPLE_FILE to one range, to standard output.
 

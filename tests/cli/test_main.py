@@ -2,17 +2,22 @@
 """The group, its guard, and what starting costs."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from click.shell_completion import ShellComplete
 
 from svmcut import __version__
 from svmcut.cli.guard import guard
-from svmcut.cli.main import COMMANDS
+from svmcut.cli.main import COMMANDS, svmcut
 from svmcut.cli.start import main
 from svmcut.errors import DataError, TrainingError, UsageError
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def modules_after(code):
@@ -45,6 +50,50 @@ def test_help_is_cheap():
         return usage.ru_utime + usage.ru_stime
 
     assert min(cpu() for _ in range(3)) <= 0.15
+
+
+@pytest.mark.parametrize(
+    ("words", "incomplete", "kind", "found"),
+    [
+        ([], "cl", "plain", ["classify"]),
+        (["learn"], "--check", "plain", ["--checkpoint", "--checkpoint-every"]),
+        (["learn", "--solver"], "bs", "plain", ["bsca", "bsgd"]),
+        (["learn", "--task", "sequence", "--solver"], "b", "plain", ["bcfw"]),
+        (["rank", "-l"], "m", "plain", ["map"]),
+        (["learn", "--seed"], "", "plain", []),
+        (["learn"], "dat", "file", ["dat"]),
+        (["learn", "--report"], "dat", "file", ["dat"]),
+        (["classify", "test", "model"], "dat", "file", ["dat"]),
+        (["inspect"], "dat", "file", ["dat"]),
+        (["scale", "-s"], "dat", "file", ["dat"]),
+    ],
+)
+def test_a_shell_completes_commands_options_names_and_files(words, incomplete, kind, found):
+    items = ShellComplete(svmcut, {}, "svmcut", "_SVMCUT_COMPLETE").get_completions(words, incomplete)
+    assert sorted(item.value for item in items) == found
+    assert {item.type for item in items} <= {kind}
+
+
+SHELLS = {
+    "bash": """eval "$(_SVMCUT_COMPLETE=bash_source svmcut)"
+        COMP_WORDS=(svmcut le) COMP_CWORD=1 && _svmcut_completion svmcut && echo "${COMPREPLY[@]}" """,
+    "zsh": """compdef() {}; eval "$(_SVMCUT_COMPLETE=zsh_source svmcut)"
+        compadd() { echo "${(P)argv[-1]}" }; _describe() { echo "${(P)argv[3]}" }
+        words=(svmcut le) CURRENT=2; _svmcut_completion""",
+    "fish": "_SVMCUT_COMPLETE=fish_source svmcut | source; complete -C 'svmcut le'",
+}
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_the_lines_of_the_readme_complete_in_a_shell(shell, tmp_path):
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    assert f"_SVMCUT_COMPLETE={shell}_source svmcut" in SHELLS[shell]
+    assert f"_SVMCUT_COMPLETE={shell}_source svmcut" in (ROOT / "README.md").read_text(encoding="utf-8")
+    programs = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]
+    settings = os.environ | {"PATH": programs, "HOME": str(tmp_path), "ZDOTDIR": str(tmp_path)}
+    done = subprocess.run([shell, "-c", SHELLS[shell]], env=settings, capture_output=True, text=True, cwd=tmp_path)
+    assert done.stdout.split()[:1] == ["learn"] or done.stdout.startswith("learn:"), done
 
 
 @pytest.mark.parametrize("option", ["--help", "-?"])
