@@ -72,7 +72,8 @@ def summary(found: dict[str, Any]) -> list[tuple[str, str]]:
             rows.append(("Probabilities", "a sigmoid for every pair of classes, coupled"))
         else:
             rest = ", divided by their sum" if found["kind"] == "classes" else ""
-            rows.append(("Probabilities", f"1 / (1 + exp({number(value[0])} score {value[1]:+.6g})){rest}"))
+            A, B = number(value[0]), f"{value[1]:+.6g}"
+            rows.append(("Probabilities", f"1 / (1 + exp({A} score {B[0]} {B[1:]})){rest}"))
     if "support_vectors" in found:
         support = found["support_vectors"]
         rows.append(("Support vectors", f"{support['number']}, {support['nonzeros']} values"))

@@ -98,7 +98,8 @@ def _of_data(data: dict[str, Any]) -> list[str]:
             names = ("recall, %", "precision, %")
             drawn.append(pictures.curve("Precision and recall", points["precision_recall"], names))
     if "reliability" in data:
-        drawn.append(pictures.reliability("Reliability of the probabilities", data["reliability"]))
+        title = "Reliability of the probabilities; larger dots, more examples"
+        drawn.append(pictures.reliability(title, data["reliability"]))
     tables = _pairs(texts.measured(data))
     if "scores" in data:
         head, *rows = texts.scores_table(data["scores"])

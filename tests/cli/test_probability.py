@@ -265,8 +265,8 @@ def test_what_ends_training_before_leaves_the_model_without(monkeypatch, capsys)
 def test_inspect_shows_what_is_fitted(capsys):
     shown = {
         ("pairs", "--probability"): "1 / (1 + exp(", ("several", "--probability"): "softmax of ",
-        ("pairs", "-l", "logistic"): "1 / (1 + exp(-1 score +0))",
-        ("several", "-l", "logistic", "--multiclass", "one-vs-rest"): "1 / (1 + exp(-1 score +0)), divided by",
+        ("pairs", "-l", "logistic"): "1 / (1 + exp(-1 score + 0))",
+        ("several", "-l", "logistic", "--multiclass", "one-vs-rest"): "1 / (1 + exp(-1 score + 0)), divided by",
     }  # fmt: skip
     for (train, *words), text in shown.items():
         learn(*words, train, "model")
