@@ -193,15 +193,24 @@ cdef class KernelRows:
     def block_double(self, rows):
         """(q, n) float64 K(x_r, .) of the points named, from float64 sums."""
         cdef const int64_t[::1] which = self._which(rows)
-        cdef double[:, ::1] values = np.empty((which.shape[0], self.n))
+        return self._evaluate_double(self._rows, which, which.shape[0])
+
+    def against_double(self, Z):
+        """(m, n) float64 K(z, .) of foreign rows, from float64 sums."""
+        cdef Rows queries = Rows(Z)
+        return self._evaluate_double(queries, None, queries.csr.n_rows)
+
+    cdef _evaluate_double(self, Rows queries, const int64_t[::1] which, int64_t count):
+        cdef double[:, ::1] values = np.empty((count, self.n))
+        cdef const int64_t* start = &which[0] if which is not None and count else NULL
         cdef int status
-        if which.shape[0] and self.n:
+        if count and self.n:
             with nogil:
-                status = svmcut_kernel_rows_evaluate_double(self._points, &self._rows.csr, &which[0], which.shape[0],
-                                                            &values[0, 0], self.threads)
+                status = svmcut_kernel_rows_evaluate_double(self._points, &queries.csr, start, count, &values[0, 0],
+                                                            self.threads)
             if status != SVMCUT_OK:
-                raise MemoryError(f"no memory for {which.shape[0]} kernel queries")
-            self.evaluations += which.shape[0] * self.n
+                raise MemoryError(f"no memory for {count} kernel queries")
+            self.evaluations += count * self.n
         return np.asarray(values)
 
     def gram(self, bint exact=False):

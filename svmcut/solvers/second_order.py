@@ -89,12 +89,12 @@ class NewtonPoint:
         return p
 
 
-def sample_of(problem: Problem, least: int = SAMPLE_ROWS, each: int = 20) -> Problem | None:
+def sample_of(problem: Problem, least: int | None = None, each: int = 20) -> Problem | None:
     """The problem of one row of every SAMPLE_EVERY, with C scaled up by the weight of all; None where these are fewer
-    than `least`, or than `each` for every feature."""
+    than `least` (SAMPLE_ROWS), or than `each` for every feature."""
     space, n = problem.space, problem.space.n_rows
     count = n // SAMPLE_EVERY
-    if count < max(least, each * space.dim):
+    if count < max(SAMPLE_ROWS if least is None else least, each * space.dim):
         return None
     # one row of every SAMPLE_EVERY, at a place that follows no period of the file
     k = np.arange(count, dtype=np.uint64)

@@ -155,27 +155,17 @@ class Basis:
     def __len__(self) -> int:
         return len(self.kept)
 
-    def features(self, X: Csr, rows=None, memory: float = np.inf) -> NDArray:
-        """(n, k) features of the rows, float64, or float32 where float64 takes more than `memory` megabytes.
-
-        Parameters
-        ----------
-        X : Csr
-        rows : KernelRows or None
-            Float32 kernel values of X, many times faster; None computes them in float64.
-        memory : float
-        """
+    def features(self, X: Csr, memory: float = np.inf) -> NDArray:
+        """(n, k) features of the rows, float64, or float32 where float64 takes more than `memory` megabytes."""
         n, k = X.n_rows, len(self)
-        dtype = np.float64 if 8 * n * k <= memory * 1e6 else np.float32
-        if rows is None:
-            return (kernel_matrix(self.kernel, X, self.Z, self._threads) @ self.to_alpha).astype(dtype, copy=False)
-        values, F = rows.against(self.Z), np.empty((n, k), dtype)
+        F = np.empty((n, k), np.float64 if 8 * n * k <= memory * 1e6 else np.float32)
+        points = KernelRows(self.Z, self.kernel, self._threads)
         for start in range(0, n, _FORMED):
-            piece = slice(start, start + _FORMED)
-            K = values[:, piece].astype(np.float64).T
+            stop = min(start + _FORMED, n)
+            K = points.against_double(X.rows(start, stop))
             for a in range(0, k, _BLOCK):  # to_alpha is upper triangular
                 b = a + _BLOCK
-                F[piece, a:b] = K[:, :b] @ self.to_alpha[:b, a:b]
+                F[start:stop, a:b] = K[:, :b] @ self.to_alpha[:b, a:b]
         return F
 
 

@@ -129,9 +129,8 @@ def _spanned(room: KernelRoom, points: Csr) -> tuple[Basis, Subspace]:
     basis = Basis(room.kernel, points, settings.threads)
     if not len(basis):
         raise DataError(path, "every row is zero in the feature space of the kernel")
-    exact = room.is_small(n * len(basis))
-    F = basis.features(room.X, None if exact else room.rows, room.budget / 3)
-    room.extra += points.n_rows**2 + exact * n * len(basis)
+    F = basis.features(room.X, room.budget / 3)
+    room.extra += points.n_rows**2 + n * len(basis)
     return basis, Subspace(F, bool(settings.certify), settings.threads)
 
 
