@@ -44,6 +44,10 @@ double svmcut_vector_dot(int64_t n, const svmcut_vector* v, const double* a, int
 void svmcut_combine(int64_t n, int64_t count, const double* weights, const svmcut_vector* vectors, double* out,
                     int threads);
 
+/* As svmcut_combine for vectors of float32; sums are float64. */
+void svmcut_combine_floats(int64_t n, int64_t count, const double* weights, const float* const* vectors, double* out,
+                           int threads);
+
 /* The dot product of that sum with itself, as svmcut_dot gives it; the sum is not stored. */
 double svmcut_combined_square(int64_t n, int64_t count, const double* weights, const svmcut_vector* vectors,
                               int threads);

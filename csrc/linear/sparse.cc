@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/parallel.h"
+#include "core/wide.h"
 #include "include/linear.h"
 #include "linear/sparse_row.h"
 
@@ -18,6 +19,7 @@ using svmcut::row_dot;
 
 constexpr int64_t kEntriesPerPiece = 1 << 16;
 constexpr int64_t kVectorPiece = 1 << 14;
+constexpr int64_t kFloatPiece = 1 << 12;  // sums of a piece stay in the first cache
 constexpr int64_t kWorthThreads = 1 << 20;  // entries; below, starting a thread costs more than it saves
 
 int64_t entries(const svmcut_csr* X) { return X->indptr[X->n_rows] - X->indptr[0]; }
@@ -103,6 +105,10 @@ void combine_piece(int64_t count, const double* weights, const svmcut_vector* ve
     }
 }
 
+SVMCUT_WIDE void add_floats(int64_t n, double c, const float* __restrict x, double* __restrict y) {
+    for (int64_t k = 0; k < n; ++k) y[k] += c * static_cast<double>(x[k]);
+}
+
 template <class Term>
 double piecewise_sum(int64_t n, int threads, Term&& term) {
     const int64_t pieces = (n + kVectorPiece - 1) / kVectorPiece;
@@ -180,6 +186,16 @@ void svmcut_combine(int64_t n, int64_t count, const double* weights, const svmcu
     svmcut::for_pieces(pieces, n * count < kWorthThreads ? 1 : threads, [&](int64_t p) {
         const int64_t begin = p * kVectorPiece, end = std::min(n, begin + kVectorPiece);
         combine_piece(count, weights, vectors, begin, end, out + begin);
+    });
+}
+
+void svmcut_combine_floats(int64_t n, int64_t count, const double* weights, const float* const* vectors, double* out,
+                           int threads) {
+    const int64_t pieces = (n + kFloatPiece - 1) / kFloatPiece;
+    svmcut::for_pieces(pieces, n * count < kWorthThreads ? 1 : threads, [&](int64_t p) {
+        const int64_t begin = p * kFloatPiece, size = std::min(n - begin, kFloatPiece);
+        std::fill_n(out + begin, size, 0.0);
+        for (int64_t k = 0; k < count; ++k) add_floats(size, weights[k], vectors[k] + begin, out + begin);
     });
 }
 

@@ -24,6 +24,8 @@ cdef extern from "include/linear.h" nogil:
     double svmcut_vector_dot(int64_t n, const svmcut_vector* v, const double* a, int threads)
     void svmcut_combine(int64_t n, int64_t count, const double* weights, const svmcut_vector* vectors, double* out,
                         int threads)
+    void svmcut_combine_floats(int64_t n, int64_t count, const double* weights, const float* const* vectors, double* out,
+                               int threads)
     double svmcut_combined_square(int64_t n, int64_t count, const double* weights, const svmcut_vector* vectors,
                                   int threads)
     int64_t svmcut_count_nonzeros(int64_t n, const double* a)
@@ -231,6 +233,28 @@ def combine(const double[::1] weights, list vectors, double[::1] out, int thread
     if out.shape[0]:
         with nogil:
             svmcut_combine(out.shape[0], read.count, first(weights), read.table, &out[0], threads)
+
+
+def combine_floats(const double[::1] weights, list vectors, double[::1] out, int threads=1):
+    """out = sum_k weights[k] vectors[k], float32 arrays of out's length; sums are float64."""
+    cdef int64_t k, count = len(vectors)
+    cdef const float[::1] vector
+    if weights.shape[0] != count:
+        raise ValueError("one weight a vector is needed")
+    cdef const float** table = <const float**>malloc((count + 1) * sizeof(void*))
+    if table == NULL:
+        raise MemoryError
+    try:
+        for k in range(count):
+            vector = vectors[k]
+            if vector.shape[0] != out.shape[0]:
+                raise ValueError("the vectors differ in length")
+            table[k] = &vector[0] if vector.shape[0] else NULL
+        if out.shape[0]:
+            with nogil:
+                svmcut_combine_floats(out.shape[0], count, first(weights), table, &out[0], threads)
+    finally:
+        free(table)
 
 
 def combined_square(const double[::1] weights, list vectors, int64_t n, int threads=1):

@@ -68,16 +68,9 @@ class ChainViolations:
         weights[self.sequences] = 1.0 if self._weights is None else self._weights
         return self._cut(weights)
 
-    def sample(self, rng: np.random.Generator, r: int, harder: bool = False) -> Draw:
-        losses = self._slacks[self.sequences] if harder else None
-        return self._drawn(self.sequences[chosen(rng, r, self.size, self._weights, losses)])
-
-    def worst(self, r: int) -> Draw:
-        return self._drawn(np.full(r, self.sequences[np.argmax(self._slacks[self.sequences])]))
-
-    def _drawn(self, sequences: NDArray) -> Draw:
-        counts = np.bincount(sequences, minlength=len(self._slacks))
-        return self._cut(self._mass / len(sequences) * counts)
+    def sample(self, rng: np.random.Generator, r: int) -> Draw:
+        sequences = self.sequences[chosen(rng, r, self.size, self._weights)]
+        return self._cut(self._mass / r * np.bincount(sequences, minlength=len(self._slacks)))
 
     def _cut(self, weights: NDArray) -> Draw:
         points, coef = self._labellings.coefficients(Labelling(self._labels, weights))

@@ -86,39 +86,19 @@ class PairViolations:
         points = np.flatnonzero(self._exact.coef)
         return Draw(points, self._exact.coef[points], self._exact.offset, self.value)
 
-    def sample(self, rng: np.random.Generator, r: int, harder: bool = False) -> Draw:
-        count = 2 * r if harder else r
+    def sample(self, rng: np.random.Generator, r: int) -> Draw:
         total = self._cumulative[-1]
-        i = np.searchsorted(self._cumulative, rng.random(count) * total, side="right")
+        i = np.searchsorted(self._cumulative, rng.random(r) * total, side="right")
         i = np.minimum(i, np.flatnonzero(self._partners)[-1])
         rest = rng.integers(self._partners[i])
         reach = np.cumsum(self._behind[:, i], axis=0)
         g = (reach <= rest).sum(0)
-        rest -= np.where(g > 0, reach[np.maximum(g - 1, 0), np.arange(count)], 0)
+        rest -= np.where(g > 0, reach[np.maximum(g - 1, 0), np.arange(r)], 0)
         last = self._last[g, self._sampler.query[i]]
-        j = np.empty(count, np.int64)
+        j = np.empty(r, np.int64)
         for grade in np.unique(g):
             here = g == grade
             j[here] = self._runs[grade][last[here] - 1 - rest[here]]
-        if harder:
-            hard = np.argsort(self._s[i] - self._s[j], kind="stable")[:r]
-            i, j = i[hard], j[hard]
-        return self._cut(i, j)
-
-    def worst(self, r: int) -> Draw:
-        best, pair = -np.inf, (0, 0)
-        for g in range(self._sampler.grades):
-            rows = np.flatnonzero(self._behind[g])
-            if len(rows):
-                partner = self._runs[g][self._last[g, self._sampler.query[rows]] - 1]
-                loss = 1 - self._s[rows] + self._s[partner]
-                k = int(np.argmax(loss))
-                if loss[k] > best:
-                    best, pair = loss[k], (int(rows[k]), int(partner[k]))
-        return self._cut(np.full(r, pair[0]), np.full(r, pair[1]))
-
-    def _cut(self, i: NDArray, j: NDArray) -> Draw:
-        total = float(self._cumulative[-1])
-        weight = total / len(i)
+        weight = total / r
         value = weight * float((1 - self._s[i] + self._s[j]).sum())
-        return merged(np.concatenate([i, j]), np.repeat([-weight, weight], len(i)), total, value)
+        return merged(np.concatenate([i, j]), np.repeat([-weight, weight], r), float(total), value)

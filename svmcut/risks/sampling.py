@@ -52,12 +52,8 @@ class Violations(Protocol):
         """The exact cut."""
         ...
 
-    def sample(self, rng: np.random.Generator, r: int, harder: bool = False) -> Draw:
-        """r draws from I with replacement; from the half with the larger losses where `harder`."""
-        ...
-
-    def worst(self, r: int) -> Draw:
-        """The term with the largest loss, r times: its cut is violated whenever any is."""
+    def sample(self, rng: np.random.Generator, r: int) -> Draw:
+        """r draws from I with replacement."""
         ...
 
 
@@ -122,20 +118,9 @@ def drawn(rng: np.random.Generator, cumulative: NDArray, r: int) -> NDArray:
     return np.minimum(places, np.searchsorted(cumulative, cumulative[-1]))
 
 
-def chosen(rng: np.random.Generator, r: int, size: int, weights: NDArray | None, losses: NDArray | None) -> NDArray:
-    """r draws, (r,) int64 with repetitions, from `size` terms in proportion to their weights.
-
-    losses : of the terms, to draw from the half of all weight with the larger ones; None for all.
-    """
-    if losses is None:
-        return rng.integers(size, size=r) if weights is None else drawn(rng, np.cumsum(weights), r)
-    order = np.argsort(-losses, kind="stable")
-    if weights is None:
-        half = (size + 1) // 2
-        return order[rng.integers(half, size=r)]
-    cumulative = np.cumsum(weights[order])
-    half = int(np.searchsorted(cumulative, 0.5 * cumulative[-1])) + 1
-    return order[drawn(rng, cumulative[:half], r)]
+def chosen(rng: np.random.Generator, r: int, size: int, weights: NDArray | None) -> NDArray:
+    """r draws, (r,) int64 with repetitions, from `size` terms in proportion to their weights."""
+    return rng.integers(size, size=r) if weights is None else drawn(rng, np.cumsum(weights), r)
 
 
 class HingeViolations:
@@ -155,12 +140,7 @@ class HingeViolations:
         coef = -self._signs[self.rows]
         return Draw(self.rows, coef if self._weights is None else self._weights * coef, self._mass, self.value)
 
-    def sample(self, rng: np.random.Generator, r: int, harder: bool = False) -> Draw:
-        return self._cut(chosen(rng, r, self.size, self._weights, self._loss if harder else None))
-
-    def worst(self, r: int) -> Draw:
-        return self._cut(np.full(r, int(np.argmax(self._loss))))
-
-    def _cut(self, places: NDArray) -> Draw:
-        rows, weight = self.rows[places], self._mass / len(places)
+    def sample(self, rng: np.random.Generator, r: int) -> Draw:
+        places = chosen(rng, r, self.size, self._weights)
+        rows, weight = self.rows[places], self._mass / r
         return merged(rows, -weight * self._signs[rows], self._mass, weight * float(self._loss[places].sum()))

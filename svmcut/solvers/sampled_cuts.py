@@ -2,18 +2,25 @@
 """Cutting planes with sampled cuts, linear time in the number of rows.
 
     problem      min_f  P(f) = 1/2 |f|^2 + C R(f(x_1), ..., f(x_n))   over the functions of a kernel
-    lower model  as in cutting planes, over cuts of r draws from the violated terms I
-    update       f = -C sum_t beta_t a_t;  its scores at all rows by look-up in the rows stored with the cuts
-    stop         the exact violation: R(f) <= slack of the lower model + epsilon
+    lower model  M, as in cutting planes, over cuts of r draws from violated terms
+    update       w = -C sum_t beta_t a_t minimises M; v, the best function, goes to the minimum of P on the line from v
+                 to w; the next cut is drawn from I(u), the terms violated at u = (1 - mu) v + mu w. Scores at all rows
+                 are look-ups in the rows stored with the cuts, so R and the search are exact
+    stop         P(v) - M(w) <= C epsilon
     certificate  none: the model of sampled cuts is no lower bound, it has been seen above the minimum; the exact cuts
                  they stand for give one with the same multipliers, for the kernel values of one evaluation
 
-Yu and Joachims, Training structural SVMs with kernels using sampled cuts, KDD 2008: Algorithm 3. A cut costs n r kernel
-values. Inactive cuts go after 20 rounds, as in the paper's experiments.
+Yu and Joachims, Training structural SVMs with kernels using sampled cuts, KDD 2008: Algorithm 3, steadied as in Franc
+and Sonnenburg, ICML 2008. A cut costs n r kernel values. Inactive cuts go after 20 rounds, as in the experiments of the
+former.
 
-Deviations: equal draws are merged; where |I| <= r the exact cut is taken; a sample that is not violated enough is
-drawn again at most 50 times, then from the half of I with the larger losses, then the worst term stands for all; the
-answer is the iterate with the smallest objective, which is known exactly in every round.
+The theorems of the paper stay. P(u) >= P(v) >= M(w), and with |.|^2/2 the exact cut at u is a parabola below P on the
+line: so the cut is violated at w by (P(v) - M(w))/C + (1 - mu) |w - v|^2/(2 C) or more, hence by epsilon until the run
+ends. Its samples are unbiased at w too, and are drawn until one is violated there by more than epsilon: the model rises
+as much, and rounds are as few, as without the line. Where P(v) - M(w) <= C epsilon, P(v) is above the minimum by no
+more than that and what the model is above it.
+
+Deviations: equal draws are merged; where |I| <= r the exact cut is taken, and where 50 samples are not violated enough.
 """
 
 from __future__ import annotations
@@ -27,7 +34,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from svmcut import states
-from svmcut.cutting.bundle import Cut, CutBundle
+from svmcut.cutting.bundle import BundleSolution, Cut, CutBundle
 from svmcut.qp import make_qp
 from svmcut.risks.sampling import Draw
 from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, State, kept
@@ -36,6 +43,7 @@ from svmcut.spaces.kernel import Expansion
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from svmcut.cutting.oracle import Point
     from svmcut.risks.sampling import Sampler, Violations
 
 
@@ -50,14 +58,12 @@ class SampledElement(Expansion):
 
 
 class SampledCutsRun(Run):
-    """A step after every cut; ends when no exact cut is violated by more than the stopping rule allows.
+    """A step after every cut; ends when the best function is no higher above the model than the stopping rule allows.
 
-    Progress.gap is C times the violation, and its dual is nan.
+    Progress.gap is that height, and its dual is nan.
 
     Attributes
     ----------
-    violation : float
-        Of the last iterate: R - slack, in the unit of the risk.
     full : bool
         Whether the run ended because its memory was full.
     """
@@ -65,55 +71,56 @@ class SampledCutsRun(Run):
     def __init__(self, solver: SampledCuts, problem: Problem, start: Start | None, state: State | None):
         super().__init__(solver, problem, start, state)
         self._rng, space, qp = np.random.default_rng(solver.seed), problem.space, make_qp(problem.qp)
-        self.full, self.violation = False, math.inf
+        self._oracle, self.full = problem.oracle(carry=False), False
         if state is None:
-            self.bundle = CutBundle(space, qp)
-            self._w = self._best_w = space.zero()
-            self._squared, self._slack, self._best, self._best_risk, self._iteration = 0.0, 0.0, math.inf, math.inf, 1
+            self.bundle, self._iteration = CutBundle(space, qp), 1
+            self._model = BundleSolution(space.zero(), 0.0, 0.0, 0.0)
+            self._best = self._oracle.at(space.zero())
             return
         element, normal = space.kinds().element, None
         if solver.trace:
             exact = states.expansion(Draw, space.dim, offset=states.REAL, value=states.REAL)
             scores = states.either(states.reals(space.dim), states.array(np.float32, space.dim))
             normal = states.expansion(SampledElement, space.dim, scores=scores, exact=exact)
+        real = states.REAL
         states.checked(state, states.fields(
-            rng=states.generator, w=element, best_w=element,
-            numbers=states.row(*4 * (states.real(infinite=True),), states.count(1)),
+            rng=states.generator, best=element, model=states.row(element, real, states.real(0), states.real(0)),
+            iteration=states.count(1),
         ))  # fmt: skip
         self.bundle = CutBundle.restored(space, qp, state["bundle"], normal)
         self._rng.bit_generator.state = state["rng"]
-        self._w, self._best_w = state["w"], state["best_w"]
-        self._squared, self._slack, self._best, self._best_risk, self._iteration = state["numbers"]
+        self._model, self._iteration = BundleSolution(*state["model"]), state["iteration"]
+        self._best = self._oracle.at(state["best"])
 
     def state(self) -> State:
         return {
-            "bundle": self.bundle.state(), "rng": self._rng.bit_generator.state, "w": self._w, "best_w": self._best_w,
-            "numbers": (self._squared, self._slack, self._best, self._best_risk, self._iteration),
+            "bundle": self.bundle.state(), "rng": self._rng.bit_generator.state, "best": self._best.w,
+            "model": tuple(self._model), "iteration": self._iteration,
         }  # fmt: skip
+
+    def _primal(self, point: Point) -> float:
+        return 0.5 * point.squared + self._problem.C * point.risk
 
     def __iter__(self) -> Iterator[Progress]:
         solver, problem, bundle, started = self._solver, self._problem, self.bundle, time.perf_counter()
         space, C = problem.space, problem.C
         while True:
-            violated = solver.sampler.violations(space.scores(self._w))
-            primal = 0.5 * self._squared + C * violated.value
-            if primal < self._best:
-                self._best, self._best_w, self._best_risk = primal, self._w, violated.value
-            self.violation = violated.value - self._slack
-            target = problem.stop.target(self._best)
+            best, (w, _, slack, squared) = self._best, self._model
+            primal, lower = self._primal(best), 0.5 * squared + C * slack
+            target = problem.stop.target(primal)
             yield Progress(
-                self._iteration, 2.0 * self._iteration, self._best, math.nan, C * self.violation,
-                time.perf_counter() - started, kept(self._best_w), len(bundle), bundle.support, self._slack,
-                self._best_risk, watched=bundle.room(C, 0.5 * self._squared + C * self._slack),
+                self._iteration, 2.0 * self._iteration, primal, math.nan, primal - lower,
+                time.perf_counter() - started, kept(best.w), len(bundle), bundle.support, slack, best.risk,
             )  # fmt: skip
-            if C * self.violation <= target:
+            if primal - lower <= target:
                 return
-            cut = self._draw(violated, self._slack + target / C)
+            cut, violated = self._draw(best.w, w, slack + target / C)
             element = space.expansion(cut.points, cut.coef)
             if solver.trace:
                 element = SampledElement(element, violated.everything())
             bundle.add(Cut(element, cut.offset, cut.value))
-            self._w, _, self._slack, self._squared = bundle.solve(C, 0.1 * target / C)
+            self._model = bundle.solve(C, 0.1 * target / C)
+            self._search()
             bundle.prune(solver.max_idle)
             if self._stored(space.dim) > solver.memory:
                 bundle.prune(1)
@@ -121,6 +128,15 @@ class SampledCutsRun(Run):
                 if self.full:
                     return
             self._iteration += 1
+
+    def _search(self) -> None:
+        """The best function moves towards the minimum of the model where that lowers the primal."""
+        C, best, (w, _, slack, squared) = self._problem.C, self._best, self._model
+        gap = self._primal(best) - 0.5 * squared - C * slack
+        t = self._oracle.line(best, w, squared).minimum(C, gap)
+        if t > 0:
+            moved = self._oracle.at(self._problem.space.blend(1 - t, best.w, t, w))
+            self._best = min(best, moved, key=self._primal)
 
     def dual_point(self, C: float, n: int) -> tuple[float, NDArray[np.float64]]:
         """The exact cuts with their samples' multipliers, (offset, coef): C R(s) >= offset - coef.s for every s."""
@@ -133,17 +149,17 @@ class SampledCutsRun(Run):
     def _stored(self, n: int) -> float:
         return 4e-6 * n * len(self.bundle)
 
-    def _draw(self, violated: Violations, level: float) -> Draw:
-        """A cut violated beyond `level`, from a sample where one is found."""
-        solver = self._solver
-        if violated.size <= solver.r:
-            return violated.everything()
-        for harder in (False, True):
+    def _draw(self, best: Expansion, w: Expansion, level: float) -> tuple[Draw, Violations]:
+        """A cut that is violated beyond `level` at w, and the terms it is of."""
+        solver, space = self._solver, self._problem.space
+        s = space.scores(w)
+        violated = solver.sampler.violations((1 - solver.mu) * space.scores(best) + solver.mu * s)
+        if violated.size > solver.r:
             for _ in range(solver.redraws):
-                draw = violated.sample(self._rng, solver.r, harder)
-                if draw.value > level:
-                    return draw
-        return violated.worst(solver.r)
+                draw = violated.sample(self._rng, solver.r)
+                if draw.offset + draw.coef @ s[draw.points] > level:
+                    return draw, violated
+        return violated.everything(), violated
 
 
 @dataclass(frozen=True)
@@ -161,8 +177,10 @@ class SampledCuts(Solver):
         Solutions a cut may stay without a multiplier.
     memory : float
         Megabytes the rows stored with the cuts may take.
+    mu : float
+        Where between the best function (0) and the minimum of the model (1) the next cut is drawn.
     redraws : int
-        Samples tried before they are taken from the harder half.
+        Samples tried before the exact cut is taken.
     trace : bool
         Keeps the exact cuts, which cost no kernel values, so that `dual_point` can answer.
     """
@@ -174,5 +192,6 @@ class SampledCuts(Solver):
     seed: int
     max_idle: int = 20
     memory: float = math.inf
+    mu: float = 0.3
     redraws: int = 50
     trace: bool = False

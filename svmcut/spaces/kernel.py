@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svmcut import states
+from svmcut._native import sparse
 from svmcut.spaces.protocol import Space
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 _CHUNK = 256
 #: Rows up to which stored kernel values are float64 from float64 sums; the steps towards a large C need the digits.
 EXACT_ROWS = 2000
-#: Scores summed at once, so that the sums stay in the cache.
-_PIECE = 1 << 14
 
 
 class Expansion:
@@ -55,6 +54,15 @@ class Expansion:
         dense = np.zeros(len(self.scores))
         dense[self.points] = self.coef
         return dense
+
+
+def summed(weights, elements, dim: int) -> tuple[NDArray, NDArray]:
+    """Points and coefficients of sum_k weights[k] elements[k]; those that cancel are left out."""
+    coef = np.zeros(dim)
+    for weight, element in zip(weights, elements, strict=True):
+        coef[element.points] += weight * element.coef
+    points = np.flatnonzero(coef)
+    return points, coef[points]
 
 
 class KernelSpace(Space):
@@ -124,16 +132,14 @@ class KernelSpace(Space):
         return float(b.coef @ a.scores[b.points])
 
     def combine(self, weights, elements) -> Expansion:
-        coef, scores = np.zeros(self.dim), np.zeros(self.dim)
-        for weight, element in zip(weights, elements, strict=True):
-            coef[element.points] += weight * element.coef
-        for start in range(0, self.dim, _PIECE):
-            sums = scores[start : start + _PIECE]
-            scaled = np.empty(len(sums))
-            for weight, element in zip(weights, elements, strict=True):
-                sums += np.multiply(element.scores[start : start + _PIECE], weight, out=scaled, dtype=np.float64)
-        points = np.flatnonzero(coef)
-        return Expansion(points, coef[points], scores)
+        scores, weights = np.empty(self.dim), np.asarray(weights, np.float64)
+        parts = [element.scores for element in elements]
+        if all(part.dtype == np.float32 for part in parts):
+            sparse.combine_floats(weights, parts, scores, self.rows.threads)
+        else:
+            sparse.combine(weights, [part.astype(np.float64, copy=False) for part in parts], scores, self.rows.threads)
+        points, coef = summed(weights, elements, self.dim)
+        return Expansion(points, coef, scores)
 
     def _fill(self) -> None:
         n = self.rows.n
@@ -146,3 +152,14 @@ class KernelSpace(Space):
         for start in range(0, n, _CHUNK):
             stop = min(start + _CHUNK, n)
             self.gram[start:stop, start:] = self.gram[start:, start:stop].T
+
+
+class DrawnSpace(KernelSpace):
+    """The space of many cuts of few points each, whose scores are float32 and kernel values are not stored."""
+
+    def __init__(self, rows):
+        super().__init__(rows, 0.0, np.float32)
+
+    def dots(self, elements, a: Expansion) -> NDArray[np.float64]:
+        """As exact as `dot`; every look-up is in the scores of a, which the caches hold where they are new."""
+        return np.array([float(element.coef @ a.scores[element.points]) for element in elements])

@@ -42,11 +42,11 @@ class CachedRows:
 
     Attributes
     ----------
-    n : int
+    n, threads : int
     """
 
     def __init__(self, rows, memory: float):
-        self.rows, self.n = rows, rows.n
+        self.rows, self.n, self.threads = rows, rows.n, rows.threads
         self._most = min(self.n, int(memory * 1e6 / (4 * max(self.n, 1))))
         self._values = np.empty((self._most, self.n), np.float32)
         self._slot, self._row = np.full(self.n, -1), np.full(self._most, -1)

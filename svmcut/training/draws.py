@@ -13,7 +13,7 @@ from svmcut.catalog import SOLVERS, SUBSPACE, solver_class
 from svmcut.errors import TrainingError
 from svmcut.risks.weights import boxes
 from svmcut.solvers.protocol import Problem
-from svmcut.spaces.kernel import KernelSpace
+from svmcut.spaces.kernel import DrawnSpace
 from svmcut.training.certificate import scaled_bound
 from svmcut.training.chosen import Chosen
 from svmcut.training.outcome import FULL, Objective, Outcome
@@ -35,7 +35,7 @@ class DrawPlan(Chosen):
     def check(self, found: Any) -> None:
         count = states.COUNT
         counts = states.fields(cuts=count, rounds=count, points=count, primal=states.REAL, kernel_evaluations=count)
-        known = {"full": states.flag, "cuts": counts, "evaluations": count}
+        known = {"full": states.flag, "squared": states.REAL, "cuts": counts, "evaluations": count}
         states.checked(found, states.expansion(dict, self.room.X.n_rows, **known), "found")
 
     def first(self, objective: Objective) -> tuple[Any, Problem]:
@@ -51,20 +51,21 @@ class DrawPlan(Chosen):
 
             space, solver = SampleSpace(room.rows), kind(sampler, s.sample_size, s.patience, s.seed)
         else:
-            space = KernelSpace(room.rows, 0.0, np.float32)
+            space = DrawnSpace(room.rows)
             solver = kind(sampler, s.sample_size, s.seed, memory=room.memory / 2, trace=s.certify)
         return solver, Problem(room.vectors.risk, space, objective.C, self.stop(objective), s.qp)
 
     def found(self, objective: Objective, ended: Ended) -> dict[str, Any]:
         w, progress, room = ended.progress.solution(), ended.progress, self.room
+        squared = 2 * (progress.primal - objective.C * progress.risk)
         cuts = {"cuts": progress.cuts, "rounds": progress.iteration, "points": len(w.points), "primal": progress.primal,
                 "kernel_evaluations": room.rows.evaluations - self._before}  # fmt: skip
         if self._constant:
             s = room.rows.accumulate(w.points, w.coef)
-            value = room.vectors.risk.linearize(s).value
-            cuts["primal"] = 0.5 * float(w.coef @ s[w.points]) + objective.C * value
+            value, squared = room.vectors.risk.linearize(s).value, float(w.coef @ s[w.points])
+            cuts["primal"] = 0.5 * squared + objective.C * value
         full = not self._constant and ended.run.full
-        return {"points": w.points, "coef": w.coef, "cuts": cuts, "full": full, "evaluations": 0}
+        return {"points": w.points, "coef": w.coef, "cuts": cuts, "full": full, "squared": squared, "evaluations": 0}
 
     def bare(self, objective: Objective, found: dict[str, Any], ended: Ended) -> Outcome:
         """The function of the cuts, with a bound from the exact cuts or, for the hinge, its clipped self."""
@@ -82,7 +83,7 @@ class DrawPlan(Chosen):
             else:
                 offset, coef = ended.run.dual_point(C, n)
                 dual = scaled_bound(offset, room.squared(coef))
-        squared = float(w.coef @ room.rows.accumulate(w.points, w.coef)[w.points]) if len(w.points) else 0.0
+        squared = found["squared"]
         progress = ended.progress._replace(primal=primal, dual=dual, gap=primal - dual)
         outcome = ended._replace(progress=progress).outcome(self.settings.solver, model, squared)
         otherwise = "limit" if found["full"] else "samples"

@@ -12,10 +12,11 @@ from reference.kernel_rows import SlowKernelRows, gram
 from svmcut.data import Csr
 from svmcut.kernels import Kernel
 from svmcut.risks import make_risk
+from svmcut.risks.sampling import Draw
 from svmcut.solvers.constant_cuts import ConstantCuts, SampleSpace
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.protocol import Problem, StoppingRule
-from svmcut.solvers.sampled_cuts import SampledCuts
+from svmcut.solvers.sampled_cuts import SampledCuts, SampledCutsRun
 from svmcut.spaces.kernel import KernelSpace
 
 
@@ -88,15 +89,60 @@ def test_larger_samples_come_nearer_the_optimum(loss):
 
 def test_the_stated_primal_is_the_objective_and_the_violation_meets_the_rule():
     X, y = checkers(250)
-    rows, run, history = sampled(X, y, 40)
+    rows, _, history = sampled(X, y, 40)
     last = history[-1]
     risk = make_risk("error-rate").bind(y)
     assert last.primal == pytest.approx(objective(X, y, last.solution(), 1.0, risk), rel=1e-5)
     assert math.isnan(last.dual)
-    assert run.violation <= 0.01 * 250
+    assert last.gap <= 0.01 * 250
     assert all(b.primal <= a.primal for a, b in itertools.pairwise(history))
     cuts = rows.evaluations / 250
     assert cuts <= 40 * (len(history) - 1)
+
+
+@pytest.mark.parametrize("loss", ["error-rate", "roc-area"])
+def test_the_best_is_the_lowest_of_its_line_and_the_cut_drawn_behind_it_is_violated_at_the_end(loss, monkeypatch):
+    """The exact cut at u is violated at w by what the theorem promises, and the sampled one by more than epsilon."""
+    X, y = checkers(200)
+    C, K, risk, seen = 1.5, gram(KERNEL, X, X), make_risk(loss).bind(y), []
+    draw = SampledCutsRun._draw
+
+    def spied(run, best, w, level):
+        cut, violated = draw(run, best, w, level)
+        seen.append((best.coefficients(), w.coefficients(), run._model.slack, level, cut))
+        return cut, violated
+
+    def primal(a):
+        return 0.5 * a @ K @ a + C * risk.linearize(K @ a).value
+
+    monkeypatch.setattr(SampledCutsRun, "_draw", spied)
+    _, _, history = sampled(X, y, 30, loss=loss, C=C)
+    assert len(seen) > 10
+    for step, (v, w, slack, level, cut) in zip(history, seen, strict=False):
+        gap, d = primal(v) - 0.5 * w @ K @ w - C * slack, w - v
+        assert step.gap == pytest.approx(gap, rel=1e-3, abs=1e-4 * primal(v))
+        # the search of pairs ends within a part of the gap
+        slip = 0.1 * gap * (loss != "error-rate") + 1e-4 * primal(v)
+        assert all(primal(v) <= primal(v + t * d) + slip for t in np.linspace(-0.5, 1.5, 21))
+        exact, s = risk.linearize(K @ (v + 0.3 * d)), K @ w
+        assert exact.offset + exact.coef @ s - slack >= (gap + 0.35 * d @ K @ d - slip) / C
+        assert cut.offset + cut.coef @ s[cut.points] > level - 1e-4 * primal(v)
+
+
+def test_the_exact_cut_stands_where_no_sample_is_violated_enough():
+    """A sampler whose samples are worthless: every cut is exact, and so is the optimum."""
+
+    class Worthless:
+        def violations(self, s):
+            violated = make_risk("error-rate").bind(y).sampler().violations(s)
+            violated.sample = lambda rng, r: Draw(np.zeros(0, np.int64), np.zeros(0), 0.0, 0.0)
+            return violated
+
+    X, y = checkers(100)
+    risk = make_risk("error-rate").bind(y)
+    space = KernelSpace(SlowKernelRows(Csr.from_dense(X), KERNEL), 0, np.float32)
+    *_, last = SampledCuts(Worthless(), 5, 0).start(Problem(risk, space, 1.0, StoppingRule(0.1)))
+    assert last.primal == pytest.approx(optimum(X, y, 1.0), abs=0.11)
 
 
 def test_the_dual_of_the_model_rises_with_every_cut():

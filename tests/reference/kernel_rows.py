@@ -24,7 +24,7 @@ class SlowKernelRows:
     def __init__(self, X, kernel, threads=1):
         self._X, self._kernel = X.to_dense(), kernel
         self._K = gram(kernel, self._X, self._X)
-        self.n, self.evaluations = len(self._K), 0
+        self.n, self.evaluations, self.threads = len(self._K), 0, threads
 
     @property
     def diagonal(self):

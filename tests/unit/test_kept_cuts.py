@@ -133,3 +133,19 @@ def test_cuts_of_chains_are_kept_without_their_zeros(rng, tmp_path, monkeypatch)
         assert other.model.w.tobytes() == outcome.model.w.tobytes()
         assert (other.primal, other.dual) == (outcome.primal, outcome.dual)
     assert 3 * bundle.nbytes < whole.nbytes
+
+
+def test_sums_of_float32_vectors_are_those_of_numpy_for_any_number_of_threads(rng):
+    for n, count in ((0, 2), (1, 1), (9000, 3), (70_000, 20)):
+        vectors, weights = [rng.normal(size=n).astype(np.float32) for _ in range(count)], rng.normal(size=count)
+        expected = np.zeros(n)
+        for weight, vector in zip(weights, vectors, strict=True):
+            expected += weight * vector.astype(np.float64)
+        for threads in (1, 2, 3):
+            out = np.full(n, np.nan)
+            sparse.combine_floats(weights, vectors, out, threads)
+            assert out.tobytes() == expected.tobytes()
+    with pytest.raises(ValueError, match="differ in length"):
+        sparse.combine_floats(np.ones(1), [np.ones(3, np.float32)], np.empty(4))
+    with pytest.raises(ValueError, match="one weight"):
+        sparse.combine_floats(np.ones(2), [np.ones(3, np.float32)], np.empty(3))

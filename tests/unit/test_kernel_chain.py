@@ -126,16 +126,3 @@ def test_draws_are_unbiased_at_violated_sequences_and_their_value_is_the_cut_at_
         value += draw.value / 400
     assert mean == pytest.approx(dense(exact.points, exact.coef, labellings.dim), abs=0.2)
     assert value == pytest.approx(exact.value, rel=0.05)
-
-
-def test_harder_draws_have_larger_slacks_and_the_worst_is_one_sequence(rng):
-    _, _, labellings = chains(rng, n=30)
-    s = 0.5 * rng.normal(size=labellings.dim)
-    violated = ChainSampler(labellings).violations(s)
-    plain = np.mean([violated.sample(rng, 10).value for _ in range(50)])
-    harder = np.mean([violated.sample(rng, 10, harder=True).value for _ in range(50)])
-    worst = violated.worst(7)
-    assert plain < harder < worst.value
-    lengths = np.repeat(np.arange(len(labellings.lengths)), labellings.lengths)
-    tokens = worst.points[worst.points < labellings.n_nodes] // labellings.stride
-    assert len(set(lengths[tokens])) == 1

@@ -70,16 +70,6 @@ def test_every_violated_pair_is_drawn_and_no_other(name, rng):
     assert seen == expected
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_harder_samples_lose_more_and_the_worst_term_most(name, rng):
-    risk, _, _, s = problem(name, rng)
-    violated = risk.sampler().violations(s)
-    plain = np.mean([violated.sample(rng, 20).value for _ in range(50)])
-    harder = np.mean([violated.sample(rng, 20, harder=True).value for _ in range(50)])
-    assert plain < harder <= violated.worst(20).value
-    assert len(violated.worst(20).points) <= 2
-
-
 def test_a_bootstrap_sample_estimates_the_risk_of_all_rows(rng):
     risk, y, _, s = problem("error-rate", rng)
     drawn = rng.integers(len(y), size=100_000)

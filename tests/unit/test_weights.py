@@ -6,7 +6,6 @@ import pytest
 
 from svmcut.errors import TrainingError
 from svmcut.risks.hinge import BoundHinge, HingeRisk
-from svmcut.risks.sampling import HingeSampler
 
 
 def weighted(rng, n, most=3):
@@ -87,14 +86,3 @@ def test_sampled_cuts_of_weighted_rows_are_unbiased_and_draw_no_row_of_weight_0(
     assert mean == pytest.approx(exact.coef, abs=scale)
     assert boot == pytest.approx(exact.coef, abs=2 * scale)
     assert not mean[v == 0].any()
-    assert violated.worst(5).offset == pytest.approx(exact.offset)
-
-
-def test_harder_samples_of_weighted_rows_are_of_the_half_with_the_larger_losses():
-    s, v = -np.arange(6.0), np.array([1.0, 1.0, 1.0, 1.0, 1.0, 7.0])
-    violated = HingeSampler(np.ones(6), v).violations(s)
-    draw = violated.sample(np.random.default_rng(0), 200, harder=True)
-    assert list(draw.points) == [5]
-    draw = HingeSampler(np.ones(6), v[::-1].copy()).violations(s).sample(np.random.default_rng(0), 2000, harder=True)
-    assert list(draw.points) == [0, 1, 2, 3, 4, 5]
-    assert draw.coef[0] == pytest.approx(-12 * 7 / 12, rel=0.1)

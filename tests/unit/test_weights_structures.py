@@ -86,8 +86,6 @@ def test_sampled_cuts_of_weighted_sequences_are_unbiased(rng):
     expected = np.zeros(labellings.dim)
     expected[everything.points] = everything.coef
     assert mean == pytest.approx(expected, abs=0.1 * np.abs(expected).max())
-    assert violated.worst(3).value > violated.value / 2
-    assert violated.sample(rng, 50, harder=True).value > violated.value
 
 
 def chain_dual(model, C, weights=None):
