@@ -46,7 +46,7 @@ def train(
     paths : str, path, or sequence of them
         A pattern, or files, each of which is a part; all workers see them under these names.
     task : str or None
-        classification, rank or regression; None for classification.
+        classification, rank, regression or multiclass; None for classification.
     weights, callback, cache, **parameters
         As `svmcut.train` takes them; threads are those of a worker's thread, 1.
     work_dir : str or None

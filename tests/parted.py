@@ -18,7 +18,7 @@ def lines(n=400, d=12, *, task="classification", cost=False, seed=5):
     X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.5)
     target = X @ rng.normal(size=d) + rng.normal(size=n)
     labels = {"classification": np.where(target > 0.3, 1, -1), "rank": np.digitize(target, [-1, 1]),
-              "regression": np.round(target, 3)}[task]  # fmt: skip
+              "multiclass": np.digitize(target, [-2, 0, 1]) + 3, "regression": np.round(target, 3)}[task]  # fmt: skip
     found = []
     for i in range(n):
         head = [f"{labels[i]:g}", *([f"qid:{i // 10}"] if task == "rank" else ())]

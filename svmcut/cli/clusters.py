@@ -17,6 +17,7 @@ from svmcut.distributed.parts import Reading
 from svmcut.distributed.plan import Parted, planned, refuse
 from svmcut.errors import UsageError
 from svmcut.files.patterns import files_of
+from svmcut.models import MulticlassModel
 
 if TYPE_CHECKING:
     from svmcut.cli.options import LearnOptions
@@ -70,6 +71,10 @@ class PartedTraining(Training):
         if not isinstance(data, Parted):
             return super()._measured(model, data)
         bias = self._driver.settings.bias
-        w = np.append(model.w, -model.b / bias) if bias else model.w
-        tally = tallied(self._parts, self._task.tally(replace(model, labels=None)), w, len(data))
+        if isinstance(model, MulticlassModel):
+            w = np.concatenate([model.W, model.constant[None]] if bias else [model.W]).ravel()
+        else:
+            w = np.append(model.w, -model.b / bias) if bias else model.w
+            model = replace(model, labels=None)
+        tally = tallied(self._parts, self._task.tally(model), w, len(data))
         return {} if tally is None else self._task.measured(tally).values

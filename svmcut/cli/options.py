@@ -60,7 +60,7 @@ from svmcut.parameters import (
 from svmcut.refusals import OF_TASKS, STEERING, chosen_solver
 
 #: Tasks whose rows may lie in parts.
-SCHEDULED = ("classification", "rank", "regression")
+SCHEDULED = ("classification", "rank", "regression", "multiclass")
 #: Tasks of learn.
 LEARNT = tuple(name for name in TASKS if name != "rank")
 

@@ -48,9 +48,11 @@ def normal(part: Part, dim: float, coef: NDArray[np.float64]) -> NDArray[np.floa
 
 def tallied(rows: Rows, tally: Any, w: NDArray[np.float64], n: int) -> Any:
     """A Tally of scores with those of n rows at w; None where they are more than are gathered."""
-    if n > MOST_GATHERED:
+    K = len(tally.names) if hasattr(tally, "names") else 1
+    if n * K > MOST_GATHERED:
         return None
     for y, qid, found in rows.gather(seen, [Carried(w)]):
+        found = found if K == 1 else found.reshape(-1, K)
         tally.add(Examples(NO_ROWS, y, qid, None, Source("a part")), found)
     return tally
 

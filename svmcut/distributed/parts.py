@@ -25,6 +25,8 @@ from svmcut.risks.hinge import BoundHinge
 from svmcut.risks.protocol import GridRisk
 from svmcut.risks.weights import total
 from svmcut.spaces.linear import LinearSpace
+from svmcut.spaces.multilabel import LabelSpace
+from svmcut.training.multiclass import class_risk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -109,6 +111,8 @@ class Bound:
         Resolved; threads are those of a part.
     labels : Labels or None
         Of two classes; see svmcut.classes.
+    names : (K,) float64 or None
+        Labels of several classes, increasing.
     factors : tuple of (float, float)
         Labels and what a row with them weighs beside its own weight.
     one_class : bool
@@ -120,6 +124,7 @@ class Bound:
 
     settings: Settings
     labels: Labels | None
+    names: NDArray[np.float64] | None = None
     factors: tuple[tuple[float, float], ...] = ()
     one_class: bool = False
     digest: int = 0
@@ -211,7 +216,12 @@ class Part:
             y = np.where(classes_of(y, bound.labels)[0], *reversed(SIGNS))
         self.examples, self._read = replace(examples, y=y), None
         self._risk: Any = None
-        if len(examples) and (s.of_scores or s.task == "rank"):  # else the loss is one of all parts together
+        if len(examples) and bound.names is not None:
+            places = np.minimum(np.searchsorted(bound.names, y), len(bound.names) - 1)
+            if (bound.names[places] != y).any():
+                raise DataError(examples.source.path, f"more than {MOST_LABELS} labels; train on one machine")
+            self._risk = class_risk(s, places, len(bound.names), self.reading.threads, examples.weights)
+        elif len(examples) and (s.of_scores or s.task == "rank"):  # else the loss is one of all parts together
             risk = make_risk(s.loss or "", p=s.p, at=s.at, tube=s.tube, rescaling=s.rescaling, slack_norm=s.slack_norm,
                              one_class=bound.one_class)  # fmt: skip
             try:
@@ -278,9 +288,11 @@ class Part:
     def space(self, dim: int) -> LinearSpace:
         """That of the rows, with as many features as all parts have together."""
         if self._space is None or self._space.dim != dim:
-            bias = self.bound.settings.bias or 0.0
-            X = replace(self.examples.X, n_features=dim - (bias != 0))
-            self._space = LinearSpace(X, bias, self.reading.threads)
+            bias, names = self.bound.settings.bias or 0.0, self.bound.names
+            K = 1 if names is None else len(names)
+            X = replace(self.examples.X, n_features=dim // K - (bias != 0))
+            threads = self.reading.threads
+            self._space = LinearSpace(X, bias, threads) if names is None else LabelSpace(X, K, 0, bias, threads)
             signs = isinstance(self._risk, BoundHinge) and self._risk.weights is None
             light = SHARE * 8 * dim <= X.nbytes  # a normal beside the rows
             carry = signs and light and sums_are_exact(X, bias)

@@ -13,6 +13,7 @@ import numpy as np
 from svmcut.catalog import AUTO, CUTTING_PLANE, TASKS, losses
 from svmcut.classes import SIGNS, label_text, labels_of
 from svmcut.data import Source
+from svmcut.distributed.classes import NO_WEIGHT, PartedClasses, names_of
 from svmcut.distributed.gathered import MOST_GATHERED, GatheredSpace, signs
 from svmcut.distributed.histograms import BinnedOracle
 from svmcut.distributed.oracle import PartedOracle, PartedProblem
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from svmcut.parameters import Settings
 
 #: Tasks whose rows may lie in parts.
-PARTED = ("classification", "rank", "regression")
+PARTED = ("classification", "rank", "regression", "multiclass")
 
 
 class Shape(NamedTuple):
@@ -222,7 +223,8 @@ def planned(
     found = rows.load(paths, reading)
     if settings.task == "rank":
         _check_queries(paths, found)
-    y = np.unique(np.concatenate([part.labels for part in found]))
+    several = settings.task == "multiclass"
+    y = names_of(path, found) if several else np.unique(np.concatenate([part.labels for part in found]))
     labels = labels_of(y, settings.positive, path) if settings.task == "classification" else None
     n = sum(part.rows for part in found)
     settings = resolved(settings, n, time_limit)
@@ -231,14 +233,20 @@ def planned(
     if weights is not None and len(weights) != n:
         raise DataError(where, f"{len(weights)} weights for {path}; expected {n}, one for every row")
     factors = _factors(settings, labels, found, y, path, weights is not None)
-    bound, bounds = Bound(settings, labels, factors), np.cumsum([0, *(part.rows for part in found)])
+    bound = Bound(settings, labels, y if several else None, factors)
+    bounds = np.cumsum([0, *(part.rows for part in found)])
     sizes = rows.bind([
         replace(bound, digest=part.digest, given=None if weights is None else weights[start : start + part.rows])
         for part, start in zip(found, bounds, strict=False)
     ])  # fmt: skip
     parted = Parted(path, sizes, "-".join(f"{part.digest:08x}" for part in found), y)
     if not parted.sum("weight"):
-        raise DataError(path, "all weights are 0; give a weight above 0 to every row that counts")
+        raise DataError(path, NO_WEIGHT)
+    if several:
+        driver = Driver(PartedClasses(rows, parted, settings, y))
+        counts = [sum(part.counts[part.labels == name].sum() for part in found) for name in y]
+        driver.counts = {"labels": y.tolist(), "class_counts": [*map(int, counts)]}
+        return parted, driver
     driver = Driver(PartedPlan(rows, parted, settings, most_gathered))
     if settings.task == "classification":
         positive = int(parted.sum("positive"))
@@ -289,7 +297,9 @@ def _factors(
         for label, cost in zip(part.labels, part.costs, strict=True):
             sums[float(label)] += float(cost)
     positive = 0.0 if labels is None else labels[1]
-    sides = {label: label > 0 if labels is None else label == positive for label in sums}
-    of_side = {side: sum(cost for label, cost in sums.items() if sides[label] == side) for side in (False, True)}
+    sides: dict[float, Any] = {label: label > 0 if labels is None else label == positive for label in sums}
+    if settings.task == "multiclass":
+        sides = {label: label for label in sums}
+    of_side = {side: sum(cost for label, cost in sums.items() if sides[label] == side) for side in sides.values()}
     whole, classes = sum(sums.values()), sum(cost > 0 for cost in of_side.values())
     return tuple((label, whole / (classes * of_side[side])) for label, side in sides.items() if of_side[side])

@@ -41,11 +41,11 @@ def rank_warnings(bound) -> list[str]:
     return [f"no query has {unlike}; there is nothing to rank and all weights will be 0"]
 
 
-def class_warnings(path: str, y: NDArray, names: NDArray) -> list[str]:
+def class_warnings(path: str, n: int, names: NDArray) -> list[str]:
     """What a user should know of the classes."""
     if len(names) > 1:
         return []
-    return [f"all {len(y)} labels of {path} are {names[0]:g}; there is no other class to learn"]
+    return [f"all {n} labels of {path} are {names[0]:g}; there is no other class to learn"]
 
 
 def check_memory(path: str, n_features: int, limit_mb: float | None) -> None:

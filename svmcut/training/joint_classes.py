@@ -56,7 +56,7 @@ class JointPlan(Emissions):
         tokens = Sequences(rows.X, np.arange(n + 1), places, rows.source, checked_weights(rows))
         loss = TASKS["sequence"].loss
         super().__init__(tokens, replace(s, task="sequence", loss=loss, transitions=0, emissions=0, beam=0))
-        self.settings, self.warnings = s, class_warnings(path, places, self.names) + self.warnings
+        self.settings, self.warnings = s, class_warnings(path, len(places), self.names) + self.warnings
         #: as of MulticlassPlan: the file has svm_multiclass's weights where C is its own
         self._written = PERCENT if s.cost is not None else 1.0
         self.units = class_units(s.loss or "", s.epsilon or 0.0, total(tokens.weights, n), n, PERCENT)

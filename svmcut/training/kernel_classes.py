@@ -65,7 +65,7 @@ class MachinesPlan(Plan):
         self._largest = int(np.sort(sizes)[-2:].sum()) if self._paired else len(self._y)
         self._loss, path, n = (None if s.loss == TASKS[s.task].loss else s.loss), examples.source.path, len(examples)
         units = class_units(s.loss or "", s.epsilon or 0.0, total(self._weights, n), n, 1.0 if self._loss else PERCENT)
-        super().__init__(s, path, units, class_warnings(path, self._y, self.names) + kernel_warnings(kernel_of(s)))
+        super().__init__(s, path, units, class_warnings(path, len(self._y), self.names) + kernel_warnings(kernel_of(s)))
         v = np.ones(len(examples)) if self._weights is None else self._weights
         V = np.bincount(self._y, v, K)
         #: sums of weights of the machines

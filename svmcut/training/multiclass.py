@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,12 +24,31 @@ from svmcut.solvers.protocol import Problem
 from svmcut.spaces.multilabel import LabelSpace
 from svmcut.training.certificate import primal_of_file
 from svmcut.training.checks import LARGEST_INDEX, check_class_memory, checked_weights, class_warnings
-from svmcut.training.outcome import PERCENT, Objective, Outcome, class_units
+from svmcut.training.outcome import PERCENT, Objective, Outcome, Units, class_units
 from svmcut.training.stage import Ended, Plan, Stage, make_solver
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 #: What svm_multiclass asks of the margin of a wrong class, by rescaling and norm of the slack, and so its weights: its
 #: C is the square of this times that of percent alone.
 MARGINS = {(MARGIN, 1): PERCENT, (MARGIN, 2): math.sqrt(PERCENT), (SLACK, 1): 1.0, (SLACK, 2): 1.0}
+
+
+def class_risk(s: Settings, y: NDArray, K: int, threads: int, weights: NDArray | None) -> Any:
+    """The risk of classes y in 0 to K - 1, all at once or one against the rest."""
+    if s.multiclass != MULTICLASS[0]:
+        return OneVsRestRisk(make_risk(s.loss or ""), y, K, threads, weights)
+    return (CrammerSingerRisk if s.slack_norm == 1 else SquaredCrammerSingerRisk)(y, K, threads, weights)
+
+
+def check_numbers(path: str, K: int, n_features: int) -> None:
+    """Refuses more weights than a model file numbers, as a UsageError."""
+    if K * (n_features + 1) > LARGEST_INDEX:
+        raise UsageError(
+            f"{path}: {K} classes of {n_features} features give weights above number {LARGEST_INDEX} of a model file; "
+            "number the features without gaps"
+        )
 
 
 class MulticlassPlan(Plan):
@@ -50,26 +69,22 @@ class MulticlassPlan(Plan):
         y = np.searchsorted(self.names, self._examples.y)
         K, n, self.bias = len(self.names), len(examples), s.bias or 0.0
         X, self._columns = self._examples.X.compact()
-        if K * (examples.X.n_features + 1) > LARGEST_INDEX:
-            raise UsageError(
-                f"{path}: {K} classes of {examples.X.n_features} features give weights above number {LARGEST_INDEX} "
-                "of a model file; number the features without gaps"
-            )
+        check_numbers(path, K, examples.X.n_features)
         check_class_memory(path, K, n, X.n_features, s.max_memory)
         weights = checked_weights(examples)
         self._rest = s.multiclass != MULTICLASS[0]
-        make = CrammerSingerRisk if s.slack_norm == 1 else SquaredCrammerSingerRisk
-        self.risk: Any = make(y, K, s.threads, weights)
-        if self._rest:
-            self.risk = OneVsRestRisk(make_risk(s.loss or ""), y, K, s.threads, weights)
+        self.risk: Any = class_risk(s, y, K, s.threads, weights)
         self.space = LabelSpace(X, K, 0, self.bias, s.threads)
+        super().__init__(s, path, self._units(s, total(weights, n), n), class_warnings(path, n, self.names))
+
+    def _units(self, s: Settings, weight: float, n: int) -> Units:
+        """Those of n examples of this weight, and how weights and the loss are written."""
         # -c is svm_multiclass's, whose weights the file has; the weight of one loss is that of a unit loss, and so is C
         # of the losses that svm_multiclass has not
         usual, margin = s.loss == TASKS[s.task].loss, MARGINS[s.rescaling, s.slack_norm]
         self._written = margin if usual and s.cost is not None else 1.0
         self._loss = None if usual else s.loss
-        units = class_units(s.loss or "", s.epsilon or 0.0, total(weights, n), n, margin if usual else 1.0)
-        super().__init__(s, path, units, class_warnings(path, y, self.names))
+        return class_units(s.loss or "", s.epsilon or 0.0, weight, n, margin if usual else 1.0)
 
     def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
         """The solver of that name; of "auto" dual coordinate descent, against the rest the fastest on two classes."""
