@@ -23,11 +23,14 @@ class Cluster:
     folder : Path
         Of logs, and of the scheduler's file.
     workers : int
+    tls : Path or None
+        Folder of certificates, as `certificates` makes them; connections are encrypted then.
     settings : dict
         Of the scheduler's environment.
     """
 
-    def __init__(self, folder, workers=2, **settings):
+    def __init__(self, folder, workers=2, tls=None, **settings):
+        self._tls = tls
         self.file, self._folder = folder / f"scheduler-{time.monotonic_ns()}.json", folder
         self._environment = os.environ | SETTINGS | settings
         self.workers, self._all = [], []
@@ -38,10 +41,16 @@ class Cluster:
 
     def _start(self, *words):
         with open(self._folder / f"log-{len(self._all)}", "wb") as log:
-            line = [sys.executable, "-m", "dask", *map(str, words)]
+            line = [sys.executable, "-m", "dask", *map(str, words), *self._identity(words[0])]
             process = subprocess.Popen(line, stdout=log, stderr=log, env=self._environment, cwd=self._folder)
         self._all.append(process)
         return process
+
+    def _identity(self, name):
+        if self._tls is None:
+            return []
+        return ["--tls-ca-file", self._tls / "ca.pem", "--tls-cert", self._tls / f"{name}.pem", "--tls-key",
+                self._tls / f"{name}.key"]  # fmt: skip
 
     def join(self):
         """Starts one more worker."""
@@ -68,10 +77,23 @@ class Cluster:
             process.wait()
 
 
+def certificates(folder, *names):
+    """Makes an authority, and a key and certificate of it for every name."""
+    def openssl(*words):
+        subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True)
+
+    new = ("req", "-newkey", "rsa:2048", "-nodes")
+    openssl(*new, "-x509", "-keyout", "ca.key", "-out", "ca.pem", "-days", "2", "-subj", "/CN=authority")
+    for name in names:
+        openssl(*new, "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={name}")
+        openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
+                "-out", f"{name}.pem", "-days", "2")  # fmt: skip
+
+
 @contextlib.contextmanager
-def cluster(folder, workers=2, **settings):
+def cluster(folder, workers=2, tls=None, **settings):
     """A Cluster that is stopped at the end."""
-    found = Cluster(folder, workers, **settings)
+    found = Cluster(folder, workers, tls, **settings)
     try:
         yield found
     finally:

@@ -307,6 +307,8 @@ def connected(scheduler: Any, scheduler_file: str | None = None) -> Iterator[Any
             if scheduler is None:
                 _wait_for(scheduler_file or "")
             client = Client(scheduler, scheduler_file=scheduler_file, timeout=CONNECT)
+        except (TypeError, RuntimeError):  # what Dask says of encryption
+            raise ClusterError(f"{scheduler or scheduler_file}: {CERTIFICATES}") from None
         except (OSError, ValueError) as error:
             name = scheduler or f"that of {scheduler_file}"
             text = " ".join(str(error).split())
@@ -347,6 +349,11 @@ def here(client: Any = None) -> Client:
         raise UsageError("there is no client of Dask; make one as in client=dask.distributed.Client(address)") from None
 
 
+#: What is missing where encryption cannot begin.
+CERTIFICATES = (
+    "this scheduler is reached by tls:// and with certificates; set DASK_DISTRIBUTED__COMM__TLS__CA_FILE, "
+    "DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT and DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY"
+)
 #: Of a scheduler and workers that are started here.
 LOCAL = {
     "distributed.scheduler.worker-ttl": "60s", "distributed.scheduler.allowed-failures": 30,
