@@ -17,7 +17,7 @@ import numpy as np
 if TYPE_CHECKING:
     from svmcut.data import Csr
 
-BLOCK = 1 << 20
+BLOCK = 1 << 16
 
 
 def sums_are_exact(X: Csr, bias: float) -> bool:
