@@ -54,7 +54,7 @@ def objective(model: MulticlassModel, examples, way: str, C: float) -> float:
     squared = float((model.W**2).sum() + (model.constant**2).sum())
     K, (_, multiclass, loss) = len(model.names), WAYS[way]
     rest = multiclass == "one-vs-rest"
-    risk = OneVsRestRisk(make_risk(loss), y, K) if rest else CrammerSingerRisk(y, K)
+    risk = OneVsRestRisk.of_classes(make_risk(loss), y, K) if rest else CrammerSingerRisk(y, K)
     return 0.5 * squared + C * risk.linearize(scores.ravel()).value
 
 

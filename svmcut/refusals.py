@@ -212,6 +212,10 @@ def _check_solver(settings: Settings, loss: Loss) -> None:
         raise UsageError(
             f"solver '{name}' trains on features and knows no kernel; with {_what(settings)} use solver={remedy}"
         )
+    joint = settings.pairs != "none" if task.name == "multilabel" else settings.multiclass in (None, MULTICLASS[0])
+    if name != AUTO and joint and task.name in usable[name].binary:
+        remedy = "pairs='none'" if task.name == "multilabel" else f"multiclass='{MULTICLASS[1]}'"
+        raise UsageError(f"solver '{name}' trains two classes; give {remedy} or leave out parameter 'solver'")
     if name == AUTO or name in serving:
         return
     if task.name == "classification" and settings.is_plain:
@@ -293,13 +297,9 @@ def _check_classes(settings: Settings) -> None:
         raise UsageError(f"multiclass='{paired}' trains on kernel values; {remedy}")
     if settings.multiclass == rest and not settings.is_plain:
         raise UsageError(f"{variant(settings)} is for multiclass='{usual}'; leave one of them out")
-    at_once = settings.multiclass in (None, usual)
-    if at_once and settings.loss != TASKS[settings.task].loss:
+    if settings.multiclass in (None, usual) and settings.loss != TASKS[settings.task].loss:
         remedy = f"give multiclass='{rest}' or leave out parameter 'loss'"
         raise UsageError(f"loss '{settings.loss}' trains each class against the rest; {remedy}")
-    if at_once and name != AUTO and SOLVERS[name].binary:
-        remedy = f"give multiclass='{rest}' or leave out parameter 'solver'"
-        raise UsageError(f"solver '{name}' trains two classes; {remedy}")
 
 
 def _check_chain(settings: Settings) -> None:

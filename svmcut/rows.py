@@ -148,8 +148,8 @@ class Solver(NamedTuple):
         Whether its chains are those of transitions of order 1 and emissions of order 0.
     adaptive : bool
         Whether its sampling may follow the rises of its dual.
-    binary : bool
-        Whether it trains classes one against the rest alone.
+    binary : tuple of str
+        Tasks of several classes or labels whose machines it trains one against the rest alone.
     takes : tuple of str
         Parameters that not every solver has.
     after : tuple of str
@@ -171,7 +171,7 @@ class Solver(NamedTuple):
     free_bias: bool | None = None
     first_order: bool = False
     adaptive: bool = False
-    binary: bool = False
+    binary: tuple[str, ...] = ()
     takes: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     defaults: Mapping[str, Any] = {}

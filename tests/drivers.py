@@ -12,9 +12,9 @@ def driver(data, **parameters):
 
 
 def way_of(task, solver):
-    """The parameter that a solver of two classes needs where there are more."""
-    rest = task == "multiclass" and solver != AUTO and SOLVERS[solver].binary
-    return {"multiclass": MULTICLASS[1]} if rest else {}
+    """The parameter that a solver of two classes needs where there are more, or several labels."""
+    alone = {"multiclass": {"multiclass": MULTICLASS[1]}, "multilabel": {"pairs": "none"}}
+    return alone[task] if solver != AUTO and task in SOLVERS[solver].binary else {}
 
 
 def kernel_parameters(kernel):

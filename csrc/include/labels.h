@@ -93,6 +93,58 @@ void svmcut_label_blocks_save(const svmcut_label_blocks* run, int64_t* integers,
 int svmcut_label_blocks_load(svmcut_label_blocks* run, const int64_t* integers, const double* reals,
                              const int64_t* counts);
 
+/* ---- label_cd.cc: dual coordinate descent of labels side by side ---------------------------------------------------- */
+
+enum svmcut_label_end { SVMCUT_LABEL_OPEN = 0, SVMCUT_LABEL_MET = 1, SVMCUT_LABEL_SLOW = 2 };
+
+/* One machine: a label against all others. */
+typedef struct {
+    double above, below;         /* extremes of the projected gradient in the last epoch: beyond them a row is left out */
+    double estimate, moved;      /* sum of the gaps met in the last epoch; rows that moved */
+    double primal, risk, dual;   /* of the best point, the best bound */
+    double ratio;                /* gap over the estimate at the last look */
+    double gap, least, idle;     /* at the last look; the least that counted as progress, looks since */
+    double end;                  /* of svmcut_label_end */
+    double highest, lowest, sum, moves, visits; /* of the epoch so far */
+} svmcut_label_machine;
+
+/* Machines that are trained together, `lanes` of them. */
+typedef struct {
+    int64_t active;              /* order[0] to order[active - 1] are visited */
+    int64_t at;                  /* visits of the epoch so far */
+    uint64_t random;
+    int64_t epochs, looks, looked; /* done so far; the epoch of the last look */
+    int64_t entries;             /* nonzeros read so far, once for all machines */
+} svmcut_label_group;
+
+/* min over W of sum_k [1/2 |W_k|^2 + C sum_i v_i max(0, 1 - y_ik W_k.(x_i, bias))] over the labels first to first +
+ * count - 1, y_ik = 1 where row i has label k, else -1, v null for 1 each. A machine ends when its gap is at most `relative`
+ * times its primal value, or at most `absolute` where that is not above 0. */
+typedef struct {
+    const svmcut_csr* X;
+    const double* norms;         /* |(x_i, bias)|^2 */
+    const double* v;
+    double bias, C, absolute, relative;
+    double patience;             /* epochs of all rows a machine may be predicted to need yet; inf for any number */
+    int64_t count, lanes, groups; /* lanes: 4 or 8; groups = count / lanes, rounded up, group g from g count / groups on */
+    const uint8_t* positive;    /* (groups, n): a bit for each machine of the group whose label row i has */
+    uint8_t* rows;              /* (groups, n): a bit for each machine that visits row i */
+    int32_t* order;              /* (groups, 2 n): rows that any machine visits, increasing; room for the visits */
+    double* alpha;               /* (groups, n, lanes) */
+    double* W;                   /* (groups, dim, lanes), dim = n_features + (bias != 0): of alpha */
+    double* best;                /* (dim, stride) from the first label on: the best point of each machine */
+    int64_t stride;
+    svmcut_label_machine* machines; /* (groups, lanes) */
+    svmcut_label_group* states;  /* (groups,) */
+} svmcut_label_cd;
+
+/* Fills rows, order, machines and states for a start at alpha, W and best 0. */
+void svmcut_label_cd_start(const svmcut_label_cd* run, uint64_t seed);
+
+/* Every group goes on until it has had `looks` looks, or all its machines have ended. CANCELLED leaves a state that the same
+ * call goes on from as if nothing had been. */
+int svmcut_label_cd_run(const svmcut_label_cd* run, int64_t looks, int threads, const volatile int* cancel);
+
 /* ---- gdmm_labels.cc: greedy direction method of multipliers --------------------------------------------------------- */
 
 typedef struct svmcut_gdmm_labels svmcut_gdmm_labels;

@@ -13,54 +13,12 @@
 #include <vector>
 
 #include "core/parallel.h"
+#include "core/slope_root.h"
 #include "include/linear.h"
 
 namespace {
 
 constexpr int64_t kPiece = 1 << 14, kGridPiece = 1 << 16;
-
-struct Breakpoint {
-    double t;     // where example i enters or leaves the margin
-    double jump;  // by how much the slope of sum_i hinge_i rises there
-};
-
-// Smallest t with slope + t * curvature + C * (jumps at breakpoints <= t) >= 0, by selection: expected O(count).
-// On entry slope < 0; `candidates` is reordered.
-double root_of_slope(std::vector<Breakpoint>& candidates, double slope, double curvature, double C) {
-    int64_t begin = 0, end = static_cast<int64_t>(candidates.size());
-    uint64_t lcg = 88172645463325252u;
-    double passed = 0.0;  // jumps at breakpoints below the interval [begin, end)
-    while (begin < end) {
-        lcg = lcg * 6364136223846793005u + 1442695040888963407u;
-        const int64_t pick = begin + static_cast<int64_t>((lcg >> 33) % static_cast<uint64_t>(end - begin));
-        const double pivot = candidates[pick].t;
-        double below = 0.0, at = 0.0;
-        int64_t low = begin, scan = begin, high = end;
-        while (scan < high) {
-            const Breakpoint here = candidates[scan];
-            if (here.t < pivot) {
-                below += here.jump;
-                std::swap(candidates[low++], candidates[scan++]);
-            } else if (here.t > pivot) {
-                std::swap(candidates[scan], candidates[--high]);
-            } else {
-                at += here.jump;
-                ++scan;
-            }
-        }
-        const double before = slope + pivot * curvature + C * (passed + below);
-        if (before >= 0) {
-            end = low;
-        } else if (before + C * at >= 0) {
-            return pivot;
-        } else {
-            passed += below + at;
-            begin = high;
-        }
-    }
-    const double level = slope + C * passed;
-    return curvature > 0 ? std::max(0.0, -level / curvature) : 0.0;
-}
 
 // value and offset of the cut of rows begin to end.
 template <bool kWeighted>
@@ -173,8 +131,8 @@ int svmcut_hinge_line(int64_t n, const double* y, const double* s, const double*
     *step = 0;
     if (!(slope < 0) || !(dd > 0)) return SVMCUT_OK;
     const double furthest = -slope / dd;  // no jump is negative: the root cannot lie beyond
-    std::vector<std::vector<Breakpoint>> found(pieces);
-    std::vector<Breakpoint> candidates;
+    std::vector<std::vector<svmcut::Breakpoint>> found(pieces);
+    std::vector<svmcut::Breakpoint> candidates;
     std::atomic<bool> failed{false};
     svmcut::for_pieces(pieces, threads, [&](int64_t p) {
         try {
@@ -197,7 +155,7 @@ int svmcut_hinge_line(int64_t n, const double* y, const double* s, const double*
         failed = true;
     }
     if (failed) return SVMCUT_NO_MEMORY;
-    *step = root_of_slope(candidates, slope, dd, C);
+    *step = svmcut::root_of_slope(candidates, slope, dd, C);
     return SVMCUT_OK;
 }
 

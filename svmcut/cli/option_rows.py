@@ -209,6 +209,7 @@ NOTES = {
     ("sequence", "rescaling"): "Time and memory of slack grow with the square of a sequence's tokens.",
     ("sequence", "kernel"): "Emissions are functions of the kernel. The model file is one of svmcut then, but with "
     "linear.",
+    ("multilabel", "solver"): "dual-cd and newton are for --pairs none, where auto is dual-cd.",
     ("sequence", "solver"): "No pass of gdmm costs the square of the tags. -l zero-one, -o slack and -p 2 train by "
     "cutting-plane alone, which auto takes then. With a kernel auto takes sampled-cuts where four bytes for every pair "
     "of tokens, and the cuts, would not fit in 4 GB.",

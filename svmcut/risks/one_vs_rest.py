@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One class against the rest, class after class: R(s) = sum_k R_k(s_k), each the risk of two classes."""
+"""One class or label against the rest, one after the other: R(s) = sum_k R_k(s_k), each the risk of two classes."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ class OneVsRestRisk:
     ----------
     risk : Risk
         Of two classes, a sum over examples.
-    y : (n,) int
-        Right classes, from 0.
-    n_classes : int
+    positive : (n, K) bool
+        Which classes or labels are right.
     threads : int
         Results do not depend on it.
     weights : (n,) float64 or None
@@ -26,24 +25,31 @@ class OneVsRestRisk:
 
     Attributes
     ----------
+    n_classes : int
+        K
     steepest : float
         Of the slopes of a loss.
     """
 
-    def __init__(self, risk: Risk, y, n_classes: int, threads: int = 1, weights=None):
-        self.y, self.n_classes, self._risk, self._threads = y, n_classes, risk, threads
-        self.weights = example_weights(weights, len(y))
+    def __init__(self, risk: Risk, positive, threads: int = 1, weights=None):
+        self.positive, self._risk, self._threads = positive, risk, threads
+        self.n_classes, self.weights = positive.shape[1], example_weights(weights, len(positive))
         machine = self.machine(0)
         assert isinstance(machine, SumRisk)
         self.steepest = machine.steepest
 
+    @classmethod
+    def of_classes(cls, risk: Risk, y, n_classes: int, threads: int = 1, weights=None) -> OneVsRestRisk:
+        """Of one right class a row, y (n,) from 0."""
+        return cls(risk, np.asarray(y)[:, None] == np.arange(n_classes), threads, weights)
+
     def machine(self, k: int) -> BoundRisk:
-        """R_k, whose positive examples are those of class k."""
-        return self._risk.bind(np.where(self.y == k, 1.0, -1.0), None, self.weights, self._threads)
+        """R_k, whose positive examples are those where k is right."""
+        return self._risk.bind(np.where(self.positive[:, k], 1.0, -1.0), None, self.weights, self._threads)
 
     def linearize(self, s) -> Linearization:
         """The sum over the classes; O(n K)."""
-        scores = np.reshape(s, (len(self.y), self.n_classes))
+        scores = np.reshape(s, self.positive.shape)
         coef, value, offset = np.empty(scores.shape), 0.0, 0.0
         for k in range(self.n_classes):
             part = self.machine(k).linearize(scores[:, k])

@@ -34,9 +34,9 @@ MANY_TAGS = 500
 MANY_LABELS = 50
 
 
-def choose_labels(n_labels: int, pairs: bool) -> str:
-    """The solver's name for sets of so many labels, with or without weights of pairs; benchmarks/multilabel.py."""
-    return GDMM if not pairs or n_labels > MANY_LABELS else BCFW
+def choose_labels(n_labels: int) -> str:
+    """The solver's name for sets of so many labels with weights of pairs; benchmarks/multilabel.py."""
+    return GDMM if n_labels > MANY_LABELS else BCFW
 
 
 def choose_chain(n_tags: int, first_order: bool) -> str:

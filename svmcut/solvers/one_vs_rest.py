@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One class against the rest, class after class: K problems of two classes, whose certificates add up.
+"""One class or label against the rest: K problems of two classes on the same rows, whose certificates add up.
 
     problem      min_W  sum_k [1/2 |W_k|^2 + sum_i C_i l(y_ik W_k.x_i)],   y_ik = 1 where k is right, else -1
 
-Every machine ends at a K-th of an absolute target, or at the relative one: so their sums meet it.
+Every machine ends at a K-th of an absolute target, or at the relative one: so their sums meet it. The run ends where
+the sums do.
+
+Dual coordinate descent for the hinge loss trains machines side by side (csrc/labels/label_cd.cc): a row is read once
+for a group of them, groups go to the threads, and no machine hangs on the others. Those that prove slow go on one after
+the other from where they stand, as machines of another solver are trained from the start.
 """
 
 from __future__ import annotations
@@ -16,8 +21,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from svmcut import states
-from svmcut.solvers.protocol import Interrupted, Problem, Progress, Run, Solver, Start, State, StoppingRule, Watch
+from svmcut._native import label_cd
+from svmcut.cutting.bundle import CutBundle
+from svmcut.qp import make_qp
+from svmcut.risks.weights import boxes
+from svmcut.solvers.descent import squared_norms
+from svmcut.solvers.dual_cd import DualCd
+from svmcut.solvers.newton import DENSE_DIM
+from svmcut.solvers.protocol import Interrupted, Problem, Progress, Run, Solver, Start, State, StoppingRule, Watch, kept
 from svmcut.spaces.linear import LinearSpace
+
+#: Most alphas of machines side by side in memory at once, and nonzeros that are read between two steps.
+ALPHAS, ENTRIES = 1 << 25, 200_000_000
 
 
 class OneVsRestRun(Run):
@@ -32,70 +47,169 @@ class OneVsRestRun(Run):
     def __init__(self, solver: OneVsRest, problem: Problem, start: Start | None, state: State | None):
         super().__init__(solver, problem, start, state)
         risk, space = problem.risk, problem.space
-        self._K = risk.n_classes
-        self._zero = problem.C * risk.machine(0).linearize(np.zeros(len(risk.y))).value
+        self._K = K = risk.n_classes
         self._space = LinearSpace(space.X, space.bias, space.threads)
-        stop = StoppingRule(problem.stop.absolute / self._K, problem.stop.relative)
+        stop = StoppingRule(problem.stop.absolute / K, problem.stop.relative)
         self._binary = Problem(None, self._space, problem.C, stop, problem.qp)
-        self._done: list[tuple[Any, tuple]] = []
+        self._W, n = np.zeros((self._space.dim, K)), space.X.n_rows
+        zero = risk.machine(0).linearize(np.zeros(n)).value
+        #: Primal, risk and dual of every machine; iterations, passes, cuts and support of those that are over.
+        self._found = np.tile((problem.C * zero, zero, 0.0), (K, 1))
+        self._counts: tuple[int, float, int, int] = (0, 0.0, 0, 0)
+        # a wave of machines side by side, the first of the next one, and who is trained alone, from these fractions
+        self._side_by_side = isinstance(solver.machine, DualCd)
+        self._wave: Any = None
+        self._next = 0 if self._side_by_side else K
+        self._left: list[int] = [] if self._side_by_side else list(range(K))
+        self._fractions: list[Any] = [None] * len(self._left)
         self._watch: Watch | None = None
         self._run: Any = None
         self._resumed = state
-        if state is not None:
-            real, count = states.REAL, states.COUNT
-            numbers = states.row(count, real, real, real, real, count, count)
-            one = states.row(self._space.kinds().element, numbers)
-            states.checked(state, states.fields(done=states.many(one), watch=states.anything, machine=states.anything))
-            states.require(len(state["done"]) < self._K, "the machines of the state", "fewer than classes")
-            self._done = list(state["done"])
+        if state is None:
+            return
+        one = states.count(0, K - 1)
+        states.checked(state, states.fields(
+            W=states.weights(self._space.dim, K), found=states.reals(K, 3), next=states.count(0, K),
+            counts=states.row(states.COUNT, states.REAL, states.COUNT, states.COUNT), left=states.many(one, 0, K),
+            fractions=states.many(states.maybe(states.reals(n, low=0, high=1))), wave=states.anything,
+            watch=states.anything, machine=states.anything,
+        ))  # fmt: skip
+        states.require(len(state["left"]) == len(state["fractions"]), "left and fractions", "one each")
+        self._W, self._found, self._counts = state["W"].copy(), state["found"].copy(), tuple(state["counts"])
+        self._next, self._left, self._fractions = state["next"], list(state["left"]), list(state["fractions"])
+        if state["wave"] is not None:
+            states.require(self._next < K, "wave and next", "a wave of machines that are not over")
+            self._wave = self._begin_wave()
+            self._wave.load(state["wave"])
 
     def state(self) -> State:
         return {
-            "done": list(self._done), "watch": self._watch and self._watch.state(),
-            "machine": self._run and self._run.state(),
+            "W": self._W.copy(), "found": self._found.copy(), "counts": self._counts, "next": self._next,
+            "left": list(self._left), "fractions": list(self._fractions), "wave": self._wave and self._wave.save(),
+            "watch": self._watch and self._watch.state(), "machine": self._run and self._run.state(),
         }  # fmt: skip
 
     def __iter__(self) -> Iterator[Progress]:
-        began, risk, solver = time.perf_counter(), self._problem.risk, self._solver.machine
-        for k in range(len(self._done), self._K):
-            problem = replace(self._binary, risk=risk.machine(k))
-            state, self._resumed = self._resumed, None
-            self._watch = Watch.of(solver, state and state["watch"])
-            self._run = solver.start(problem, None, state and state["machine"])
-            try:
-                for progress in self._run:
-                    over = self._watch is not None and self._watch.update(progress)
-                    yield self._sum(progress, began)
-                    if over:
-                        break
-            except Interrupted as signal:
-                raise Interrupted(self._sum(signal.progress, began)) from None
-            p = progress
-            self._done.append((p.solution(), (p.iteration, p.passes, p.primal, p.dual, p.risk, p.cuts, p.support)))
+        self._began = time.perf_counter()
+        while self._next < self._K:
+            yield from self._train_wave()
+            if self._met():
+                return
+        while self._left:
+            yield from self._train_alone(self._left[0], self._fractions[0])
+            if self._met():
+                return
 
-    def _sum(self, p: Progress, began: float) -> Progress:
-        now = (p.iteration, p.passes, p.primal, p.dual, p.risk, p.cuts, p.support)
-        sums = [sum(values) for values in zip(*(numbers for _, numbers in self._done), now, strict=True)]
-        iteration, passes, primal, dual, risk, cuts, support = sums
-        left = self._K - 1 - len(self._done)
-        primal, risk = primal + left * self._zero, risk + left * self._zero / self._problem.C
-        columns = [w for w, _ in self._done]
+    def _met(self) -> bool:
+        primal, _, dual = self._found.sum(axis=0)
+        return self._problem.stop.met(float(primal), float(dual))
+
+    def _labels(self) -> range:
+        """The machines of the wave at `next`: as many as alphas may be kept of, in whole groups."""
+        most = max(2, ALPHAS // (self._space.X.n_rows * self._lanes)) * self._lanes
+        return range(self._next, min(self._K, self._next + most))
+
+    @property
+    def _lanes(self) -> int:
+        return label_cd.LANES[label_cd.LANES[0] * 2 < self._K]
+
+    def _begin_wave(self) -> Any:
+        problem, space, stop, labels = self._problem, self._space, self._binary.stop, self._labels()
+        newton = space.dim <= max(DENSE_DIM, space.X.n_rows // 10)
+        return label_cd.Descent(
+            space.rows, problem.risk.positive[:, labels.start : labels.stop], squared_norms(space), space.bias,
+            problem.C, self._W[:, labels.start : labels.stop], self._lanes, self._solver.machine.seed,
+            problem.risk.weights, stop.absolute if stop.relative is None else 0.0, stop.relative or 0.0,
+            self._lanes * self._solver.machine.max_epochs if newton else np.inf,  # an epoch of all costs little more
+        )  # fmt: skip
+
+    def _train_wave(self) -> Iterator[Progress]:
+        """Machines side by side, until each is over or proves slow."""
+        labels, resumed, self._resumed = self._labels(), self._resumed is not None, None
+        wave = self._wave = self._wave or self._begin_wave()
+        while True:
+            looks, _, entries = wave.counts()
+            if not resumed:
+                self._counts = (self._counts[0] + 1, *self._counts[1:])
+                more = min(max(1, ENTRIES * looks // max(1, entries)), max(1, looks))
+                try:
+                    wave.run(looks + more, self._space.threads)
+                except KeyboardInterrupt:
+                    self._found[labels] = wave.found()[:, :3]
+                    raise Interrupted(self._progress(wave)) from None
+                self._found[labels] = wave.found()[:, :3]
+            resumed = False
+            yield self._progress(wave)
+            ends = wave.found()[:, 3]
+            if self._met() or (ends != label_cd.OPEN).all():
+                break
+        slow = np.flatnonzero(ends == label_cd.SLOW).tolist()
+        C = boxes(self._problem.C, self._problem.risk.weights)
+        self._left += [labels[place] for place in slow]
+        self._fractions += [np.minimum(wave.alphas(place) / C, 1.0) for place in slow]
+        iteration, passes, cuts, support = self._counts
+        self._counts = iteration, passes + self._passes(wave), cuts, support
+        self._next, self._wave = labels.stop, None
+
+    def _passes(self, wave: Any) -> float:
+        """Of all machines of a wave."""
+        looks, _, entries = wave.counts()
+        return self._lanes * entries / max(1, self._space.X.nnz) + 2.0 * looks * len(self._labels())
+
+    def _progress(self, wave: Any) -> Progress:
+        iteration, passes, cuts, support = self._counts
+        w = self._W.copy().ravel()
+        return self._told(iteration, passes + self._passes(wave), cuts, support, self._found, kept(w))
+
+    def _train_alone(self, k: int, fractions: Any) -> Iterator[Progress]:
+        """One machine by its solver, from where it stands."""
+        solver, state, self._resumed = self._solver.machine, self._resumed, None
+        problem, start = replace(self._binary, risk=self._problem.risk.machine(k)), None
+        if fractions is not None and state is None:
+            bundle = CutBundle(self._space, make_qp(problem.qp))
+            start = Start(bundle, (np.ascontiguousarray(self._W[:, k]),), fractions)
+        self._watch = Watch.of(solver, state and state["watch"])
+        self._run = solver.start(problem, start, state and state["machine"])
+        try:
+            for progress in self._run:
+                over = self._watch is not None and self._watch.update(progress)
+                yield self._with(k, progress)
+                if over:
+                    break
+        except Interrupted as signal:
+            raise Interrupted(self._with(k, signal.progress)) from None
+        told = self._with(k, progress)
+        self._W = told.solution().reshape(self._W.shape)
+        self._found[k] = progress.primal, progress.risk, max(float(self._found[k, 2]), progress.dual)
+        self._counts = told.iteration, told.passes * self._K, told.cuts, told.support
+        self._left, self._fractions, self._run, self._watch = self._left[1:], self._fractions[1:], None, None
+
+    def _with(self, k: int, p: Progress) -> Progress:
+        """The sums with this step of a machine."""
+        W, found = self._W, self._found.copy()
+        found[k] = p.primal, p.risk, max(float(found[k, 2]), p.dual)
 
         def solution():
-            W = np.zeros((self._space.dim, self._K))
-            for k, w in enumerate([*columns, p.solution()]):
-                W[:, k] = w
-            return W.ravel()
+            columns = W.copy()
+            columns[:, k] = p.solution()
+            return columns.ravel()
 
+        iteration, passes, cuts, support = self._counts
+        return self._told(
+            iteration + p.iteration, passes + p.passes, cuts + p.cuts, support + p.support, found, solution
+        )  # fmt: skip
+
+    def _told(self, iteration: int, passes: float, cuts: int, support: int, found: Any, solution: Any) -> Progress:
+        primal, risk, dual = map(float, found.sum(axis=0))
+        seconds = time.perf_counter() - self._began
         return Progress(
-            iteration, passes / self._K, primal, dual, primal - dual, time.perf_counter() - began, solution, cuts,
-            support, risk, risk,
+            iteration, passes / self._K, primal, dual, primal - dual, seconds, solution, cuts, support, risk, risk
         )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class OneVsRest(Solver):
-    """A machine for every class.
+    """A machine for every class or label.
 
     Parameters
     ----------

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svmcut import states
+from svmcut.risks.weights import total
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, State, StoppingRule
 from svmcut.training.outcome import Outcome
 
 if TYPE_CHECKING:
     from svmcut.cutting.bundle import CutBundle
+    from svmcut.spaces.linear import LinearSpace
 
     Certify = Callable[[Any, Progress], tuple[float, float]]
 
@@ -62,6 +64,18 @@ def primal_of_file(
     with np.errstate(over="ignore", invalid="ignore"):
         value = problem.value(kept)
     return float(0.5 * problem.space.dot(kept, kept) + problem.C * value)
+
+
+def rise_of_scores(space: LinearSpace, w, K: int, weights, each: bool) -> float:
+    """The sum over rows of the most by which scores of W (dim, K) change where no weight changes by more than the part
+    e of it, over e: |x|.|W_k|, of all K where `each`, else of the k where it is largest."""
+    X, W = space.X, np.abs(w).reshape(-1, K)
+    data, constant = np.abs(X.data[X.stored]), abs(space.bias) * total(weights, X.n_rows)
+    if weights is not None:
+        data = np.repeat(weights, np.diff(X.indptr)) * data
+    sizes = np.append(np.bincount(X.indices[X.stored], data, X.n_features), [constant] * (space.bias != 0))
+    with np.errstate(over="ignore"):
+        return float((sizes @ W).sum() if each else (sizes @ W.max(axis=1)))
 
 
 CUTS = CuttingPlane()

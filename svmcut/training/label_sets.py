@@ -4,17 +4,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from svmcut.catalog import AUTO, SOLVERS
 from svmcut.data import MultilabelExamples
 from svmcut.models import MultilabelModel
 from svmcut.parameters import Settings
+from svmcut.risks.hinge import HingeRisk
 from svmcut.risks.multilabel import LabelRisk
-from svmcut.solvers.auto import choose_labels
+from svmcut.risks.one_vs_rest import OneVsRestRisk
+from svmcut.solvers.auto import DUAL_CD, choose_labels
+from svmcut.solvers.one_vs_rest import OneVsRest
+from svmcut.solvers.protocol import Problem
 from svmcut.spaces.multilabel import LabelSpace
 from svmcut.structured.multilabel import LabelSets
+from svmcut.training.certificate import rise_of_scores
 from svmcut.training.checks import check_label_memory, checked_weights
+from svmcut.training.outcome import Objective
+from svmcut.training.stage import Stage, make_solver
 from svmcut.training.structured import Structured
 
 
@@ -39,7 +48,18 @@ class LabelSetPlan(Structured):
         super().__init__(s, path, model, warnings)
 
     def choose(self) -> str:
-        return choose_labels(self.model.n_labels, self.model.pairs)
+        return choose_labels(self.model.n_labels)
+
+    def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
+        """Without pairs labels are machines of their own, by a solver of two classes."""
+        s, model = self.settings, self.model
+        name = DUAL_CD if s.solver == AUTO and not model.pairs else s.solver
+        if name == AUTO or s.task not in SOLVERS[name].binary or not model.n_labels:
+            return super().next(objective, found)
+        risk = OneVsRestRisk(HingeRisk(), self._examples.gold(), s.threads, model.weights)
+        space = LabelSpace(model.examples.X, model.n_labels, 0, model.bias, s.threads)
+        problem = Problem(risk, space, objective.C, self.stop(objective), s.qp)
+        return Stage(name, OneVsRest(make_solver(name, s.seed, s.task)), problem, objective)
 
     def cuts(self) -> tuple[LabelRisk, LabelSpace]:
         model, threads = self.model, self.settings.threads
@@ -57,6 +77,12 @@ class LabelSetPlan(Structured):
         return MultilabelModel(
             W, constant, first.astype(np.int32), second.astype(np.int32), weights, self._examples.names, self._columns
         )
+
+    def rise(self, w, problem: Problem) -> float:
+        """Known where labels are machines of their own."""
+        if not isinstance(problem.risk, OneVsRestRisk):
+            return super().rise(w, problem)
+        return problem.risk.steepest * rise_of_scores(problem.space, w, self.model.n_labels, self.model.weights, True)
 
     def restore(self, kept, w) -> None:
         """The file has the weights of the constant feature as thresholds, with all digits."""

@@ -22,7 +22,7 @@ from svmcut.rows import MARGIN, SLACK
 from svmcut.solvers.one_vs_rest import OneVsRest
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.multilabel import LabelSpace
-from svmcut.training.certificate import primal_of_file
+from svmcut.training.certificate import primal_of_file, rise_of_scores
 from svmcut.training.checks import LARGEST_INDEX, check_class_memory, checked_weights, class_warnings
 from svmcut.training.outcome import PERCENT, Objective, Outcome, Units, class_units
 from svmcut.training.stage import Ended, Plan, Stage, make_solver
@@ -38,7 +38,7 @@ MARGINS = {(MARGIN, 1): PERCENT, (MARGIN, 2): math.sqrt(PERCENT), (SLACK, 1): 1.
 def class_risk(s: Settings, y: NDArray, K: int, threads: int, weights: NDArray | None) -> Any:
     """The risk of classes y in 0 to K - 1, all at once or one against the rest."""
     if s.multiclass != MULTICLASS[0]:
-        return OneVsRestRisk(make_risk(s.loss or ""), y, K, threads, weights)
+        return OneVsRestRisk.of_classes(make_risk(s.loss or ""), y, K, threads, weights)
     return (CrammerSingerRisk if s.slack_norm == 1 else SquaredCrammerSingerRisk)(y, K, threads, weights)
 
 
@@ -87,14 +87,14 @@ class MulticlassPlan(Plan):
         return class_units(s.loss or "", s.epsilon or 0.0, weight, n, margin if usual else 1.0)
 
     def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
-        """The solver of that name; of "auto" dual coordinate descent, against the rest the fastest on two classes."""
+        """The solver of that name; of "auto" dual coordinate descent, of other losses the fastest on two classes."""
         s, space = self.settings, self.space
         name = s.solver
         if name == AUTO and self._rest:
-            from svmcut.solvers.auto import choose
+            from svmcut.solvers.auto import DUAL_CD, choose
 
             mean = objective.C * (self.units.samples / space.X.n_rows)
-            name = choose(space.X.n_rows, space.X.n_features + 1, space.X.nnz, mean)
+            name = choose(space.X.n_rows, space.X.n_features + 1, space.X.nnz, mean) if self._loss else DUAL_CD
         elif name == AUTO:
             name = CHOICES[s.task, False, True][0] if s.is_plain else CUTTING_PLANE
         problem = Problem(self.risk, space, objective.C, self.stop(objective), s.qp)
@@ -123,13 +123,8 @@ class MulticlassPlan(Plan):
         a row by e |x|.|W_k|, of which all against the rest count, else two. Of squared slack nothing is known."""
         if self.settings.slack_norm == 2:
             return math.inf
-        X, v, W = self.space.X, self.risk.weights, np.abs(w).reshape(-1, len(self.names))
-        data, constant = np.abs(X.data[X.stored]), abs(self.bias) * total(v, X.n_rows)
-        if v is not None:
-            data = np.repeat(v, np.diff(X.indptr)) * data
-        sizes = np.append(np.bincount(X.indices[X.stored], data, X.n_features), [constant] * (self.bias != 0))
-        with np.errstate(over="ignore"):
-            return float(self.risk.steepest * (sizes @ W).sum() if self._rest else 2 * (sizes @ W.max(axis=1)))
+        rise = rise_of_scores(self.space, w, len(self.names), self.risk.weights, self._rest)
+        return (self.risk.steepest if self._rest else 2) * rise
 
     def _model(self, w) -> MulticlassModel:
         W = self._written * w.reshape(-1, len(self.names))

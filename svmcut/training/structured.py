@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -55,6 +56,10 @@ class Structured(Plan):
     def restore(self, kept, w) -> None:
         """Sets weights again that a file keeps in another way than those it gives back, kept."""
 
+    def rise(self, w, problem: Problem) -> float:
+        """As svmcut.training.certificate.primal_of_file takes it."""
+        return math.inf
+
     def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
         """The solver of that name, or the one that "auto" stands for."""
         s = self.settings
@@ -79,7 +84,8 @@ class Structured(Plan):
                 return outcome.judge(problem.stop, ended.stopped_by, "held-out")
         if not isinstance(problem, Problem):
             problem = self._cuts(objective)
-        outcome.primal_of_file = primal_of_file(w, problem, outcome, restore=lambda kept: self.restore(kept, w))
+        rise = self.rise(w, problem)
+        outcome.primal_of_file = primal_of_file(w, problem, outcome, rise, lambda kept: self.restore(kept, w))
         return outcome.judge(problem.stop, ended.stopped_by)
 
     def _cuts(self, objective: Objective) -> Problem:

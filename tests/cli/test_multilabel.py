@@ -106,7 +106,8 @@ def test_labels_the_model_has_not_count_as_wrong(folder):
 @pytest.mark.parametrize(
     ("words", "status", "says"),
     [
-        (("--example-cost", "1", "--solver", "newton"), 2, "'newton' does not train label sets; expected one of auto"),
+        (("--example-cost", "1", "--solver", "smo"), 2, "'smo' does not train label sets; expected one of auto"),
+        (("--example-cost", "1", "--solver", "newton"), 2, "'newton' trains two classes; give --pairs none"),
         (("--example-cost", "1", "--pairs", "some"), 2, "expected one of all, none"),
         (("--example-cost", "1", "-l", "f1"), 2, "expected one of hamming (1)"),
         (("--example-cost", "1", "--max-memory", "0.0001"), 1, "limit is 0.0001 MB"),

@@ -96,7 +96,7 @@ def classes(risk=CrammerSingerRisk):
 
 
 def rest(risk):
-    return lambda: classes(functools.partial(OneVsRestRisk, risk))
+    return lambda: classes(functools.partial(OneVsRestRisk.of_classes, risk))
 
 
 def sbp_problem():
@@ -165,12 +165,12 @@ def made(name, task, relayed=False):
         problem = PLANS[row.plan]()
     elif name == "cutting-plane":
         problem = CUTS[task]()
-    elif task == "multiclass" and row.binary and not loss:
+    elif task in row.binary and not loss:
         problem = rest(HingeRisk())()
     else:
         problem = PROBLEMS[f"{task} {loss}".strip()]()
     solver = solver_class(name, task, loss or (task if task in row.others else None))(**more)
-    if loss or (task == "multiclass" and row.binary):
+    if loss or task in row.binary:
         return OneVsRest(solver), problem
     return (Relay(solver, CUTS[task]) if relayed else solver), problem
 
