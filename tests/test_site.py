@@ -88,6 +88,26 @@ def test_links_of_the_repository_lead_somewhere():
     assert missing == []
 
 
+OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
+MADE = ("commands.md", "classes.md", "tasks.md", "models.md", "originals.md")
+
+
+def strange(text, known):
+    """Options a page names that no program has; those of dask's own programs are theirs."""
+    lines = (line for line in text.splitlines() if not re.search(r"dask (worker|scheduler)", line))
+    return sorted({option for line in lines for option in OPTION.findall(line)} - known)
+
+
+def test_pages_name_options_that_there_are():
+    """Those of docs/generate.py's pages, which are held against the help, and of the scripts a page may run."""
+    texts = {page: path.read_text(encoding="utf-8") for page, path in PAGES.items()}
+    scripts = [*(ROOT / "benchmarks").glob("*.py"), *(ROOT / "tests" / "attack").glob("*.py"), ROOT / "tests/fuzz.py"]
+    sources = "".join(path.read_text(encoding="utf-8") for path in scripts)
+    known = set(OPTION.findall("".join(texts[page] for page in MADE))) | set(re.findall(r'"(--[a-z][\w-]*)"', sources))
+    assert {page: found for page, text in texts.items() if (found := strange(text, known))} == {}
+    assert strange("`--gap 0.1` or `--gaps`, `-x --no-such`\n    dask worker --nthreads 1", known) == ["--no-such"]
+
+
 @pytest.mark.parametrize("target", ["no.md", "formats.md#no-such-heading", "#no-such-heading", "../examples/no.sh"])
 def test_a_link_that_leads_nowhere_is_found(texts, target):
     page = "howto/kernels.md" if target.startswith("../") else "tasks.md"

@@ -56,5 +56,5 @@ class LazyGroup(click.Group):
 def svmcut() -> None:
     """Support vector machines by cutting planes.
 
-    A certified drop-in for svm_perf, svm_rank and svm_hmm.
+    A certified drop-in for svm_perf, svm_rank, svm_hmm, svm_multiclass and svm_light.
     """
