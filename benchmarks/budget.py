@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How do bsca and bsgd come along by epoch, and what does the polish make of their centres?
 
-    python benchmarks/budget.py NAME=TRAIN,TEST:COST:GAMMA ... [-B 200 500 1000] [--epochs 10] [--plot FILE]
+    python benchmarks/budget.py NAME=TRAIN,TEST:COST:GAMMA ... [-B 200 500 1000] [--epochs 10] [--curves CSV]
     python benchmarks/budget.py NAME=TRAIN,TEST:COST:GAMMA ... --seeds 10 [--epochs 10]
     python benchmarks/budget.py NAME=TRAIN,TEST:COST:GAMMA ... --rates 60 [--rows 4000]
     python benchmarks/budget.py NAME=TRAIN,TEST:COST:GAMMA ... --beside svm-train [--rounds 3]
 
 The first form prints primal, dual (sum alpha - |f|^2/2 by the f at hand, which is no bound once centres merge), merging
-steps and test accuracy after every epoch; --plot draws them (Qaadan, Schueler and Glasmachers, 2018, Figures 1 to 8).
-The second trains with every seed to the polished model. The third takes --rows rows, trains without budget and compares
-the steps that moved f with Lemma 2 of the paper. The fourth times whole processes from the text to the model in turns
-with svm-train, and judges both models by their programs. COST is the weight of one example. Files may be
-gzip-compressed, CPU seconds are those of the steps or of training, reading apart. make_cod_rna_like.py and
-make_susy_like.py make files.
+steps and test accuracy after every epoch; --curves records them, and kernel_plots.py draws them (Qaadan, Schueler and
+Glasmachers, 2018, Figures 1 to 8). The second trains with every seed to the polished model. The third takes --rows
+rows, trains without budget and compares the steps that moved f with Lemma 2 of the paper. The fourth times whole
+processes from the text to the model in turns with svm-train, and judges both models by their programs. COST is the
+weight of one example. Files may be gzip-compressed, CPU seconds are those of the steps or of training, reading apart.
+make_cod_rna_like.py and make_susy_like.py make files.
 """
 
 from __future__ import annotations
@@ -199,27 +199,15 @@ def print_beside(text: str, case: Case, options) -> None:
         print(f"| {name} | {np.median(cpu[0]):.2f} | {ratio:.3f} | {errors[name]:.2f} |", flush=True)
 
 
-def plot(path: str, results: dict) -> None:
-    """A row a set: primal and dual, accuracy and merging steps by epoch; dark to light with the budget."""
-    from style import legend, look, panels, save
+def states(results: dict):
+    """What kernel_plots.py draws of the curves of every set."""
+    from kernel_curves import EpochState
 
-    figure, axes = panels(len(results), 3)
-    for row, (name, curves) in zip(axes, results.items(), strict=True):
-        budgets = sorted({budget for _, budget in curves})
+    for name, curves in results.items():
         for (solver, budget), rows in curves.items():
-            label = f"{solver}, B = {budget}"
-            style = look(label, alpha=1 - 0.35 * budgets.index(budget) / max(1, len(budgets) - 1), markersize=3)
-            style["linestyle"] = ("-", "--", ":")[budgets.index(budget) % 3]
-            epochs = [each["epoch"] for each in rows]
-            row[0].semilogy(epochs, [each["primal"] for each in rows], **style)
-            if solver == "bsca":
-                row[0].semilogy(epochs, [each["dual"] for each in rows], **style | {"label": "", "marker": ""})
-            row[1].plot(epochs, [each["accuracy"] for each in rows], **style)
-            row[2].plot(epochs, [each["merging"] for each in rows], **style)
-        for panel, title in zip(row, ("primal, dual (no marks)", "test accuracy, %", "merging steps, %"), strict=True):
-            panel.set(title=f"{name}:\n{title}", xlabel="epoch")
-    legend(figure)
-    save(figure, Path(path))
+            for row in rows:
+                numbers = (row[field] for field in ("epoch", "primal", "dual", "accuracy", "merging"))
+                yield EpochState(name, solver, budget, *numbers)
 
 
 def main() -> None:
@@ -237,7 +225,7 @@ def main() -> None:
     parser.add_argument("--beside", metavar="svm-train")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, help="default: as many as there are processors")
-    parser.add_argument("--plot", metavar="FILE")
+    parser.add_argument("--curves", type=Path, metavar="CSV", help="lines are added to it")
     options = parser.parse_args()
     results = {}
     for text in options.sets:
@@ -250,8 +238,10 @@ def main() -> None:
             print_seeds(case, options)
         else:
             results[case.name] = print_curves(case, options)
-    if options.plot and results:
-        plot(options.plot, results)
+    if options.curves and results:
+        from kernel_curves import write
+
+        write(options.curves, states(results))
 
 
 if __name__ == "__main__":

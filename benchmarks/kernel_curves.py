@@ -54,6 +54,22 @@ class Epoch(NamedTuple):
     error: float
 
 
+class EpochState(NamedTuple):
+    """A trainer with a budget after an epoch: objectives, dual nan for none, accuracy and merging steps in percent."""
+
+    panel: str
+    curve: str
+    budget: float
+    epoch: float
+    primal: float
+    dual: float
+    accuracy: float
+    merging: float
+
+
+Rows = list[Growth] | list[Evaluation] | list[Epoch] | list[EpochState]
+
+
 def grown(options) -> Iterator[Growth]:
     """Bare trainers on boards of more and more rows."""
     panel = f"-c {options.cost:g}" if options.cost is not None else f"C = {options.example_cost:g} an example"
@@ -132,11 +148,11 @@ def write(path: Path, rows: Iterator[NamedTuple]) -> None:
             stream.flush()
 
 
-def read(path: Path) -> list[Growth] | list[Evaluation] | list[Epoch]:
+def read(path: Path) -> Rows:
     """The rows of a file that `write` wrote; its head says which they are."""
     with path.open(newline="", encoding="ascii") as stream:
         head, *lines = csv.reader(stream)
-    kinds = {kind._fields: kind for kind in (Growth, Evaluation, Epoch)}
+    kinds = {kind._fields: kind for kind in (Growth, Evaluation, Epoch, EpochState)}
     if tuple(head) not in kinds:
         raise SystemExit(f"{path}:1: its columns are none of kernel_plots.py; record the file anew")
     kind = kinds[tuple(head)]

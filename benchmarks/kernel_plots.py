@@ -20,7 +20,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from kernel_curves import Epoch, Evaluation, Growth, budgeted, evaluated, grown, read, sampled, write
+from kernel_curves import Epoch, EpochState, Evaluation, Growth, budgeted, evaluated, grown, read, sampled, write
 
 ORDER = ("seconds", "iterations", "train_error", "error")  # of the panels of growth, from above
 TITLES = {
@@ -113,13 +113,42 @@ def draw_budget(rows: list[Epoch]):
     return figure
 
 
+def draw_states(rows: list[EpochState]):
+    """A row a set: objectives, accuracy and merging steps by epoch; the smaller the budget, the shorter the dashes."""
+    from style import legend, look, panels
+
+    sets, dashes = names(rows), ("-", "--", ":")
+    figure, axes = panels(len(sets), 3)
+    print("| set | trainer | B | primal | dual | accuracy % | merging % |\n|---|---|---:|---:|---:|---:|---:|")
+    for (objective, accuracy, merging), panel in zip(axes, sets, strict=True):
+        budgets = sorted({row.budget for row in rows if row.panel == panel}, reverse=True)
+        for solver, budget in dict.fromkeys((row.curve, row.budget) for row in rows if row.panel == panel):
+            line = [row for row in rows if (row.panel, row.curve, row.budget) == (panel, solver, budget)]
+            last, epochs = line[-1], [row.epoch for row in line]
+            print(f"| {panel} | {solver} | {budget:g} | {last.primal:.5g} | {last.dual:.5g} | {last.accuracy:.2f} | "
+                  f"{last.merging:.1f} |")  # fmt: skip
+            style = look(f"{solver}, B = {budget:g}", linestyle=dashes[budgets.index(budget) % 3], markersize=2.5)
+            objective.semilogy(epochs, [row.primal for row in line], **style)
+            if solver == "bsca":
+                objective.semilogy(epochs, [row.dual for row in line], **style | {"label": "", "marker": ""})
+            accuracy.plot(epochs, [row.accuracy for row in line], **style)
+            merging.plot(epochs, [row.merging for row in line], **style)
+        objective.set(title=panel, ylabel="primal; dual plain")
+        accuracy.set(title=panel, ylabel="test accuracy, %")
+        merging.set(title=panel, ylabel="merging steps, %")
+    for axis in axes[-1]:
+        axis.set_xlabel("epoch")
+    legend(figure)
+    return figure
+
+
 def draw(target: Path, path: Path) -> None:
     """The figure of a file, by what its rows are; its numbers go to standard output."""
     from style import save
 
     rows = read(path)
-    drawer = {Growth: draw_growth, Evaluation: draw_evaluations, Epoch: draw_budget}[type(rows[0])]
-    save(drawer(rows), target)
+    drawers = {Growth: draw_growth, Evaluation: draw_evaluations, Epoch: draw_budget, EpochState: draw_states}
+    save(drawers[type(rows[0])](rows), target)
 
 
 def parse() -> argparse.Namespace:

@@ -73,13 +73,16 @@ def test_budget_benchmark_prints_curves_rates_and_seeds_on_generated_rows(tmp_pa
     sets = [f"{name}={tmp_path / name}1,{tmp_path / name}2:4:0.1" for name in ("cod_rna", "susy")]
     program = [sys.executable, str(ROOT / "benchmarks" / "budget.py"), *sets, "-B", "20"]
     for extra, lines, words in (
-        (("--epochs", "2"), 18, "| bsca, polished | 20 | 2 |"),
+        (("--epochs", "2", "--curves", "states.csv"), 18, "| bsca, polished | 20 | 2 |"),
         (("--epochs", "2", "--seeds", "2"), 10, "| bsgd | 20 |"),
         (("--rates", "10"), 4, "bsgd: Lemma 2"),
     ):
         done = subprocess.run([*program, *extra], capture_output=True, text=True, cwd=tmp_path, timeout=100)
         assert done.returncode == 0, done.stderr
         assert len(done.stdout.splitlines()) == lines and words in done.stdout
+    head, *states = (tmp_path / "states.csv").read_text().splitlines()
+    assert head == "panel,curve,budget,epoch,primal,dual,accuracy,merging" and len(states) == 2 * 2 * 2
+    assert states[1].startswith("cod_rna,bsca,20,2,") and states[2].startswith("cod_rna,bsgd,20,1,")
 
 
 LABELS, TAGS = ([str(ROOT / "data" / f"{name}.{part}") for part in ("train", "test")] for name in ("labels", "tags"))

@@ -97,6 +97,16 @@ def test_budget_is_recorded_and_drawn(tmp_path, draw):
     assert (tmp_path / "budget.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_states_of_a_budget_are_drawn(tmp_path, draw):
+    lines = [f"wine,{solver},{B},{epoch},{9 / epoch},{dual},{90 + epoch},{B / 2}"
+             for solver, dual in (("bsca", 1.5), ("bsgd", "nan")) for B in (5, 20) for epoch in (1, 2)]  # fmt: skip
+    head = "panel,curve,budget,epoch,primal,dual,accuracy,merging"
+    (tmp_path / "states.csv").write_text("\n".join([head, *lines, ""]))
+    table = draws_the_same(draw, tmp_path, "states", b"bsca, B = 20")
+    assert table[2] == "| wine | bsca | 5 | 4.5 | 1.5 | 92.00 | 2.5 |" and table[3].endswith("| 92.00 | 10.0 |")
+    assert len(table) == 2 + 4 and "nan" in table[4]
+
+
 def test_a_file_of_others_is_refused(tmp_path, draw):
     (tmp_path / "a.csv").write_text("trainer,seconds\nbcfw,1\n")
     with pytest.raises(SystemExit, match=r"a\.csv:1: its columns"):
