@@ -119,6 +119,7 @@ def draw_growth(points: list[Point]):
             axis.loglog(x, y, **look(name, label=f"{name}: {varied}^{slope:.2f}"))
             print(f"| {quantity} of {varied} | {name} | {_cells(x)} | {_cells(y)} | {slope:.2f} |")
         axis.set(xlabel=titles[varied], ylabel={"CPU s": "CPU seconds"}.get(quantity, quantity))
+        axis.margins(y=0.3)
         axis.legend(fontsize=7, handlelength=1.2)
     return figure
 
