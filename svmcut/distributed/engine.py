@@ -206,8 +206,7 @@ class DaskRows:
         return found
 
     def _members(self) -> dict[str, int]:
-        workers = self._client.scheduler_info(n_workers=-1)["workers"]
-        return {address: worker["nthreads"] for address, worker in sorted(workers.items())}
+        return dict(sorted(self._client.nthreads().items()))  # scheduler_info may be of no workers
 
     def _look(self) -> None:
         """Sees who came and went, now and then, and gives work to those without."""
