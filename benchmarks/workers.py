@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What does it cost to train on workers? The same cutting planes on one machine and on the workers of Dask.
 
-    python benchmarks/workers.py [--rows 400000] [--files 8] [--workers 2] [--gap 0.001] [--folder FOLDER]
-    python benchmarks/workers.py --simulate                      1e9 rows on 64 machines from the constants below
+    python benchmarks/workers.py [--workers 2] [--gap 0.001] [--repeat 3] [--rows 400000 --files 8] [FILE ...]
 
-Rows like RCV1's: 75 words by Zipf's law of 47,236, two classes. One table of whole runs, with reading left out; one of
-the seconds of an iteration: computing, w to the workers, sums back, the scheduler, each the median of rounds that do
-just that. With both on one machine, workers share its cores with the scheduler.
+Each file is a part. Without files rows like RCV1's are made: 75 words by Zipf's law of 47,236, two classes. Runs
+alternate; seconds are medians, by the clock and of all processors together, with reading left out. On a machine that
+does something else beside, the latter can be compared, the former not. With both on one machine, workers share its
+processors with the scheduler.
+
+The second table splits the iteration of a run: what workers compute, the slowest of each round; what the driver does
+(the bundle and its QP); and what rounds cost beside, split like rounds that send a vector, send one back, or nothing.
 """
 
 import argparse
@@ -15,6 +18,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,14 +26,12 @@ import svmcut
 import svmcut.dask
 from svmcut.distributed.engine import DaskRows, connected
 from svmcut.distributed.oracle import Carried
-from svmcut.distributed.parts import Reading, cut, grid
+from svmcut.distributed.parts import Reading
 from svmcut.distributed.plan import planned
 from svmcut.parameters import Settings
 from svmcut.refusals import plain
 
 WORDS, PER_ROW = 47_236, 75
-#: Seconds a nonzero of scores and of a cut, a row of a line, a task of the scheduler; bytes a second of a network.
-SCORES, NORMAL, LINE, TASK, NETWORK = 0.8e-9, 2.0e-9, 12e-9, 1.5e-3, 1e9
 
 
 def generate(folder: Path, rows: int, files: int) -> list[Path]:
@@ -53,6 +55,99 @@ def generate(folder: Path, rows: int, files: int) -> list[Path]:
     return paths
 
 
+class Spent(NamedTuple):
+    """Seconds of an iteration, each but the first two of processors.
+
+    Attributes
+    ----------
+    iterations : int
+    clock, rounds : float
+        By the clock, and what of it rounds took.
+    driver, worker, tasks : float
+        Of this process with the scheduler, of the busiest worker, and of what workers computed, at most.
+    all : float
+        Of all processes.
+    """
+
+    iterations: int
+    clock: float
+    rounds: float
+    driver: float
+    worker: float
+    tasks: float
+    all: float
+
+
+def watch() -> None:
+    """Has a worker add up the seconds of its tasks."""
+    import time
+
+    from svmcut.distributed import parts
+
+    def timed(task):
+        def run(*given):
+            began = time.thread_time()
+            try:
+                return task(*given)
+            finally:
+                parts.spent = getattr(parts, "spent", 0.0) + time.thread_time() - began
+
+        return run
+
+    for name in ("value", "grid", "along", "cut"):
+        setattr(parts, name, timed(getattr(parts, name)))
+
+
+def used() -> tuple[float, float]:
+    """Seconds of processors of a worker, and of its tasks."""
+    import time
+
+    from svmcut.distributed import parts
+
+    return time.process_time(), getattr(parts, "spent", 0.0)
+
+
+def on_workers(client: Any, files: list, known: dict) -> tuple[Any, Spent]:
+    """A run on workers that were told to `watch`, and what its iterations took from the second on."""
+    marks, rounds, ask = [], [0.0], DaskRows.sum
+
+    def timed(self, *given, **more):
+        began = time.perf_counter()
+        try:
+            return ask(self, *given, **more)
+        finally:
+            rounds[0] += time.perf_counter() - began
+
+    def observe(progress):
+        workers = np.array(list(client.run(used).values())) if progress.iteration == 2 else None
+        marks.append((time.perf_counter(), rounds[0], time.process_time(), workers))
+
+    DaskRows.sum = timed
+    try:
+        found = svmcut.dask.train(client, files, callback=observe, **known)
+    finally:
+        DaskRows.sum = ask
+    begin, (clock, asked, driver, _), n = marks[1], marks[-1], len(marks) - 2
+    workers = np.array(list(client.run(used).values())) - begin[3]
+    busiest, tasks = workers.max(axis=0) / n
+    driver = (driver - begin[2]) / n
+    spent = Spent(len(marks), (clock - begin[0]) / n, (asked - begin[1]) / n, driver, busiest, tasks,
+                  driver + workers[:, 0].sum() / n)  # fmt: skip
+    return found, spent
+
+
+def here(pattern: str, known: dict, threads: int) -> tuple[Any, float, float]:
+    """A run on one machine; seconds of an iteration by the clock and of processors."""
+    marks = []
+
+    def observe(progress):
+        marks.append((time.perf_counter(), time.process_time()))
+
+    found = svmcut.train(pattern, solver="cutting-plane", threads=threads, callback=observe, **known)
+    (clock, cpu), n = marks[1], len(marks) - 2
+    return found, (marks[-1][0] - clock) / n, (marks[-1][1] - cpu) / n
+
+
 def nothing(part, *places):
     """A round without work."""
     return np.zeros(1)
@@ -73,77 +168,66 @@ def median(rounds: int, ask) -> float:
     return statistics.median(found)
 
 
-def split(client, paths: list[Path], cache: str) -> dict[str, float]:
-    """Seconds of the parts of an iteration: two rounds."""
+def overheads(client: Any, files: list[str], known: dict, rounds: int = 20) -> dict[str, float]:
+    """Seconds of rounds without work: with a new vector, with one for an answer, with nothing."""
     rows, rng = DaskRows(client), np.random.default_rng(2)
     settings = plain(Settings(example_cost=1.0, threads=1))
-    planned(rows, [*map(str, paths)], settings, Reading(False, cache=cache))
-    here, dim = Carried(np.zeros(WORDS + 1)), WORDS + 1
-    there = [Carried(rng.normal(size=dim)) for _ in range(10)]
-    empty = median(20, lambda: rows.sum(nothing, []))
-    left = iter(there)
-    sent = median(10, lambda: rows.sum(nothing, [next(left)])) - empty
-    back = median(10, lambda: rows.sum(vector, [], float(dim))) - empty
-    both = [Carried(rng.normal(size=dim)) for _ in range(10)]
-    targets = iter(both)
-    line = median(10, lambda: rows.sum(grid, [here, next(targets)])) - empty - sent
-    normal = median(10, lambda: rows.sum(cut, [here, both[-1]], 0.5)) - empty - back
+    parted, _ = planned(rows, files, settings, Reading(False, cache=known.get("cache")))
+    dim = parted.X.n_features + 1
+    there = iter([Carried(rng.normal(size=dim)) for _ in range(rounds)])
+    empty = median(rounds, lambda: rows.sum(nothing, []))
+    sent = median(rounds, lambda: rows.sum(nothing, [next(there)]))
+    back = median(rounds, lambda: rows.sum(vector, [], float(dim)))
     rows.close()
-    return {"compute": line + normal, "w out": sent, "sums back": back, "scheduler": 2 * empty}
-
-
-def simulate(rows: float, workers: int, cores: int, files: int, dim: int = WORDS) -> None:
-    """Prints the seconds of an iteration by the constants, and what holds how much."""
-    nonzeros = rows * PER_ROW
-    compute = nonzeros * (SCORES + NORMAL) / (workers * cores) + rows * LINE / (workers * cores)
-    moved = 8 * dim * workers * 2 / NETWORK / max(1, np.log2(workers))
-    groups = workers * cores
-    tasks = 2 * (2 * groups + 1) * TASK
-    print(f"{rows:.0e} rows, {workers} workers of {cores} threads, {files} files")
-    print(f"  memory a worker   {(8 * nonzeros + 40 * rows) / workers / 1e9:8.1f} GB")
-    for name, seconds in (("compute", compute), ("moved", moved), ("scheduler", tasks)):
-        print(f"  {name:<17} {seconds:8.2f} s an iteration")
-    print(f"  45 iterations     {45 * (compute + moved + tasks):8.0f} s")
+    return {"w out": max(0.0, sent - empty), "sums back": max(0.0, back - empty), "scheduler": 2 * empty}
 
 
 def main() -> None:
-    """Both tables, or the simulation."""
+    """Both tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--rows", type=int, default=400_000)
-    parser.add_argument("--files", type=int, default=8)
+    parser.add_argument("--parts", type=int, default=8)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--gap", type=float, default=1e-3)
-    parser.add_argument("--folder", type=Path)
-    parser.add_argument("--simulate", action="store_true")
-    arguments = parser.parse_args()
-    if arguments.simulate:
-        for rows, workers, cores in ((1e7, 4, 4), (1e8, 16, 4), (1e9, 64, 4)):
-            simulate(rows, workers, cores, 4 * workers * cores)
-        return
+    parser.add_argument("--repeat", type=int, default=3)
+    arguments = parser.parse_intermixed_args()
     with tempfile.TemporaryDirectory() as temporary:
-        folder = arguments.folder or Path(temporary)
-        paths, cache = generate(folder, arguments.rows, arguments.files), str(folder / "cache")
-        pattern = str(folder / f"rows-{arguments.rows}-*.dat")
-        known = {"gap": arguments.gap, "example_cost": 1.0, "cache": cache}
-        here = svmcut.train(pattern, solver="cutting-plane", threads=arguments.workers, **known)
-        print("| run | iterations | seconds | an iteration | primal |\n|---|---|---|---|---|")
-
-        def row(name: str, found, seconds: float) -> None:
-            n = found.progress.iteration
-            print(f"| {name} | {n} | {seconds:.1f} | {1000 * seconds / n:.0f} ms | {found.primal:.7g} |", flush=True)
-
-        row(f"one machine, {arguments.workers} threads", here, here.progress.seconds)
+        folder, names = Path(temporary), Path(temporary) / "names"
+        names.mkdir()
+        for k, path in enumerate(arguments.files or generate(folder, arguments.rows, arguments.parts)):
+            (names / f"{k:04d}").symlink_to(path.resolve())
+        pattern = str(names / "*")
+        known = {"gap": arguments.gap, "example_cost": 1.0, "cache": str(folder / "cache")}
         with connected(f"local:{arguments.workers}") as client:
             client.wait_for_workers(arguments.workers)
-            there = svmcut.dask.train(client, paths, **known)
-            row(f"Dask, {arguments.workers} workers", there, there.progress.seconds)
-            for name, seconds in split(client, paths, cache).items():
-                print(f"{name:<10} {1000 * seconds:7.1f} ms an iteration")
-        ratio = there.progress.seconds / here.progress.seconds
-        moved, rounds = there.details["bytes_moved"] / 1e6, there.details["rounds"]
-        print(f"ratio {ratio:.2f}; {moved:.1f} MB moved in {rounds} rounds")
-        if there.dual > here.primal or here.dual > there.primal:
-            sys.exit("the certificates contradict each other")
+            client.run(watch)
+            runs = []
+            for _ in range(1 + arguments.repeat):  # the first warms up
+                one, there = here(pattern, known, arguments.workers), on_workers(client, pattern, known)
+                runs.append((*one, *there))
+            lost = overheads(client, sorted(map(str, names.iterdir())), known)
+    print("| run | iterations | an iteration, ms | of all processors, ms | primal |\n|---|---|---|---|---|")
+    clock = [statistics.median(run[1] for run in runs[1:]), statistics.median(run[4].clock for run in runs[1:])]
+    cpu = [statistics.median(run[2] for run in runs[1:]), statistics.median(run[4].all for run in runs[1:])]
+    one, there, spent = runs[-1][0], runs[-1][3], sorted((run[4] for run in runs[1:]), key=lambda spent: spent.clock)
+    for k, (name, found) in enumerate((("one machine", one), ("Dask", there))):
+        kind = "threads" if found is one else "workers"
+        print(f"| {name}, {arguments.workers} {kind} | {found.progress.iteration} | {1e3 * clock[k]:.0f} "
+              f"| {1e3 * cpu[k]:.0f} | {found.primal:.7g} |")  # fmt: skip
+    middle = spent[len(spent) // 2]
+    beside = middle.rounds - middle.tasks
+    print("\n| of an iteration | ms |\n|---|---|")
+    for name, seconds in {"compute": middle.tasks, "driver": middle.clock - middle.rounds}.items():
+        print(f"| {name} | {1e3 * seconds:.1f} |")
+    for name, seconds in lost.items():
+        print(f"| {name} | {1e3 * beside * seconds / sum(lost.values()):.1f} |")
+    moved, rounds = there.details["bytes_moved"] / 1e6, there.details["rounds"]
+    ratios = (statistics.median(run[4].clock / run[1] for run in runs[1:]), cpu[1] / cpu[0])
+    print(f"\nratio {ratios[0]:.2f} by the clock, {ratios[1]:.2f} of processors")
+    print(f"{moved:.1f} MB moved in {rounds} rounds")
+    if there.dual > one.primal or one.dual > there.primal:
+        sys.exit("the certificates contradict each other")
 
 
 if __name__ == "__main__":

@@ -149,11 +149,11 @@ def test_another_svmcut_on_a_worker_is_refused(client, tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_the_benchmark_holds_both_certificates_together(tmp_path):
-    words = ("--rows", 2000, "--files", 4, "--gap", 0.1, "--folder", tmp_path)
-    table = benchmark(tmp_path, "workers.py", *words)
+    table = benchmark(tmp_path, "workers.py", "--rows", 2000, "--parts", 4, "--gap", 0.1, "--repeat", 1)
     assert table[2].startswith("| one machine, 2 threads") and table[3].startswith("| Dask, 2 workers")
-    assert [line.split()[0] for line in table[4:8]] == ["compute", "w", "sums", "scheduler"]
-    assert "1e+09 rows, 64 workers of 4 threads, 1024 files" in benchmark(tmp_path, "workers.py", "--simulate")
+    assert [line.split()[1] for line in table[7:12]] == ["compute", "driver", "w", "sums", "scheduler"]
+    sizes = benchmark(tmp_path, "cluster_sizes.py", "table")
+    assert sizes[2].startswith("| 10^5 |") and sizes[-1].startswith("Limits: ")
 
 
 def test_learn_on_workers(client, tmp_path, capsys):
