@@ -89,6 +89,12 @@ class DaskRows:
         with told(self._client):
             self._paths, self._reading = list(paths), reading
             homes = placing.homes(len(paths), self.workers())
+            if len(paths) < (threads := sum(self._workers.values())):
+                cut = "cut the rows into more files" if len(paths) > 1 else "cut it"
+                self.warnings.append(
+                    f"{len(paths)} file{'s are' if len(paths) > 1 else ' is'} work for as many of {threads} threads of "
+                    f"workers; {cut}"
+                )
             self._raw = [
                 self._client.submit(work.read, path, reading, key=self._key("read", index), workers=[home],
                                     allow_other_workers=True)

@@ -30,6 +30,7 @@ from svmcut.solvers.protocol import Problem
 from svmcut.spaces.linear import WeightSpace
 from svmcut.training.checks import check_memory
 from svmcut.training.driver import Driver
+from svmcut.training.initial import read_initial
 from svmcut.training.linear import Linear, rise_of
 from svmcut.training.outcome import PERCENT, Objective, Units
 from svmcut.training.settings import resolved
@@ -102,7 +103,8 @@ class PartedPlan(Linear):
 
     def __init__(self, rows: Rows, parted: Parted, settings: Settings, most_gathered: int):
         s, self.rows, self.bias, self.vectors = settings, rows, settings.bias or 0.0, self
-        self.examples, self.columns, self.steepness = parted, None, math.inf
+        self.examples, self.X, self.columns, self.steepness = parted, parted.X, None, math.inf
+        self.initial = None if s.initial is None else read_initial(s)
         path, loss = parted.source.path, s.loss or ""
         self.total, self.scale = parted.sum("weight"), 1.0
         Plan.__init__(self, settings, path, Units(loss, s.epsilon or 0.0), [])
@@ -164,7 +166,7 @@ class PartedPlan(Linear):
             oracle = self._oracle
             problem = PartedProblem(lambda carry: oracle, oracle.risk, self.space, objective.C, stop, s.qp)
         solver = make_solver(CUTTING_PLANE, s.seed, s.task, s.loss)
-        return Stage(CUTTING_PLANE, solver, problem, objective, warm=True)
+        return Stage(CUTTING_PLANE, solver, problem, objective, warm=True, start=self._start())
 
     def finish(self, objective, found, ended):
         """As Linear's, with what the parts say."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from svmcut.distributed.engine import each
 from svmcut.errors import UsageError
+from svmcut.tasks.multiclass import Confusion
 from svmcut.tasks.prediction import Predictions, predict
 from svmcut.tasks.vectors import Scores
 
@@ -53,8 +54,11 @@ def predict_files(
         As predict; the predictions of other files may have been written then.
     """
     tally = task.tally(model)
-    if not isinstance(tally, Scores) or how.get("probability"):
-        raise UsageError("workers score rows with a model of one score each; leave out parameter 'scheduler'")
+    if not isinstance(tally, Scores | Confusion) or how.get("probability"):
+        raise UsageError(
+            "workers score with models of classes, rankings and numbers, without probabilities; leave out parameter "
+            "'scheduler'"
+        )
     began, cpu = time.perf_counter(), 0.0
     for found in each(client, score, (task, model, how | {"threads": 1}), list(zip(files, targets, strict=True))):
         tally.join(found.tally)

@@ -45,6 +45,11 @@ class Confusion:
         self.others += np.bincount(found[~known], minlength=K)
         self.infinite += int((~np.isfinite(predicted)).any(axis=1).sum())
 
+    def join(self, others: Confusion) -> None:
+        """Takes in rows that were counted elsewhere."""
+        self.table, self.others = self.table + others.table, self.others + others.others
+        self.infinite += others.infinite
+
     def __len__(self) -> int:
         return int(self.table.sum() + self.others.sum())
 

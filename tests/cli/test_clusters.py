@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 from parted import lines, trained, written
 from programs import benchmark, call
@@ -19,6 +20,7 @@ from svmcut.distributed.engine import connected
 from svmcut.distributed.parts import Part
 from svmcut.distributed.vectors import Told
 from svmcut.errors import ClusterError, DataError, UsageError
+from svmcut.files.models import read_model
 
 
 @pytest.fixture(scope="module")
@@ -198,6 +200,26 @@ def test_a_worker_that_is_killed_costs_no_byte(client, tmp_path):
     here = trained(paths, gap=0.1)
     there = svmcut.dask.train(client, paths, gap=0.1, callback=observe)
     assert here.model.w.tobytes() == there.model.w.tobytes() and len(seen) == here.progress.iteration > 3
+
+
+@pytest.mark.slow
+def test_classes_on_workers(client, tmp_path, capsys):
+    text = lines(task="multiclass")
+    paths, (whole,) = written(tmp_path, text, 3), written(tmp_path, text, 0)
+    model, folder, address = tmp_path / "model", tmp_path / "scores", client.scheduler.address
+    folder.mkdir()
+    line = ("svmcut learn", "--task", "multiclass", "--gap", 0.05, "--scheduler", address)
+    assert call(*line, tmp_path / "part-*.dat", model, "--report", tmp_path / "report") == 0
+    found = json.loads((tmp_path / "report").read_text())
+    assert found["labels"] == [3, 4, 5, 6] and sum(found["class_counts"]) == 400 and found["converged"]
+    here = trained(paths, task="multiclass", gap=0.05)
+    assert np.abs(read_model(str(model)).W - here.model.W).max() < 1e-6 and found["partitions"] == 3
+    capsys.readouterr()
+    assert call("svmcut classify", whole, model, tmp_path / "all") == 0
+    here = capsys.readouterr().out
+    assert call("svmcut classify", "--scheduler", address, tmp_path / "part-*.dat", model, folder) == 0
+    assert capsys.readouterr().out.split("cpu-seconds")[1][10:] == here.split("cpu-seconds")[1][10:]
+    assert "".join((folder / path.rpartition("/")[2]).read_text() for path in paths) == (tmp_path / "all").read_text()
 
 
 def test_without_dask_the_message_says_what_to_install(monkeypatch, tmp_path, capsys):

@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 from parted import lines, settings, trained, written
+from programs import call
 from reference import hinge, losses
 
 import svmcut
@@ -192,6 +193,18 @@ def test_a_file_of_one_class_is_a_part(tmp_path, monkeypatch, most):
     text = sorted(lines(200))
     found = trained(written(tmp_path, text, 4), cost=1.0, loss="f1", gap=0.05, how={"most_gathered": most})
     assert found.converged and found.primal < 100
+
+
+def test_parts_start_from_an_old_model(tmp_path):
+    text = lines()
+    (whole,) = written(tmp_path, text, 0)
+    paths, model = written(tmp_path, text, 3), tmp_path / "model"
+    assert call("svmcut learn", "-v", 0, "--gap", 1e-5, whole, model) == 0
+    cold, warm = trained(paths, gap=1e-3), trained(paths, gap=1e-3, initial=str(model))
+    assert warm.progress.iteration < cold.progress.iteration / 2
+    assert warm.dual <= cold.primal and cold.dual <= warm.primal
+    with pytest.raises(UsageError, match=r"names .*, which is no linear model of targets; leave it out or name one"):
+        trained(paths, task="regression", initial=str(model))
 
 
 def test_a_part_without_a_row_that_counts(tmp_path):
