@@ -19,8 +19,8 @@ from svmcut.rows import MARGIN, SLACK, Format, KernelRow, Loss, Measure, QpRow, 
 RESCALINGS = {SLACK: 1, MARGIN: 2}
 BOTH_RESCALINGS, BOTH_NORMS = (MARGIN, SLACK), (1, 2)
 
-_OF_ROWS = ("LinearModel", "KernelModel")
-_BASIS, _CHAIN = ("basis_method", "basis_file"), ("input", "transitions", "emissions", "beam")
+_OF_ROWS = ("LinearModel", "KernelModel", "FourierModel")
+_BASIS, _CHAIN = ("basis_kind", "basis_method", "basis_file"), ("input", "transitions", "emissions", "beam")
 TASKS = {
     task.name: task
     for task in (
@@ -183,7 +183,7 @@ PLANS = {
     "multiclass": "svmcut.training.multiclass:MulticlassPlan",
     "multiclass kernel": "svmcut.training.kernel_classes:MachinesPlan",
     "multiclass crammer-singer kernel": "svmcut.training.joint_classes:JointPlan",
-    "cuts": "svmcut.training.span:KernelCuts",
+    "cuts": "svmcut.training.kernel_cuts:KernelCuts",
     "draws": "svmcut.training.draws:DrawPlan",
     "smo": "svmcut.training.smo:SmoPlan",
     "budget": "svmcut.training.budget:BudgetPlan",
@@ -253,15 +253,19 @@ FORMATS = (
            ("MulticlassModel", "JointKernelModel")),
     Format(b"svmcut multilabel model 1", "svmcut.files.models.label_sets", ("MultilabelModel",)),
     Format(b"svmcut multiclass 1", "svmcut.files.models.kernel_classes", ("KernelMulticlassModel",)),
-    Format(b"SVM-light Version V6.02", "svmcut.files.models.svm_light", _OF_ROWS, foreign=True),
+    Format(b"svmcut fourier 1", "svmcut.files.models.fourier", ("FourierModel",)),
+    Format(b"SVM-light Version V6.02", "svmcut.files.models.svm_light", _OF_ROWS[:2], foreign=True),
     Format(b"solver_type", "svmcut.files.models.liblinear", ("LinearModel", "MulticlassModel"), foreign=True),
-    Format(b"svm_type", "svmcut.files.models.libsvm", (*_OF_ROWS, "KernelMulticlassModel"), foreign=True),
+    Format(b"svm_type", "svmcut.files.models.libsvm", (*_OF_ROWS[:2], "KernelMulticlassModel"), foreign=True),
 )
 
 MAINTENANCE = ("merge", "project", "remove")
 SAMPLING = ("shuffled", "independent", "adaptive")
 AVERAGES = ("suffix", "full")
 PAIRS = ("all", "none")
+#: How a subspace is spanned: rows by incomplete Cholesky factorisation, evenly spaced ones, random Fourier features.
+FOURIER = "fourier"
+BASIS_KINDS = ("pivoted", "even", FOURIER)
 #: Texts of example files.
 INPUTS = ("svm", "crfsuite")
 #: All classes at once, one against the rest, and one against one; the first is the default, with kernels the last.

@@ -12,6 +12,7 @@ from svmcut.classes import SIGNS, label_text
 from svmcut.data import Names
 from svmcut.models import (
     ChainModel,
+    FourierModel,
     JointKernelModel,
     KernelChainModel,
     KernelModel,
@@ -94,7 +95,7 @@ def _features(columns: NDArray | None, weighted: NDArray) -> dict[str, Any]:
     return {"highest": highest, "weighted": len(places), "sparsity": sparsity}
 
 
-def _classes(model: LinearModel | KernelModel) -> dict[str, Any]:
+def _classes(model: LinearModel | KernelModel | FourierModel) -> dict[str, Any]:
     found = {"loss": model.loss, "labels": [label_text(label) for label in model.labels or SIGNS]}
     return found | ({} if model.calibration is None else {"probabilities": {"sigmoid": list(model.calibration)}})
 
@@ -108,6 +109,12 @@ def _linear(model: LinearModel, ends: _Ends) -> dict[str, Any]:
 def _kernel(model: KernelModel, ends: _Ends) -> dict[str, Any]:
     head = {"kind": "kernel", **_classes(model), "kernel": _kernel_facts(model.kernel)}
     return head | {"features": _support_features(model), "threshold": float(model.b)} | _support(model)
+
+
+def _fourier(model: FourierModel, ends: _Ends) -> dict[str, Any]:
+    head = {"kind": "fourier", **_classes(model), "kernel": _kernel_facts(model.kernel)}
+    drawn = {"frequencies": len(model.omega), "seed": model.seed, "norm": float(np.linalg.norm(model.w))}
+    return head | {"features": _features(model.columns, np.abs(model.omega).max(axis=0)), "threshold": model.b} | drawn
 
 
 def _kernel_facts(kernel: Any) -> dict[str, Any]:
@@ -236,7 +243,7 @@ def _machines(model: KernelMulticlassModel, ends: _Ends) -> dict[str, Any]:
 _FACTS: dict[type, Callable[[Any, _Ends], dict[str, Any]]] = {
     LinearModel: _linear, KernelModel: _kernel, ChainModel: _chain, KernelChainModel: _kernel_chain,
     MultilabelModel: _label_sets, MulticlassModel: _several, KernelMulticlassModel: _machines,
-    JointKernelModel: _machines,
+    JointKernelModel: _machines, FourierModel: _fourier,
 }  # fmt: skip
 
 

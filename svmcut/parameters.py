@@ -12,6 +12,7 @@ from typing import Any, Literal
 from svmcut.catalog import (
     AUTO,
     AVERAGES,
+    BASIS_KINDS,
     CHOICES,
     INPUTS,
     KERNEL_DEFAULTS,
@@ -102,8 +103,13 @@ class Settings:
         Of the polynomial (s x.z + r)^d, the rbf exp(-g |x - z|^2) and the sigmoid kernel tanh(s x.z + r).
     u : str
         Text stored with the model.
-    basis, basis_method, basis_file : int, int, str or None
-        Most basis vectors of a subspace and of the polish; how they are chosen, svm_perf's --t; a file of them.
+    basis : int
+        Most basis vectors of a subspace and of the polish.
+    basis_kind : {"pivoted", "even", "fourier"}
+        What spans a subspace: rows by incomplete Cholesky factorisation, evenly spaced ones, or random Fourier features
+        of the rbf kernel, half of them cosines.
+    basis_method, basis_file : int, str or None
+        How they are chosen, svm_perf's --t; a file of them.
     sample_size, patience : int
         Terms drawn for a cut; samples in a row without violation that end constant-cuts.
     polish : bool or None
@@ -175,6 +181,7 @@ class Settings:
     coef0: Any = param(KERNEL_DEFAULTS["coef0"], ANY)
     u: str = param(KERNEL_DEFAULTS["u"], TEXT)
     basis: int = param(500, integer(1))
+    basis_kind: str = param(BASIS_KINDS[0], one_of(BASIS_KINDS))
     basis_method: int = param(0, integer(0, 2))
     basis_file: str | None = param(None, PATH)
     sample_size: int = param(400, integer(1))
@@ -223,6 +230,13 @@ class Settings:
         """Whether the loss is a sum over what example_cost weighs."""
         loss = losses(self.task).get(self.loss or TASKS[self.task].loss)
         return loss is not None and loss.is_sum and (self.task != "classification" or self.is_plain)
+
+    @property
+    def chosen_basis(self) -> str | None:
+        """The parameter that chooses a basis in advance."""
+        if self.basis_method:
+            return "basis_method"
+        return None if self.basis_kind == BASIS_KINDS[0] else "basis_kind"
 
     @property
     def of_scores(self) -> bool:

@@ -134,7 +134,7 @@ def check_risk(loss: Loss, p: float, rescaling: str, slack_norm: int) -> None:
 
 def chosen_solver(settings: Settings) -> str:
     """The solver that is named, by itself or by a basis chosen in advance; "auto" where n or the machine decides."""
-    if settings.solver == AUTO and settings.basis_method and settings.kernel != "linear":
+    if settings.solver == AUTO and settings.chosen_basis and settings.has_kernel:
         return SUBSPACE
     quick = settings.quick and settings.solver == AUTO and settings.task == "sequence"
     return QUICK if quick and settings.is_usual and not settings.has_kernel else settings.solver
@@ -237,18 +237,19 @@ def _check_vectors(settings: Settings) -> None:
     if not settings.has_kernel:
         if settings.free_bias:
             raise UsageError(f"parameter 'free_bias' needs a solver with an unregularised bias; add solver={free}")
-        if settings.basis_method:
-            raise UsageError("parameter 'basis_method' chooses a basis for a kernel; give parameter 'kernel'")
+        if basis := settings.chosen_basis:
+            raise UsageError(f"parameter '{basis}' chooses a basis for a kernel; give parameter 'kernel'")
         return
     if settings.bias:
-        what = _what(settings)
-        refusal = f"{what} takes no constant feature, but bias={settings.bias:g} asks for one; give bias=0"
+        refusal = f"{_what(settings)} takes no constant feature, but bias={settings.bias:g} asks for one; give bias=0"
         raise UsageError(f"{refusal} (and solver={free} for an unregularised bias)", original=refusal)
     if settings.free_bias and (SOLVERS[name].free_bias is None if name != AUTO else not settings.is_usual):
         subject = f"solver '{name}'" if name != AUTO else f"training for loss '{settings.loss}'"
         raise UsageError(f"{subject} has no unregularised bias; use solver={free}")
-    if settings.basis_method and name != SUBSPACE:
-        raise UsageError(f"parameter 'basis_method' is for a subspace, not for '{name}'; use solver='{SUBSPACE}'")
+    if (basis := settings.chosen_basis) and name != SUBSPACE:
+        raise UsageError(f"parameter '{basis}' is for a subspace, not for '{name}'; use solver='{SUBSPACE}'")
+    if settings.basis_kind == "fourier" and (settings.kernel != "rbf" or settings.basis_method):
+        raise UsageError("basis_kind='fourier' needs kernel='rbf' and no parameter 'basis_method'")
     if settings.basis_file and not settings.basis_method:
         raise UsageError("parameter 'basis_file' names the basis for basis_method=1 or 2; give both or leave it out")
     _check_stepping(settings, name)
@@ -258,9 +259,8 @@ def _check_stepping(settings: Settings, name: str) -> None:
     """Refusals of what solvers that go step by step cannot honour."""
     kinds = KERNELS[settings.kernel].maintenance
     if settings.maintenance == "merge" and "merge" not in kinds:
-        raise UsageError(
-            f"maintenance='merge' is for the rbf kernel; with {_what(settings)} use maintenance={_or(kinds)}"
-        )
+        remedy = f"with {_what(settings)} use maintenance={_or(kinds)}"
+        raise UsageError(f"maintenance='merge' is for the rbf kernel; {remedy}")
     if settings.maintenance == "project" and "project" not in kinds:
         raise UsageError(
             "maintenance='project' needs a positive definite kernel; with the sigmoid kernel use maintenance='remove'"

@@ -10,7 +10,7 @@ KEPT = (
     "svmcut.solvers.protocol:Unsaved", "svmcut.models:LinearModel", "svmcut.models:KernelModel",
     "svmcut.models:ChainModel", "svmcut.models:KernelChainModel", "svmcut.models:ChainShape",
     "svmcut.models:MultilabelModel", "svmcut.models:MulticlassModel", "svmcut.models:KernelMulticlassModel",
-    "svmcut.models:JointKernelModel",
+    "svmcut.models:JointKernelModel", "svmcut.models:FourierModel",
     "svmcut.kernels:Kernel", "svmcut.data:Csr", "svmcut.data:Names", "svmcut.cutting.bundle:Cut",
     "svmcut.risks.protocol:Linearization", "svmcut.labellings:Labelling", "svmcut.risks.sampling:Draw",
     "svmcut.solvers.constant_cuts:Points", "svmcut.solvers.sampled_cuts:SampledElement",

@@ -66,6 +66,9 @@ def stop_reason(outcome: Outcome) -> str:
     basis = outcome.details.get("basis")
     if basis is not None:
         gap += f" (in the span of {basis['vectors']} points: {basis['gap']:.6g})"
+    bracket = outcome.details.get("fourier", {})
+    if "kernel_dual" in bracket:
+        gap += f" (the kernel's minimum is from {bracket['kernel_dual']:.6g} to {bracket['kernel_primal']:.6g})"
     if outcome.stopped_by == "file":
         gap += f", and the primal is {outcome.primal_of_file:.6g} with the digits of the model file"
     reasons = {

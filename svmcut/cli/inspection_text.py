@@ -74,6 +74,8 @@ def summary(found: dict[str, Any]) -> list[tuple[str, str]]:
             rest = ", divided by their sum" if found["kind"] == "classes" else ""
             A, B = number(value[0]), f"{value[1]:+.6g}"
             rows.append(("Probabilities", f"1 / (1 + exp({A} score {B[0]} {B[1:]})){rest}"))
+    if "frequencies" in found:
+        rows.append(("Frequencies", f"{found['frequencies']}, of seed {found['seed']}"))
     if "support_vectors" in found:
         support = found["support_vectors"]
         rows.append(("Support vectors", f"{support['number']}, {support['nonzeros']} values"))

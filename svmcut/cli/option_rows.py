@@ -115,6 +115,9 @@ ROWS = (
            "Several values as with -g."),
     Option("basis", ("--basis", "--k"), KERNEL, "Most vectors that span a subspace.",
            "Used by {spanned}{polished}."),
+    Option("basis_kind", ("--basis-kind",), KERNEL,
+           "What spans a subspace: pivoted rows (incomplete Cholesky), even ones, or fourier, random Fourier features "
+           "of the rbf kernel (--seed)."),
     Option("sample_size", ("--sample-size",), KERNEL, "{examples} drawn for a cut of {takers}."),
     Option("patience", ("--patience",), KERNEL, "Samples in a row without violation that end {takers}."),
     Option("budget", ("--budget",), KERNEL,

@@ -181,7 +181,7 @@ def learn_report(
         "stopped_by": outcome.stopped_by,
         "iterations": progress.iteration,
         "cuts": progress.cuts,
-        "support_vectors": outcome.model.support.n_rows if options.has_kernel else None,
+        "support_vectors": outcome.model.support.n_rows if hasattr(outcome.model, "support") else None,
         "kernel_evaluations": outcome.kernel_evaluations,
         **outcome.details,
         "threads": options.threads,

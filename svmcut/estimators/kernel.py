@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.catalog import AUTO, SOLVERS
+from svmcut.catalog import AUTO, BASIS_KINDS, SOLVERS
 from svmcut.data import Csr
 from svmcut.errors import UsageError
 from svmcut.estimators.base import MULTI_CLASS
@@ -49,6 +49,7 @@ class Expansions:
     solver: str
     budget: int
     basis: int
+    basis_kind: str = BASIS_KINDS[0]
     epochs: float | None
     cache_size: float
     tol: float
@@ -64,6 +65,8 @@ class Expansions:
             "example_cost": self.C, "kernel": kernel, "cache_size": self.cache_size, "budget": self.budget,
             "basis": self.basis, "epochs": self.epochs,
         } | ({"probability": True} if getattr(self, "probability", False) else {})  # fmt: skip
+        if self.basis_kind != BASIS_KINDS[0]:
+            found["basis_kind"] = self.basis_kind
         if kernel == "rbf":
             found["gamma"] = _gamma(self.gamma, rows)
         elif kernel != "linear":
@@ -71,7 +74,7 @@ class Expansions:
         if kernel == "polynomial":
             found["degree"] = self.degree
         solver = self.solver
-        if kernel == "linear" or self.solver == AUTO:
+        if kernel == "linear" or (self.solver == AUTO and self.basis_kind == BASIS_KINDS[0]):
             found["solver"] = solver = choose_kernel_solver(self.solver, rows.n_rows, True)
         row, free = SOLVERS.get(solver), self.fit_intercept
         if row is not None and row.steps and "gap" not in row.takes and self.tol == 1e-3:
@@ -146,6 +149,8 @@ class KernelSVM(Expansions, Machines):
         bsgd and others choose some rows; "auto" is smo, and subspace from 50,000 rows on.
     budget, basis : int
         Most support vectors of bsca and bsgd; most basis vectors of a subspace.
+    basis_kind : {"pivoted", "even", "fourier"}
+        What spans a subspace: rows, or of the rbf kernel random Fourier features, which leave no support vectors.
     epochs : float or None
         Passes of solvers that go step by step, which end after them and not by tol.
     cache_size : float
@@ -181,7 +186,8 @@ class KernelSVM(Expansions, Machines):
 
     def __init__(
         self, C: float = 1.0, *, kernel: str = "rbf", degree: int = 3, gamma: Any = "scale", coef0: float = 0.0,
-        solver: str = AUTO, budget: int = 500, basis: int = 500, epochs: float | None = None, cache_size: float = 200.0,
+        solver: str = AUTO, budget: int = 500, basis: int = 500, basis_kind: str = BASIS_KINDS[0],
+        epochs: float | None = None, cache_size: float = 200.0,
         tol: float = 1e-3, fit_intercept: bool | None = None, class_weight: Any = None, multi_class: str = "ovr",
         max_iter: int | None = None, probability: bool = False, n_jobs: int | None = None, random_state: Any = None,
         verbose: int = 0,
@@ -189,7 +195,7 @@ class KernelSVM(Expansions, Machines):
         self.C, self.kernel, self.degree, self.gamma, self.coef0 = C, kernel, degree, gamma, coef0
         self.solver, self.budget, self.basis, self.epochs, self.cache_size = solver, budget, basis, epochs, cache_size
         self.tol, self.fit_intercept, self.class_weight, self.max_iter = tol, fit_intercept, class_weight, max_iter
-        self.multi_class, self.probability = multi_class, probability
+        self.basis_kind, self.multi_class, self.probability = basis_kind, multi_class, probability
         self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

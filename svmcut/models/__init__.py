@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from svmcut.models.chain import ChainModel, ChainShape, KernelChainModel, check_lattice
     from svmcut.models.columns import renumber
+    from svmcut.models.fourier import FourierModel
     from svmcut.models.kernel import KernelModel
     from svmcut.models.kernel_classes import JointKernelModel, KernelMulticlassModel, pairs_of
     from svmcut.models.label_sets import LabelDecoder, MultilabelModel
     from svmcut.models.linear import LinearModel
     from svmcut.models.multiclass import MulticlassModel
 
-    ScoringModel: TypeAlias = LinearModel | KernelModel
+    ScoringModel: TypeAlias = LinearModel | KernelModel | FourierModel
     Model: TypeAlias = (
         ScoringModel | ChainModel | KernelChainModel | MultilabelModel | MulticlassModel | KernelMulticlassModel
     )
@@ -27,13 +28,13 @@ _WHERE = {
     "ChainModel": "chain", "ChainShape": "chain", "KernelChainModel": "chain", "check_lattice": "chain",
     "renumber": "columns", "KernelModel": "kernel", "LabelDecoder": "label_sets", "MultilabelModel": "label_sets",
     "LinearModel": "linear", "MulticlassModel": "multiclass", "KernelMulticlassModel": "kernel_classes",
-    "JointKernelModel": "kernel_classes", "pairs_of": "kernel_classes",
+    "FourierModel": "fourier", "JointKernelModel": "kernel_classes", "pairs_of": "kernel_classes",
 }  # fmt: skip
 
 __all__ = [
-    "ChainModel", "ChainShape", "JointKernelModel", "KernelChainModel", "KernelModel", "KernelMulticlassModel",
-    "LabelDecoder", "LinearModel", "Model", "MulticlassModel", "MultilabelModel", "ScoringModel", "check_lattice",
-    "pairs_of", "renumber",
+    "ChainModel", "ChainShape", "FourierModel", "JointKernelModel", "KernelChainModel", "KernelModel",
+    "KernelMulticlassModel", "LabelDecoder", "LinearModel", "Model", "MulticlassModel", "MultilabelModel",
+    "ScoringModel", "check_lattice", "pairs_of", "renumber",
 ]  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from svmcut import states
 from svmcut.data import Names
 from svmcut.models import (
     ChainModel,
+    FourierModel,
     KernelChainModel,
     KernelModel,
     KernelMulticlassModel,
@@ -36,6 +37,11 @@ def check_model(model: Model, n_features: int = 2**31 - 1) -> None:
     elif isinstance(model, KernelModel):
         m, d = model.support.n_rows, model.support.n_features
         kind = states.fields(alpha=reals(m), b=states.REAL)
+    elif isinstance(model, FourierModel):
+        omega = states.array(np.float32, None, None)
+        states.checked(model, states.fields(omega=omega), "model")
+        D, d = model.omega.shape
+        kind = states.fields(w=reals(2 * D), gamma=states.REAL, seed=states.COUNT, b=states.REAL)
     elif isinstance(model, ChainModel):
         _check_shape(model.shape)
         d, kind = model.shape.n_features, states.fields(w=reals(model.shape.dim), loss=states.count(0, 1))
@@ -60,7 +66,7 @@ def check_model(model: Model, n_features: int = 2**31 - 1) -> None:
         d, places = len(model.W), states.array(np.int32, P, low=0, high=K - 1)
         kind = states.fields(W=reals(d, K), constant=reals(K), first=places, second=places, v=reals(P))
     states.checked(model, kind, "model")
-    if isinstance(model, LinearModel | KernelModel):
+    if isinstance(model, LinearModel | KernelModel | FourierModel):
         labels = states.maybe(states.row(states.maybe(states.REAL), states.REAL))
         loss, sigmoid = states.maybe(states.text()), states.maybe(states.row(states.REAL, states.REAL))
         states.checked(model, states.fields(labels=labels, loss=loss, sigmoid=sigmoid), "model")

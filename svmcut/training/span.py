@@ -1,29 +1,28 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Exact training over all functions of a kernel, or over those that a few points span."""
+"""All functions of a kernel, or those that a few points span, and exact training over them."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Any
 
-from svmcut.catalog import SOLVERS
 from svmcut.errors import DataError, MemoryLimitError
-from svmcut.models import KernelModel, renumber
+from svmcut.models import KernelModel
 from svmcut.risks.protocol import SignedRisk
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.kernel import KernelSpace
 from svmcut.training.certificate import CUTS, Certified, scaled_bound
 from svmcut.training.outcome import Objective, Outcome
-from svmcut.training.room import KernelPlan, KernelRoom
+from svmcut.training.room import KernelRoom
 from svmcut.training.stage import Ended, Stage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from svmcut.data import Csr, Examples
-    from svmcut.parameters import Settings
+    from svmcut.data import Csr
     from svmcut.solvers.protocol import Progress, Solver, StoppingRule
     from svmcut.spaces.subspace import Basis, Subspace
+    from svmcut.training.certificate import Certify
 
 
 class Span:
@@ -61,19 +60,25 @@ class Span:
         room = self.room
         problem = Problem(room.vectors.risk, self.space, objective.C, stop, room.settings.qp)
 
+        solver: Solver = CUTS
+        if not isinstance(self.space, KernelSpace) and isinstance(room.vectors.risk, SignedRisk):
+            from svmcut.solvers.span_newton import SpanNewton
+
+            solver = SpanNewton()
+        certified = Certified(self.certifier(objective, stop) if room.settings.certify else None, solver)
+        return Stage(name, certified, problem, objective, warm)
+
+    def certifier(self, objective: Objective, stop: StoppingRule) -> Certify | None:
+        """What bounds the full problem at a Progress of a run; None where the run's problem is the full one."""
+        room = self.room
+
         def certify(run, progress: Progress) -> tuple[float, float]:
             model = run.bundle.solve(objective.C, 1e-3 * stop.target(progress.primal) / objective.C)
             offset = model.lower + 0.5 * model.squared_norm
             dual = scaled_bound(offset, room.squared(model.w.coefficients()))
             return room.bracket(room.primal(self.model(progress.solution(), progress.cuts), objective.C), dual)
 
-        solver: Solver = CUTS
-        if self.basis is not None and isinstance(room.vectors.risk, SignedRisk):
-            from svmcut.solvers.span_newton import SpanNewton
-
-            solver = SpanNewton()
-        certified = Certified(certify if room.settings.certify else None, solver)
-        return Stage(name, certified, problem, objective, warm)
+        return certify
 
     def outcome(self, ended: Ended) -> Outcome:
         """What came of that stage, not yet judged."""
@@ -93,7 +98,7 @@ class Span:
         met = stop.met(progress.primal, progress.dual)
         return judged(self.room, self.outcome(ended), stop, ended.stopped_by, met)
 
-    def model(self, w, cuts: int) -> KernelModel:
+    def model(self, w, cuts: int) -> Any:
         """The model of an element of the space."""
         room, basis = self.room, self.basis
         if basis is None:
@@ -115,61 +120,24 @@ def judged(room: KernelRoom, outcome: Outcome, stop: StoppingRule, stopped_by: s
     return outcome.judge(stop, stopped_by, otherwise)
 
 
+def refuse_features(room: KernelRoom, k: int) -> None:
+    """Refuses more features than fit, as a MemoryLimitError."""
+    n, path = room.X.n_rows, room.vectors.path
+    need, memory = 4e-6 * n * min(k, room.settings.basis), room.memory
+    if need > memory:
+        refusal = f"{path}: {k} features of {n} rows need about {need:,.0f} MB and {memory:,.0f} MB are available"
+        raise MemoryLimitError(f"{refusal}; lower parameter 'basis'")
+
+
 def _spanned(room: KernelRoom, points: Csr) -> tuple[Basis, Subspace]:
     """Those of the points that do not depend on others, and the features of all rows."""
     from svmcut.spaces.subspace import Basis, Subspace
 
     n, settings, path = room.X.n_rows, room.settings, room.vectors.path
-    need, memory = 4e-6 * n * min(points.n_rows, settings.basis), room.memory
-    if need > memory:
-        refusal = (
-            f"{path}: {points.n_rows} features of {n} rows need about {need:,.0f} MB and {memory:,.0f} MB are available"
-        )
-        raise MemoryLimitError(f"{refusal}; lower parameter 'basis'")
+    refuse_features(room, points.n_rows)
     basis = Basis(room.kernel, points, settings.threads)
     if not len(basis):
         raise DataError(path, "every row is zero in the feature space of the kernel")
     F = basis.features(room.X, room.budget / 3)
     room.extra += points.n_rows**2 + n * len(basis)
     return basis, Subspace(F, bool(settings.certify), settings.threads)
-
-
-class KernelCuts(KernelPlan):
-    """One stage, which starts from the solution of the C before; spanned as of Span.
-
-    Attributes
-    ----------
-    span : Span
-    """
-
-    def __init__(
-        self, examples: Examples, settings: Settings, one_class: bool = False,
-        spanned: tuple[Basis, NDArray] | None = None,
-    ):  # fmt: skip
-        super().__init__(examples, settings, one_class)
-        room, based = self.room, spanned is None and "basis" in SOLVERS[settings.solver].takes
-        self.span = Span(room, _basis_points(room) if based else None, spanned)
-
-    def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
-        return self.span.stage(self.settings.solver, objective, self.stop(objective), warm=True)
-
-    def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
-        outcome = self.span.judged(ended)
-        outcome.kernel_evaluations = self.room.evaluations
-        return outcome
-
-
-def _basis_points(room: KernelRoom) -> Csr:
-    """The rows the settings name as candidates of a basis, at most `basis` of them."""
-    settings, n = room.settings, room.X.n_rows
-    if settings.basis_file:
-        from svmcut.files.examples import read_examples
-
-        return renumber(read_examples(settings.basis_file, threads=settings.threads).X, room.vectors.columns)
-    from svmcut.spaces.subspace import even_rows
-
-    if settings.basis_method == 1:
-        return room.X.take(even_rows(n, settings.basis))
-    # the factor of all rows costs n k^2; twenty candidates a vector lose little
-    m = n if settings.basis_method == 2 else min(n, max(20 * settings.basis, 2000))
-    return room.pivoted(even_rows(n, m))

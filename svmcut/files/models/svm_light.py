@@ -48,7 +48,7 @@ def read_counted(path: str, first: bytes, file: BinaryIO) -> tuple[ScoringModel,
     return scoring_model(path, size, kernel, vectors, b, **known), count
 
 
-def write(path: str, first: bytes, output: Output, model: ScoringModel) -> None:
+def write(path: str, first: bytes, output: Output, model: LinearModel | KernelModel) -> None:
     """The whole file; see svmcut.rows.Format."""
     if isinstance(model, LinearModel):
         _write_linear(path, first, output, model)

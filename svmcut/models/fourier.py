@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sums of random Fourier features, which stand for the rbf kernel.
+
+    omega_j ~ N(0, 2 g I),   phi(x) = D^-1/2 (cos omega_j.x, sin omega_j.x), j = 1..D;   |phi(x)| = 1
+
+phi(x).phi(z) has the mean exp(-g |x - z|^2) = k and the variance (1 - k^2)^2 / (2 D).
+
+References
+----------
+A. Rahimi and B. Recht, Random features for large-scale kernel machines, NIPS 2007.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from svmcut.data import Csr
+from svmcut.kernels import Kernel
+from svmcut.models.columns import renumber
+from svmcut.models.two_classes import TwoClasses
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.classes import Labels
+    from svmcut.probabilities import Sigmoid
+
+#: Numbers of a block of rows, or of products of its entries.
+_ROOM = 1 << 22
+#: Rows with a smaller part of nonzeros are not laid out.
+_DENSE = 0.1
+
+
+def frequencies(D: int, d: int, gamma: float, seed: int) -> NDArray[np.float32]:
+    """(D, d) of the rbf kernel exp(-gamma |x - z|^2)."""
+    return np.random.default_rng(seed).normal(scale=np.sqrt(2 * gamma), size=(D, d)).astype(np.float32)
+
+
+def fourier_features(X: Csr, omega: NDArray[np.float32]) -> NDArray[np.float64]:
+    """(n, 2 D) cosines, then sines, of rows over the features of omega; O(n d D), or O(nonzeros D) of sparse rows."""
+    D = len(omega)
+    F = np.empty((X.n_rows, 2 * D))
+    F[:, :D] = _angles(X, omega)
+    np.sin(F[:, :D], out=F[:, D:])
+    np.cos(F[:, :D], out=F[:, :D])
+    F *= D**-0.5
+    return F
+
+
+def _angles(X: Csr, omega: NDArray[np.float32]) -> NDArray[np.float64]:
+    """(n, D) omega_j.x; features that omega does not have are 0."""
+    D, d = omega.shape
+    indices, data = X.indices[X.stored], X.data[X.stored].astype(np.float64)
+    starts, known = X.indptr - X.indptr[0], indices < d
+    rows = np.repeat(np.arange(X.n_rows), np.diff(starts))[known]
+    indices, data = indices[known], data[known]
+    if len(data) > _DENSE * X.n_rows * d:
+        dense = np.zeros((X.n_rows, d))
+        dense[rows, indices] = data
+        return dense @ omega.T.astype(np.float64)
+    angles, columns = np.zeros((X.n_rows, D)), omega.T
+    used, first = np.unique(rows, return_index=True)
+    if len(used):
+        angles[used] = np.add.reduceat(data[:, None] * columns[indices], first)
+    return angles
+
+
+def blocks(X: Csr, omega: NDArray[np.float32]):
+    """Rows of X at once, as (start, stop)."""
+    wide = len(omega) * max(X.nnz // max(X.n_rows, 1), 2) + omega.shape[1]
+    step = max(1, _ROOM // wide)
+    return [(start, min(start + step, X.n_rows)) for start in range(0, X.n_rows, step)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FourierModel(TwoClasses):
+    """f(x) = w.phi(x) - b.
+
+    Attributes
+    ----------
+    gamma : float
+        Of the kernel.
+    omega : (D, d) float32
+        Frequencies; features at or above d, or not in ``columns``, are taken for 0.
+    w : (2 D,) float64
+        Weights of the cosines, then of the sines.
+    seed : int
+        Which drew the frequencies.
+    b, columns, highest_index, labels, loss, sigmoid
+        As in LinearModel.
+    """
+
+    gamma: float
+    omega: NDArray[np.float32]
+    w: NDArray[np.float64]
+    seed: int = 0
+    b: float = 0.0
+    columns: NDArray[np.int32] | None = None
+    highest_index: int | None = None
+    n_documents: int = 0
+    labels: Labels | None = None
+    loss: str | None = None
+    sigmoid: Sigmoid | None = None
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel that the features stand for."""
+        return Kernel("rbf", gamma=self.gamma)
+
+    def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
+        """(n,) float64 f(x) of every row."""
+        X, s = renumber(X, self.columns), np.empty(X.n_rows)
+        for start, stop in blocks(X, self.omega):
+            s[start:stop] = fourier_features(X.rows(start, stop), self.omega) @ self.w - self.b
+        return s
