@@ -185,7 +185,7 @@ class Settings:
     basis_method: int = param(0, integer(0, 2))
     basis_file: str | None = param(None, PATH)
     sample_size: int = param(400, integer(1))
-    patience: int = param(5, integer(1))
+    patience: int = param(40, integer(1))
     polish: bool | None = param(None, FLAG)
     certify: bool | None = param(None, FLAG)
     budget: int = param(500, integer(1))

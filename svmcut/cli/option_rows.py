@@ -119,7 +119,7 @@ ROWS = (
            "What spans a subspace: pivoted rows (incomplete Cholesky), even ones, or fourier, random Fourier features "
            "of the rbf kernel (--seed)."),
     Option("sample_size", ("--sample-size",), KERNEL, "{examples} drawn for a cut of {takers}."),
-    Option("patience", ("--patience",), KERNEL, "Samples in a row without violation that end {takers}."),
+    Option("patience", ("--patience",), KERNEL, "Samples in a row without progress that end {takers}."),
     Option("budget", ("--budget",), KERNEL,
            "Most support vectors of {takers}; they need not be training points: --solver bsca --budget 200."),
     Option("maintenance", ("--maintenance",), KERNEL,

@@ -95,6 +95,16 @@ class HingeSampler:
             return rng.integers(len(self.signs), size=r)
         return drawn(rng, self._cumulative, r)
 
+    def merged(self, points: NDArray) -> tuple[NDArray, NDArray]:
+        """The rows of a sample of `points`, each once, and weights with which their risk stands for that of all."""
+        rows, count = np.unique(points, return_counts=True)
+        return rows, count * (self._total / len(points))
+
+    @property
+    def _total(self) -> float:
+        """Sum of all weights."""
+        return len(self.signs) if self._cumulative is None else float(self._cumulative[-1])
+
     def bootstrap(self, s: NDArray, points: NDArray) -> Draw:
         """The cut of a sample of all rows, with the risk scaled to all of them.
 
@@ -108,7 +118,7 @@ class HingeSampler:
         y = self.signs[points]
         loss = 1 - y * s
         hit = loss > 0
-        weight = (len(self.signs) if self._cumulative is None else float(self._cumulative[-1])) / len(points)
+        weight = self._total / len(points)
         return merged(points[hit], -weight * y[hit], weight * int(hit.sum()), weight * float(loss[hit].sum()))
 
 

@@ -2,16 +2,24 @@
 """Cutting planes with sampled cuts, constant time in the number of rows.
 
     problem      min_f  P(f) = 1/2 |f|^2 + C sum_i v_i max(0, 1 - y_i f(x_i))   over the functions of a kernel
-    lower model  as in cutting planes, over cuts of r rows drawn from all n: no set of violated rows is ever formed. A
-                 row is drawn as often as its weight v_i says
-    stop         p samples in a row violated by at most epsilon
-    certificate  none; even the primal is an estimate from the last sample
+    lower model  M, as in cutting planes, over cuts of r rows drawn from all n: no set of violated rows is ever formed.
+                 A row is drawn as often as its weight v_i says
+    update       w minimises M; v, the best function, goes to the minimum of P_H on the line from v to w, P_H being P
+                 with the mean loss of H, 4 r rows drawn once, of which no cut is made; the next cut is of a fresh
+                 sample at u = (1 - mu) v + mu w
+    stop         P_H(v) - M(w) <= C epsilon, or p samples in a row that lower P_H(v) by at most C epsilon: their cuts
+                 are violated at w by no more than epsilon, or make a model whose minimum is of no use to v
+    certificate  none; even the primal, P_H(v), is an estimate: the mean loss of v on H is off by
+                 B sqrt(log(2 T/delta)/(2 |H|)) at most, with probability 1 - delta, for T rounds and losses up to B
 
-Yu and Joachims, Training structural SVMs with kernels using sampled cuts, KDD 2008: Algorithm 2. Round t costs r times
-the points of the active cuts in kernel values: one block gives the scores of the sample and the products of its cut.
-The value of p is not legible in the copies of the paper that circulate; the default is ours.
+Yu and Joachims, Training structural SVMs with kernels using sampled cuts, KDD 2008: Algorithm 2, steadied as in Franc
+and Sonnenburg, ICML 2008. A round costs r times the points of the cuts in kernel values: one block gives the scores of
+the sample and the products of its cut; a cut has its scores on H from another. w has seen the rows whose scores are
+known, so neither v nor its primal may be chosen by them. The value of p is not legible in the copies of the paper that
+circulate; the default is ours.
 
-Deviations: equal draws are merged; a sample that is not violated is not added as a cut.
+Deviations: equal draws are merged; a sample that is not violated is not added as a cut. v is kept as a combination of
+the cuts, and cuts go once they are idle in w and weigh less than 0.0001 in v.
 """
 
 from __future__ import annotations
@@ -20,14 +28,17 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from svmcut import states
-from svmcut.cutting.bundle import BundleSolution, Cut, CutBundle
+from svmcut._native import sparse
+from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.qp import make_qp
-from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, State, kept
+from svmcut.risks.hinge import BoundHinge
+from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, State
 from svmcut.spaces.protocol import Elements
 
 if TYPE_CHECKING:
@@ -35,14 +46,19 @@ if TYPE_CHECKING:
 
     from svmcut.risks.sampling import HingeSampler
 
+#: Rows of H by draws of a cut.
+_HELD = 4
+#: Share of v below which an idle cut goes.
+_LEAST = 1e-4
+
 
 class Points:
-    """sum_p coef_p K(points_p, .); points increase, each once."""
+    """sum_p coef_p K(points_p, .); points increase, each once. scores: at the rows of H."""
 
-    __slots__ = ("coef", "points")
+    __slots__ = ("coef", "points", "scores")
 
-    def __init__(self, points: NDArray, coef: NDArray):
-        self.points, self.coef = points, coef
+    def __init__(self, points: NDArray, coef: NDArray, scores: NDArray):
+        self.points, self.coef, self.scores = points, coef, scores
 
 
 class SampleSpace(Elements):
@@ -55,109 +71,169 @@ class SampleSpace(Elements):
 
     def __init__(self, rows):
         self._rows = rows
-        self._sample = self._union = np.zeros(0, np.int64)
+        self._sample = self._held = np.zeros(0, np.int64)
+        self._elements: list[Points] = []
         self._block = np.zeros((0, 0), np.float32)
-        self._last: Points | None = None
-        self._pull = np.zeros(0)
+
+    def hold(self, held: NDArray) -> None:
+        """From here on elements keep their scores at these rows."""
+        self._held = held
 
     def kinds(self) -> states.Kinds:
-        element = states.expansion(Points, self._rows.n)
+        element = states.expansion(Points, self._rows.n, scores=states.reals(len(self._held)))
         return states.Kinds(element, element, states.anything, states.anything)
 
     def look(self, sample: NDArray, elements: list[Points]) -> None:
-        """Evaluates the sample (increasing, each once) against the points of all elements and against itself."""
-        parts = [element.points for element in elements]
-        self._sample, self._union = sample, np.unique(np.concatenate([sample, *parts]))
-        self._block = self._rows.block_between(sample, self._union)
-        self._last = None
+        """Evaluates the sample (increasing, each once) against the points of these elements and against itself."""
+        self._sample, self._elements = sample, elements
+        self._block = self._rows.block_between(sample, np.concatenate([*(e.points for e in elements), sample]))
 
-    def scores(self, element: Points) -> NDArray[np.float64]:
-        """The element at the sample; float32 products, as exact as the kernel values."""
-        dense = np.zeros(len(self._union), np.float32)
-        dense[np.searchsorted(self._union, element.points)] = element.coef
-        return (self._block @ dense).astype(np.float64)
+    def scores(self, weights: NDArray) -> NDArray[np.float64]:
+        """(k, sample) sums of the elements with weights (k, elements); float32 products, as exact as kernel values."""
+        coef = np.concatenate([*(e.coef for e in self._elements), np.zeros(len(self._sample))])
+        lengths = [len(e.points) for e in self._elements] + [len(self._sample)]
+        dense = (coef * np.repeat(np.pad(weights, ((0, 0), (0, 1))), lengths, axis=1)).astype(np.float32)
+        return (dense @ self._block.T).astype(np.float64)
+
+    def element(self, points: NDArray, coef: NDArray) -> Points:
+        """The element with these coefficients at rows of the sample."""
+        scores = coef.astype(np.float32) @ self._rows.block_between(points, self._held)
+        return Points(points, coef, scores.astype(np.float64))
 
     def dot(self, a: Points, b: Points) -> float:
-        """b must stand on points of the sample; its scores at all points are kept for the next product."""
-        if b is not self._last:
-            weights = np.zeros(len(self._sample), np.float32)
-            weights[np.searchsorted(self._sample, b.points)] = b.coef
-            self._last, self._pull = b, (weights @ self._block).astype(np.float64)
-        return float(a.coef @ self._pull[np.searchsorted(self._union, a.points)])
+        return float(a.coef @ (self._rows.block_between(a.points, b.points).astype(np.float64) @ b.coef))
+
+    def dots(self, elements, a: Points) -> NDArray[np.float64]:
+        """Of the elements looked at and, last, of a itself, which stands on points of the sample."""
+        dense = np.zeros(len(self._sample), np.float32)
+        dense[np.searchsorted(self._sample, a.points)] = a.coef
+        pull = (dense @ self._block).astype(np.float64)
+        ends = np.cumsum([len(e.points) for e in self._elements], dtype=np.int64)
+        parts = [e.coef @ pull[end - len(e.points) : end] for e, end in zip(self._elements, ends, strict=True)]
+        return np.array([*parts, dense.astype(np.float64) @ pull[len(pull) - len(dense) :]])
 
     def combine(self, weights, elements) -> Points:
+        scores = np.empty(len(self._held))
+        sparse.combine(np.asarray(weights, np.float64), [element.scores for element in elements], scores)
         if not len(elements):
-            return Points(np.zeros(0, np.int64), np.zeros(0))
+            return Points(np.zeros(0, np.int64), np.zeros(0), scores)
         points, place = np.unique(np.concatenate([element.points for element in elements]), return_inverse=True)
         values = np.concatenate([weight * element.coef for weight, element in zip(weights, elements, strict=True)])
-        return Points(points, np.bincount(place, values, len(points)))
+        return Points(points, np.bincount(place, values, len(points)), scores)
 
 
 class SampledBundle(CutBundle):
-    """A bundle that takes |w|^2 from its Gram matrix, since nobody asks it for a certificate."""
+    """A bundle whose every number comes from its Gram matrix, since nobody asks it for a certificate.
 
-    def solution(self, C: float) -> BundleSolution:
+    Attributes
+    ----------
+    best : (k,) float64
+        Multipliers of v, as beta are of w; v = -C sum_t best_t a_t.
+    """
+
+    @property
+    def best(self) -> NDArray[np.float64]:
+        return self._near
+
+    def minimise(self, C: float, tol: float) -> tuple[float, float]:
+        """Slack and |w|^2 of the minimum of the lower model."""
+        self._maximise(C, tol)
         k = len(self._elements)
-        used = [t for t in range(1, k) if self.beta[t] > 0]
-        w = self.space.combine(-C * self.beta[used], [self._elements[t] for t in used])
-        pull = self._H[:k, :k] @ self.beta
-        squared = max(0.0, float(C * C * (self.beta @ pull)))
-        slack = max(0.0, float(np.max(self._b[:k] - C * pull)))
-        return BundleSolution(w, C * float(self._b[:k] @ self.beta) - 0.5 * squared, slack, squared)
+        slack = max(0.0, float(np.max(self._b[:k] - C * (self._H[:k, :k] @ self.beta))))
+        return slack, self.product(C, self.beta, self.beta)
+
+    def product(self, C: float, one: NDArray, other: NDArray) -> float:
+        """The dot product of the functions with these multipliers."""
+        k = len(self._elements)
+        return float(C * C * (one @ (self._H[:k, :k] @ other)))
+
+    def held(self, C: float, multipliers: NDArray) -> NDArray[np.float64]:
+        """Scores at the rows of H of the function with these multipliers."""
+        return self.space.combine(*self._sum(C, multipliers)).scores
+
+    def move(self, t: float) -> None:
+        """v to (1 - t) v + t w."""
+        self._near = (1 - t) * self._near + t * self.beta
+
+    def prune(self, max_idle: int) -> int:
+        """As CutBundle.prune, but for the cuts that v needs."""
+        weighty = self.best >= _LEAST
+        self._idle[weighty] = np.minimum(self._idle[weighty], max_idle - 1)
+        dropped = super().prune(max_idle)
+        self._near[0] += 1.0 - float(self._near.sum())  # the flat plane takes what the others leave
+        return dropped
 
 
 class ConstantCutsRun(Run):
-    """A step after every sample; primal is the estimate from it, dual nan, gap C times its violation."""
+    """A step after every sample; primal is P_H(v), dual nan, gap what it is above the model."""
 
     def __init__(self, solver: ConstantCuts, problem: Problem, start: Start | None, state: State | None):
         super().__init__(solver, problem, start, state)
         self._rng, space, qp = np.random.default_rng(solver.seed), problem.space, make_qp(problem.qp)
+        held, weights = solver.sampler.merged(solver.sampler.points(self._rng, _HELD * solver.r))
+        self._risk = BoundHinge(solver.sampler.signs[held], weights=weights)
+        space.hold(held)
         if state is None:
-            self.bundle, self._w = SampledBundle(space, qp), Points(np.zeros(0, np.int64), np.zeros(0))
+            self.bundle = SampledBundle(space, qp)
             self._squared, self._slack, self._calm, self._iteration = 0.0, 0.0, 0, 0
             return
         states.checked(state, states.fields(
-            rng=states.generator, w=space.kinds().element,
-            numbers=states.row(states.real(0), states.real(0), states.count(0, solver.p - 1), states.COUNT),
+            rng=states.generator,
+            numbers=states.row(states.real(0), states.real(0), states.count(0, solver.p), states.COUNT),
         ))  # fmt: skip
-        self.bundle, self._w = SampledBundle.restored(space, qp, state["bundle"]), state["w"]
+        self.bundle = SampledBundle.restored(space, qp, state["bundle"])
         self._rng.bit_generator.state = state["rng"]
         self._squared, self._slack, self._calm, self._iteration = state["numbers"]
 
     def state(self) -> State:
         return {
-            "bundle": self.bundle.state(), "rng": self._drawn_from, "w": self._w,
+            "bundle": self.bundle.state(), "rng": self._rng.bit_generator.state,
             "numbers": (self._squared, self._slack, self._calm, self._iteration - 1),
         }  # fmt: skip
 
     def __iter__(self) -> Iterator[Progress]:
-        solver, problem, bundle, rng, started = (
-            self._solver, self._problem, self.bundle, self._rng, time.perf_counter()
-        )  # fmt: skip
-        space, C = problem.space, problem.C
+        solver, problem, bundle, started = self._solver, self._problem, self.bundle, time.perf_counter()
+        C = problem.C
         while True:
-            self._drawn_from = rng.bit_generator.state  # a run that goes on from here draws this sample once more
             self._iteration += 1
-            drawn = solver.sampler.points(rng, solver.r)
-            sample, place = np.unique(drawn, return_inverse=True)
-            space.look(sample, bundle.elements())
-            draw = solver.sampler.bootstrap(space.scores(self._w)[place], drawn)
-            primal, violation = 0.5 * self._squared + C * draw.value, draw.value - self._slack
-            target = problem.stop.target(primal)
+            primal, risk = self._primal()
+            gap, target = primal - 0.5 * self._squared - C * self._slack, problem.stop.target(primal)
+            solution = partial(bundle.space.combine, -C * bundle.best[1:], bundle.elements())
             yield Progress(
-                self._iteration, 0.0, primal, math.nan, C * violation, time.perf_counter() - started, kept(self._w),
-                len(bundle), bundle.support, self._slack, draw.value,
-                watched=bundle.room(C, 0.5 * self._squared + C * self._slack),
+                self._iteration, 0.0, primal, math.nan, gap, time.perf_counter() - started, solution, len(bundle),
+                bundle.support, self._slack, risk,
             )  # fmt: skip
-            if C * violation <= target:
-                self._calm += 1
-                if self._calm == solver.p:
-                    return
-                continue
-            self._calm = 0
-            bundle.add(Cut(Points(draw.points, draw.coef), draw.offset, draw.value))
-            self._w, _, self._slack, self._squared = bundle.solve(C, 0.1 * target / C)
-            bundle.prune(solver.max_idle)
+            if gap <= target or self._calm == solver.p:
+                return
+            self._step(target)
+            self._calm = self._calm + 1 if primal - self._primal()[0] <= target else 0
+
+    def _primal(self) -> tuple[float, float]:
+        """P_H(v), and R there."""
+        bundle, C = self.bundle, self._problem.C
+        risk = self._risk.linearize(bundle.held(C, bundle.best)).value
+        return 0.5 * bundle.product(C, bundle.best, bundle.best) + C * risk, risk
+
+    def _step(self, target: float) -> None:
+        """A sample, and where its cut is violated at w a new model and the search on the line to its minimum."""
+        solver, bundle, C, space = self._solver, self.bundle, self._problem.C, self._problem.space
+        drawn = solver.sampler.points(self._rng, solver.r)
+        sample, place = np.unique(drawn, return_inverse=True)
+        space.look(sample, bundle.elements())
+        u = (1 - solver.mu) * bundle.best + solver.mu * bundle.beta
+        at_u, at_w = space.scores(-C * np.array([u, bundle.beta])[:, 1:])
+        draw = solver.sampler.bootstrap(at_u[place], drawn)
+        at_w = at_w[np.searchsorted(sample, draw.points)]
+        if C * (draw.offset + float(draw.coef @ at_w) - self._slack) <= target:
+            return
+        bundle.add(Cut(space.element(draw.points, draw.coef), draw.offset, draw.value))
+        self._slack, self._squared = bundle.minimise(C, 0.1 * target / C)
+        best, w = bundle.best, bundle.beta
+        s, cross, squared = bundle.held(C, best), bundle.product(C, best, w), bundle.product(C, best, best)
+        rates = bundle.held(C, w) - s
+        t = self._risk.line_minimum(s, rates, cross - squared, self._squared - 2 * cross + squared, C)
+        bundle.move(min(t, 1.0))
+        bundle.prune(solver.max_idle)
 
 
 @dataclass(frozen=True)
@@ -174,6 +250,8 @@ class ConstantCuts(Solver):
     seed : int
     max_idle : int
         Solutions a cut may stay without a multiplier.
+    mu : float
+        Where between v (0) and w (1) the next cut is made.
     """
 
     run = ConstantCutsRun
@@ -183,3 +261,4 @@ class ConstantCuts(Solver):
     p: int
     seed: int
     max_idle: int = 20
+    mu: float = 0.3

@@ -42,6 +42,26 @@ def test_a_board_has_the_colours_of_its_squares_and_flips(tmp_path):
     assert np.array_equal(clean.y, np.where(squares.sum(axis=1) % 2 == 0, 1, -1))
     assert np.array_equal(X, flipped.X.to_dense())
     assert np.mean(clean.y != flipped.y) == pytest.approx(0.25, abs=0.04)
+    benchmark(tmp_path, "make_checkers.py", "noisy", "--rows", 2000, "--flip", 0, "--sigma", 0.1)
+    noisy = read_examples(str(tmp_path / "noisy"))
+    assert np.array_equal(clean.y, noisy.y)
+    assert np.std(noisy.X.to_dense() - X) == pytest.approx(0.1, rel=0.05)
+
+
+@pytest.mark.slow
+def test_tables_of_sampled_cuts_over_seeds(tmp_path):
+    """Mean and spread of three small boards, of two bases, and of two measures."""
+    lines = benchmark(tmp_path, "kdd2008.py", "band", "-n", 400, "--seeds", 2, "--gamma", 8)
+    found = {row[1]: row for row in map(cells, lines[2:])}
+    assert list(found) == ["smo", "subspace, 500 points", "sampled-cuts, r = 400", "constant-cuts, r = 1000"]
+    assert all("±" in row[-1] and float(row[-1].split()[0]) < 40 for row in found.values())
+    lines = benchmark(tmp_path, "kdd2008.py", "basis", "-n", 400, "--seeds", 1, "--gamma", 8, "--bases", 5, 100)
+    errors = [float(cells(line)[-1].split()[0]) for line in lines[2:]]
+    assert len(errors) == 3 and errors[1] < errors[0]
+    lines = benchmark(tmp_path, "kdd2008.py", "measures", "-n", 300, "--seeds", 1, "--gamma", 8)
+    values = {tuple(row[:2]): float(row[-1].split()[0]) for row in map(cells, lines[2:])}
+    assert len(values) == 4
+    assert values["ROC area", "sampled-cuts"] == pytest.approx(values["ROC area", "cutting-plane"], abs=5)
 
 
 @pytest.mark.slow

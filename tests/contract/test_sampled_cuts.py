@@ -13,7 +13,7 @@ from svmcut.data import Csr
 from svmcut.kernels import Kernel
 from svmcut.risks import make_risk
 from svmcut.risks.sampling import Draw
-from svmcut.solvers.constant_cuts import ConstantCuts, SampleSpace
+from svmcut.solvers.constant_cuts import ConstantCuts, ConstantCutsRun, SampleSpace
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.solvers.sampled_cuts import SampledCuts, SampledCutsRun
@@ -40,7 +40,7 @@ def sampled(X, y, r, seed=0, loss="error-rate", C=1.0, epsilon=0.01, **options):
     return rows, run, list(run)
 
 
-def constant(X, y, r, seed=0, C=1.0, epsilon=0.02, patience=3):
+def constant(X, y, r, seed=0, C=1.0, epsilon=0.02, patience=8):
     rows = SlowKernelRows(Csr.from_dense(X), KERNEL)
     risk = make_risk("error-rate").bind(y)
     run = ConstantCuts(risk.sampler(), r, patience, seed).start(
@@ -176,10 +176,44 @@ def test_same_seed_same_answer(train):
 
 
 def test_constant_cuts_cost_the_same_for_any_number_of_rows():
-    """A round costs the sample against itself and the points of the cuts there are, whatever n."""
+    """A round costs the sample against itself, the points of the cuts there are and 200 held-out rows, whatever n."""
     for n in (200, 1600):
         rows, _, history = constant(*checkers(n), 50)
-        assert rows.evaluations <= sum(50 * 50 * (progress.cuts + 1) for progress in history)
+        assert rows.evaluations <= sum(50 * (50 * (progress.cuts + 1) + 200) for progress in history)
+
+
+def test_constant_cuts_search_and_state_the_objective_of_the_rows_held_out(monkeypatch):
+    X, y = checkers(300)
+    K, C, seen, step = gram(KERNEL, X, X), 1.2, [], ConstantCutsRun._step
+    held = np.random.default_rng(5).integers(300, size=160)
+
+    def coefficients(run, multipliers):
+        w, dense = run.bundle.space.combine(-C * multipliers[1:], run.bundle.elements()), np.zeros(300)
+        dense[w.points] = w.coef
+        assert w.scores == pytest.approx((K @ dense)[np.unique(held)], abs=1e-4)
+        return dense
+
+    def primal(a):
+        return 0.5 * a @ K @ a + C * 300 / 160 * np.maximum(0, 1 - y * (K @ a))[held].sum()
+
+    def spied(run, target):
+        before = coefficients(run, run.bundle.best)
+        step(run, target)
+        ends = before, coefficients(run, run.bundle.best), coefficients(run, run.bundle.beta)
+        model = 0.5 * ends[2] @ K @ ends[2] + C * run._slack
+        space, elements = run.bundle.space, run.bundle.elements()
+        products = [space.dot(a, elements[-1]) for a in elements]
+        assert products == pytest.approx(run.bundle.state()["H"][-1, 1:], rel=1e-5, abs=1e-4)
+        seen.append((*ends, model))
+
+    monkeypatch.setattr(ConstantCutsRun, "_step", spied)
+    _, run, history = constant(X, y, 40, seed=5, C=C)
+    assert len(seen) == len(history) - 1 > 10
+    assert run._calm == 8 or history[-1].gap <= 0.02 * C * 300
+    for (before, v, w, model), progress in zip(seen, history[1:], strict=True):
+        assert progress.primal == pytest.approx(primal(v), rel=1e-3)
+        assert progress.gap == pytest.approx(primal(v) - model, abs=2e-3 * primal(v))
+        assert primal(v) <= (1 + 2e-3) * min(primal(before + t * (w - before)) for t in np.linspace(0, 1, 41))
 
 
 def test_constant_cuts_approach_the_optimum():

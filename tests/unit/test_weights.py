@@ -82,6 +82,11 @@ def test_sampled_cuts_of_weighted_rows_are_unbiased_and_draw_no_row_of_weight_0(
         points = sampler.points(rng, 50)
         assert v[points].min() > 0
         boot += dense(sampler.bootstrap(s[points], points), 24) / 400
+        rows, weights = sampler.merged(points)
+        draw = sampler.bootstrap(s[points], points)
+        cut = BoundHinge(sampler.signs[rows], weights=weights).linearize(s[rows])
+        assert (cut.value, cut.offset) == pytest.approx((draw.value, draw.offset))
+        assert rows[cut.coef != 0] == pytest.approx(draw.points)
     scale = 0.06 * np.abs(exact.coef).max()
     assert mean == pytest.approx(exact.coef, abs=scale)
     assert boot == pytest.approx(exact.coef, abs=2 * scale)
