@@ -69,6 +69,8 @@ extern "C" int svmcut_smo_load(svmcut_smo* smo, const int64_t* integers, const d
     std::sort(sorted.begin(), sorted.end());
     for (int64_t p = 0; p < n; ++p)
         if (sorted[static_cast<size_t>(p)] != p) return SVMCUT_BAD_INPUT;
+    std::vector<int64_t>& home = sorted; /* where every row is now */
+    for (int64_t p = 0; p < n; ++p) home[smo->order[p]] = p;
     if (integers[0] < 1 || integers[0] > n || integers[5] < -1 || integers[5] >= integers[0]) return SVMCUT_BAD_INPUT;
     if (integers[1] < 0 || integers[2] < 0 || integers[3] > kLongestWait || !(reals[0] > 0) || !std::isfinite(reals[0]))
         return SVMCUT_BAD_INPUT;
@@ -80,10 +82,11 @@ extern "C" int svmcut_smo_load(svmcut_smo* smo, const int64_t* integers, const d
     }
     for (int64_t p = 0; p < n; ++p)
         for (const double* beta : {reals + kReals + n, reals + kReals + 3 * n})
-            if (std::fabs(beta[p]) > reals[0] * (smo->weight.empty() ? 1 : smo->weight[kept[p]]) * (1 + 1e-9))
+            if (std::fabs(beta[p]) > reals[0] * (smo->weight.empty() ? 1 : smo->weight[home[kept[p]]]) * (1 + 1e-9))
                 return SVMCUT_BAD_INPUT;
     try {
-        smo->permute(kept, {}); /* y and the diagonal go with the order; the object is new, so positions are rows */
+        smo->permute(home, {}); /* positions are rows again */
+        smo->permute(kept, {}); /* y and the diagonal go with the order */
         smo->active = integers[0];
         smo->iterations = integers[1];
         smo->evaluations = integers[2];

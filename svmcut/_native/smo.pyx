@@ -209,7 +209,7 @@ cdef class Smo:
         return np.asarray(integers), np.asarray(reals)
 
     def load(self, const int64_t[::1] integers, const double[::1] reals):
-        """Goes on from a saved state; this run must not have taken a step.
+        """Goes on from a saved state.
 
         Raises
         ------

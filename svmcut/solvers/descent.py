@@ -26,6 +26,14 @@ def squared_norms(space: Any) -> NDArray[np.float64]:
     return norms
 
 
+def hinge_cut(fractions: NDArray, signs: NDArray, v: NDArray | None) -> tuple[NDArray[np.float64], float]:
+    """Coefficients and offset of the cut that alpha / C_i of the hinge are."""
+    parts = fractions if v is None else v * fractions
+    coef = parts * signs
+    np.negative(coef, out=coef)
+    return coef, float(np.sum(parts))
+
+
 class DescentRun(FractionalRun):
     """A step after every exact look at the gap. It begins at the fractions of the start, where that has some."""
 
@@ -100,16 +108,19 @@ class DescentRun(FractionalRun):
             if met:
                 return False
             epochs, gap = self._last
-            if self._newton and epochs and self._too_slow(gap / self.gap, descent.epochs - epochs, descent.active / n):
+            if epochs and self._leaves(self._predicted(gap / self.gap, descent.epochs - epochs, descent.active / n)):
                 return True
             if self._stall.update(self.gap):
                 return True
             self._ratio = min(max(self.gap / descent.gap, 0.3), 1.5) if descent.gap > 0 else 1.0
             descent.wake(C, s)
 
-    def _too_slow(self, fall: float, epochs: int, share: float) -> bool:
-        """Whether a gap that fell to 1 / fall of itself in so many epochs, of that share of the rows, needs more than
-        max_epochs of all rows yet."""
+    def _predicted(self, fall: float, epochs: int, share: float) -> float:
+        """Epochs of all rows a gap needs yet that fell to 1 / fall of itself in so many, of that share of them."""
         if not fall > 1 or self.target <= 0:
-            return True
-        return share * epochs * math.log(self.gap / self.target) / math.log(fall) > self._solver.max_epochs
+            return math.inf
+        return share * epochs * math.log(self.gap / self.target) / math.log(fall)
+
+    def _leaves(self, epochs: float) -> bool:
+        """Whether another solver should go on where so many epochs are predicted."""
+        return self._newton and epochs > self._solver.max_epochs

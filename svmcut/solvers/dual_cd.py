@@ -11,8 +11,9 @@ The fastest of the trainers here on sparse rows with many features. Hsieh, Chang
 
 Deviations from the paper: the constant feature has its own weight and X is not copied; the run ends at a duality gap
 and not at a projected gradient; the exact gap is computed when the sum of the gaps met on the way says that it is due.
-Where the gap falls too slowly and features are few, Newton's method goes on from the point reached; where it stalls,
-cutting planes do.
+Where the gap falls too slowly and features are few, Newton's method goes on from the point reached; where rows are few
+and so ill-conditioned that the epochs to come cost more than the Gram matrix and steps on it, those do if they may
+(gram_smo.py, benchmarks/ill_conditioned.py); where it stalls, cutting planes do.
 """
 
 from __future__ import annotations
@@ -26,12 +27,20 @@ import numpy as np
 from svmcut import states
 from svmcut._native import dual_cd
 from svmcut.risks.weights import boxes, total
-from svmcut.solvers.descent import DescentRun, squared_norms
+from svmcut.solvers.descent import DescentRun, hinge_cut, squared_norms
 from svmcut.solvers.newton import DENSE_DIM, Newton
 from svmcut.solvers.protocol import Problem, Progress, Solver, Start, State
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+#: Seconds of an entry or a tenth of a row in an epoch, of an entry of a row against all rows, of all steps by n^2.
+EPOCH, GRAM, STEPS = 1.4e-9, 0.7e-9, 100e-9
+#: Less is not worth a change; rows of the largest Gram matrix.
+LEAST, MOST_ROWS = 0.3, 20_000
+#: Beside 4 n^2 bytes: for the cache of SMO, and of few rows another 4 n^2.
+SPARE_MB = 64.0
 
 
 class DualCdRun(DescentRun):
@@ -41,13 +50,35 @@ class DualCdRun(DescentRun):
         super().__init__(solver, problem, start, state)
         space, n = problem.space, len(self._alpha)
         self._newton = space.dim <= max(DENSE_DIM, n // 10)
+        self._gram, self._slow = False, 0
+        if state is not None:
+            states.checked(state, states.fields(gram=states.flag, slow=states.COUNT))
+            self._gram, self._slow = state["gram"], state["slow"]
         self._boxes, self._total = boxes(problem.C, problem.risk.weights), total(problem.risk.weights, n)
 
     def _kept(self) -> states.Check:
         return states.reals(self._problem.space.X.n_rows, low=0, high=1)
 
+    def state(self) -> State:
+        return {**super().state(), "gram": self._gram, "slow": self._slow}
+
     def _successor(self) -> Solver:
+        if self._gram:
+            from svmcut.solvers.gram_smo import GramSmo
+
+            return GramSmo()
         return Newton() if self._newton else super()._successor()
+
+    def _leaves(self, epochs: float) -> bool:
+        """Two looks in a row must have the epochs to come cost more than steps on the Gram matrix."""
+        X = self._problem.space.X
+        n, room = X.n_rows, self._solver.gram_mb
+        if self._newton or n > MOST_ROWS or 4e-6 * n * n + SPARE_MB > room:
+            return super()._leaves(epochs)
+        seconds = EPOCH * (X.nnz + 10 * n) * epochs
+        self._slow = self._slow + 1 if seconds > max(LEAST, GRAM * n * X.nnz + STEPS * n * n) else 0
+        self._gram = self._slow >= 2
+        return self._gram
 
     def _descend(self, saved: State | None) -> Generator[Progress, None, bool]:
         problem, alpha, w = self._problem, self._alpha, self._w
@@ -90,12 +121,8 @@ class DualCdRun(DescentRun):
         return (yield from self._rounds(descent, saved))
 
     def _cut(self) -> tuple[NDArray[np.float64], float]:
-        v = self._problem.risk.weights
         self.fractions = np.minimum(self._alpha / self._boxes, 1.0)
-        parts = self.fractions if v is None else v * self.fractions
-        coef = parts * self._problem.risk.signs
-        np.negative(coef, out=coef)
-        return coef, float(np.sum(parts))
+        return hinge_cut(self.fractions, self._problem.risk.signs, self._problem.risk.weights)
 
 
 @dataclass(frozen=True)
@@ -108,8 +135,11 @@ class DualCd(Solver):
         Of the order of the visits.
     max_epochs : float
         Epochs of all rows the run may be predicted to need yet where Newton's method could go on (few features).
+    gram_mb : float
+        Megabytes that the Gram matrix may take where steps on it go on; 0 for never.
     """
 
     run = DualCdRun
     seed: int = 0
     max_epochs: float = 15
+    gram_mb: float = 0.0

@@ -117,11 +117,13 @@ class FractionalRun(Run):
                 return
             state = None
         self._stage = "handed"
-        start = None if state else Start(self.bundle, (self.w,))
+        start = None if state else Start(self.bundle, (self.w,), self.fractions)
         self._next = successor = self._successor().start(self._problem, start, state and state["next"])
         seconds = time.perf_counter() - self._started
         for progress in continued(successor, self._iteration, self.passes, seconds, self.lower):
             self.bundle = successor.bundle
+            if successor.fractions is not None:
+                self.fractions = successor.fractions
             yield progress
 
     def _descend(self, saved: State | None) -> Generator[Progress, None, bool]:

@@ -12,6 +12,7 @@ import numpy as np
 from svmcut.catalog import AUTO, SOLVERS
 from svmcut.cutting.bundle import CutBundle
 from svmcut.data import Examples
+from svmcut.machine import planned_memory
 from svmcut.models import LinearModel
 from svmcut.parameters import Settings
 from svmcut.qp import make_qp
@@ -52,6 +53,11 @@ class Linear(Plan):
             name = CUTTING_PLANE
         problem = Problem(self.vectors.risk, space, objective.C, self.stop(objective), self.settings.qp)
         solver = make_solver(name, self.settings.seed, self.settings.task, self.settings.loss)
+        if self.settings.solver == AUTO and self.vectors.summed:
+            from svmcut.solvers.dual_cd import DualCd
+
+            if isinstance(solver, DualCd):
+                solver = replace(solver, gram_mb=planned_memory(self.settings.max_memory))
         return Stage(name, solver, problem, objective, warm=True, start=self._start())
 
     def _start(self) -> Start | None:

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Steps of SMO on the Gram matrix of a linear machine's rows, where they are few and ill-conditioned.
+
+    problem      min_w  1/2 |w|^2 + sum_i C_i max(0, 1 - y_i w.x_i),   the constant feature within w and x_i
+    its dual     in beta = alpha y:  max  beta.y - 1/2 beta'K beta,   0 <= beta_i y_i <= C_i,   K = A A^T, w = A^T beta
+    update       two beta at a time to their best point in the box (smo.py), n steps between two looks
+    certificate  alpha / C_i is a cut; P on the line from the best point so far to the best multiple of w
+
+Long rows with a short part that matters turn coordinate descent into tens of thousands of epochs, as each step is taken
+without the others in mind; a step here chooses the pair that gains most. v = y - A w is formed afresh from the features
+at every look, so that the steps may read a matrix in single precision. Where they stall, cutting planes go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from svmcut import states
+from svmcut._native import smo, sparse
+from svmcut._native.kernels import KernelRows
+from svmcut.data import Csr
+from svmcut.kernels import Kernel
+from svmcut.risks.weights import boxes
+from svmcut.solvers.descent import hinge_cut, squared_norms
+from svmcut.solvers.fractional import FractionalRun
+from svmcut.solvers.protocol import Interrupted, Problem, Progress, Solver, Stall, Start, State
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.spaces.linear import LinearSpace
+
+CACHE_MB = 40.0  # rows of the active points
+CHUNK = 1000  # steps between two moments in which a signal is heard
+BLOCK = 256  # rows of the matrix at once
+
+
+def gram(space: LinearSpace) -> NDArray:
+    """(n, n) A A^T: float64 where SMO wants that, else float32."""
+    X, n = space.X, space.X.n_rows
+    if n <= smo.EXACT_POINTS:
+        return sparse.gram(space.rows, space.bias**2)
+    rows = KernelRows(X, Kernel("polynomial", 1, 1.0, 1.0, space.bias**2), space.threads)
+    out = np.empty((n, n), np.float32)
+    for start in range(0, n, BLOCK):
+        rows.against(X.rows(start, min(start + BLOCK, n)), out[start : start + BLOCK])
+    return out
+
+
+class GramSmoRun(FractionalRun):
+    """A look every n steps; it begins at the fractions of the start."""
+
+    def __init__(self, solver: GramSmo, problem: Problem, start: Start | None, state: State | None):
+        super().__init__(solver, problem, start, state)
+        n = problem.space.X.n_rows
+        self._boxes = boxes(problem.C, problem.risk.weights)
+        self._alpha, self._looks, self._stall = np.zeros(n), n // 2, Stall(60)
+        self.fractions = None if start is None else start.fractions
+        if state is not None:
+            states.checked(state, states.fields(fractions=states.maybe(states.reals(n, low=0, high=1))))
+            self.fractions = state["fractions"]
+        if self.fractions is not None:
+            np.multiply(self.fractions, self._boxes, out=self._alpha)
+
+    def state(self) -> State:
+        return {**super().state(), "fractions": self.fractions}
+
+    def _descent_state(self) -> State:
+        return {"alpha": self._alpha.copy(), "looks": self._looks, "stall": self._stall.state()}
+
+    def _descend(self, saved: State | None) -> Generator[Progress, None, bool]:
+        problem, n = self._problem, len(self._alpha)
+        space, signs = problem.space, problem.risk.signs
+        if saved is not None:
+            states.checked(saved, states.fields(alpha=states.reals(n, low=0), looks=states.COUNT), "descent")
+            states.require(bool((saved["alpha"] <= self._boxes).all()), "descent.alpha and C", "no alpha above its C")
+            np.copyto(self._alpha, saved["alpha"])
+            self._looks = saved["looks"]
+            self._stall.restore(saved["stall"])
+        # SMO asks points for the diagonal alone where it is given the values
+        lengths = np.sqrt(squared_norms(space)).astype(np.float32)[:, None]
+        native = smo.Smo(
+            Csr.from_dense(lengths), signs, Kernel("linear"), problem.C, False, CACHE_MB, space.threads,
+            weights=problem.risk.weights, shared=gram(space), places=np.arange(n),
+        )  # fmt: skip
+        self._stage = "descent"
+        while True:
+            try:
+                s = self._look() if saved is None else self._point()[-1]
+                met = self.met()
+                yield self.progress(again=saved is not None)
+                saved = None
+                if met:
+                    return False
+                if self._stall.update(self.gap):
+                    return True
+                self._steps(native, s)
+            except KeyboardInterrupt:
+                self._look()
+                raise Interrupted(self.progress()) from None
+
+    def _point(self) -> tuple[NDArray, float, NDArray, NDArray, NDArray[np.float64]]:
+        """Coefficients, offset and normal of the cut that alpha is, its w and the scores of that."""
+        problem = self._problem
+        space = problem.space
+        self.fractions = np.minimum(self._alpha / self._boxes, 1.0)
+        coef, offset = hinge_cut(self.fractions, problem.risk.signs, problem.risk.weights)
+        a = space.adjoint(coef)
+        w = space.blend(-problem.C, a, 0.0, a)
+        return coef, offset, a, w, space.scores(w)
+
+    def _look(self) -> NDArray[np.float64]:
+        """Takes alpha in as a cut and as a point; the scores of its w."""
+        coef, offset, a, w, s = self._point()
+        self._looks += 2
+        self.passes = float(self._looks)
+        self.search(w, s)
+        self.cut(a, offset, self.risk, coef)
+        return s
+
+    def _steps(self, native: smo.Smo, s: NDArray[np.float64]) -> None:
+        """n steps from alpha, whose scores are s."""
+        y, n = self._problem.risk.signs, len(s)
+        beta, v, C = self._alpha * y, y - s, self._problem.C
+        head = np.array([n, 0, 0, min(n, 1000), 0, -1])
+        dual = 0.5 * float(beta @ (y + v))
+        native.load(np.concatenate([head, np.arange(n)]), np.concatenate([[C, dual, 0, 0, 0], v, beta, v, beta]))
+        native.make_whole()
+        for _ in range(-(-n // CHUNK)):
+            if native.run(0.0, CHUNK):
+                break
+        np.clip(native.solution()[0] * y, 0.0, self._boxes, out=self._alpha)
+
+
+@dataclass(frozen=True)
+class GramSmo(Solver):
+    """SMO on the Gram matrix of the rows."""
+
+    run = GramSmoRun
