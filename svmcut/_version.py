@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The version, apart so that reading it imports nothing."""
 
-__version__ = "0.1.0"
+__version__ = "2.0.0"

@@ -8,9 +8,13 @@ import subprocess
 import sys
 import tarfile
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
+
+from svmcut import __version__
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -19,6 +23,11 @@ UNTRACKED = shutil.ignore_patterns(
     ".git", ".venv*", "build", "dist", "demo", "site", "*.egg-info", "__pycache__", "*.so", "*.pyc", ".*_cache",
     ".hypothesis",
 )
+BYTES = (
+    "--only",
+    r"^(zero-one|newton, C 1|smo, rbf|bsca, rbf|cutting-plane, rbf|rank|sequence, bcfw|multilabel, bcfw)",
+)
+"""Runs over all families of compiled code."""
 OLDEST = (3, 11)
 """The Python under which the least versions of the dependencies have wheels."""
 
@@ -72,6 +81,36 @@ def test_setup_fails_where_sources_are_missing(tmp_path, kept, message):
     assert "Traceback" not in done.stderr
 
 
+def text(name):
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def test_every_file_of_packaging_names_this_version():
+    released = re.search(r"^## \[(.+)\] - (\d{4}-\d\d-\d\d)$", text("CHANGELOG.md"), re.MULTILINE)
+    cited = yaml.safe_load(text("CITATION.cff"))
+    assert released.groups() == (__version__, str(cited["date-released"]))
+    assert str(cited["version"]) == __version__
+    assert yaml.safe_load(text("packaging/recipe.yaml"))["package"]["version"] == __version__
+    assert f'"svmcut {__version__}"' in text("man/svmcut.1").splitlines()[0]
+    for name in ("packaging/Containerfile", "packaging/svmcut.def"):
+        assert set(re.findall(r"\b\d+\.\d+\.\d+\b", text(name))) == {__version__}, name
+
+
+def test_the_recipe_needs_what_the_package_needs():
+    needs = yaml.safe_load(text("packaging/recipe.yaml"))["requirements"]
+    plain = [[line.replace(" ", "") for line in needs[part]] for part in ("host", "run")]
+    python = "python" + PROJECT["project"]["requires-python"]
+    assert plain == [
+        [python, "pip", *PROJECT["build-system"]["requires"]], [python, *PROJECT["project"]["dependencies"]]
+    ]  # fmt: skip
+
+
+def test_wheels_are_built_by_the_least_python():
+    least, *others = PROJECT["tool"]["cibuildwheel"]["build"]
+    assert least == "cp" + "".join(map(str, OLDEST)) + "-*" and others
+    assert PROJECT["project"]["requires-python"] == ">=" + ".".join(map(str, OLDEST))
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
     """Folder of the unpacked source distribution, and the wheel built from it and from nothing else."""
@@ -92,7 +131,7 @@ def wheel(tmp_path_factory):
 def demo_of(source, folder, *requirements):
     """Last lines of the demo, run with what pip puts into an empty environment."""
     run(sys.executable, "-m", "venv", folder / "empty")
-    python = folder / "empty" / ("Scripts" if os.name == "nt" else "bin") / "python"
+    python = folder / "empty" / "bin" / "python"
     run(python, "-m", "pip", "--quiet", "install", *requirements, cwd=folder)
     run(python, "-m", "pip", "check", cwd=folder)
     out = run(
@@ -120,6 +159,29 @@ def test_source_distribution_holds_every_file_of_the_repository(wheel):
     held = {str(path.relative_to(source)).replace(os.sep, "/") for path in source.rglob("*") if path.is_file()}
     assert tracked() - held == set()
     assert [name for name in held if name.endswith((".so", ".cpp"))] == []
+
+
+@pytest.mark.slow
+def test_a_wheel_serves_every_later_python_and_holds_the_man_page(wheel):
+    _, made = wheel
+    assert "-cp311-abi3-" in made.name
+    with zipfile.ZipFile(made) as archive:
+        names = archive.namelist()
+    compiled = [name for name in names if name.endswith(".so")]
+    assert len(compiled) > 15 and all(name.endswith(".abi3.so") for name in compiled)
+    assert [name for name in names if name.endswith("/data/share/man/man1/svmcut.1")]
+
+
+@pytest.mark.slow
+def test_a_wheel_writes_the_models_of_this_tree(wheel, tmp_path):
+    source, made = wheel
+    program = source / "tests" / "model_bytes.py"
+    run(sys.executable, program, "record", tmp_path / "bytes", "--bin", Path(sys.executable).parent, *BYTES)
+    run(sys.executable, "-m", "venv", tmp_path / "venv")
+    run(tmp_path / "venv" / "bin" / "python", "-m", "pip", "--quiet", "install", made, cwd=tmp_path)
+    run(
+        sys.executable, program, "compare", tmp_path / "bytes", "--bin", tmp_path / "venv" / "bin", *BYTES, cwd=tmp_path
+    )
 
 
 @pytest.mark.slow
