@@ -27,7 +27,7 @@ from workers import PER_ROW, WORDS, on_workers, watch
 from svmcut.distributed.engine import connected
 
 #: Seconds a nonzero, a number of w in the driver, of two rounds, and of a worker more that vectors are passed on to.
-NONZERO, DRIVER, ROUNDS, PASSED = 3.2e-9, 2.5e-7, 8e-3, 2.5e-3
+NONZERO, DRIVER, ROUNDS, PASSED = 3.1e-9, 3.1e-7, 7.9e-3, 3.1e-3
 #: Bytes a nonzero and a row with its worker, and as text a nonzero; reading, bytes a second of a processor.
 NONZERO_BYTES, ROW_BYTES, TEXT_BYTES, READING = 8, 96, 14.3, 60e6
 SIZES = ((1e5, 1, 2), (1e6, 1, 4), (1e7, 4, 4), (1e8, 16, 4), (1e9, 64, 4))
@@ -77,7 +77,7 @@ def check(folders: list[Path], known: dict) -> None:
     """The table of runs beside the model."""
     print("| nonzeros | files | an iteration, ms | by the model, ms | ratio |\n|---|---|---|---|---|")
     for folder in folders:
-        files = sorted(folder.iterdir())
+        files = sorted(path for path in folder.iterdir() if path.is_file())
         nonzeros, spent = run(files, 2, known)
         found, expected = spent.driver + spent.worker, sum(seconds(nonzeros, 2, 1).values())
         print(f"| {nonzeros / 1e6:.1f} million | {len(files)} | {1e3 * found:.0f} | {1e3 * expected:.0f} "
