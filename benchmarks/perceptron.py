@@ -2,10 +2,13 @@
 """The stochastic batch perceptron, its rivals and LIBSVM, as in Cotter, Shalev-Shwartz, Srebro, ICML 2012, Section 5.
 
     python benchmarks/perceptron.py --data FOLDER evaluations [SET ...] [--epochs 10]
+    python benchmarks/perceptron.py --data FOLDER bases [SET ...] [--most 512]
     python benchmarks/perceptron.py --data FOLDER libsvm [SET ...] [--epochs 3] [--threads 1]
 
 `evaluations` prints the test error after 2^k n^2 / 16 kernel values for sbp, pegasos, sdca (shuffled and iid), the
 perceptron and smo, without bias, with the parameters of the paper's Table 2: its Figure 2, which kernel_plots.py draws.
+`bases` prints the test error of what k products of rows for each training row buy: the optimum in the span of k pairs
+of Fourier features, or of k rows, pivoted or even (the choice of pivots comes on top), and sbp after k steps: Figure 3.
 `libsvm` times whole processes with an unregularised bias beside svm-train: its Section 5. FOLDER has a subfolder for
 each set (adult/a9a.gz and so on).
 """
@@ -148,6 +151,49 @@ def evaluations(arguments):
             print(f"| {trainer} | " + " | ".join("-" if np.isnan(e) else f"{e:.2f}" for e in errors) + " |", flush=True)
 
 
+def in_span(data, kind, k, gamma, C, seed):
+    """Test error of the optimum in the span that k products a row buy."""
+    import svmcut
+
+    X, y, X_test, y_test = data
+    basis = 2 * k if kind == "fourier" else k
+    outcome = svmcut.train((X, y), kernel="rbf", gamma=gamma, example_cost=C, basis_kind=kind, basis=basis, seed=seed,
+                           solver="subspace", certify=False, threads=1)  # fmt: skip
+    return 100 * float(np.mean((outcome.model.scores(X_test) > 0) != (y_test > 0)))
+
+
+def bases(arguments):
+    """Figure 3: the mean over seeds at equal numbers of products of rows."""
+    from svmcut._native.kernels import KernelRows
+
+    from svmcut.kernels import Kernel
+    from svmcut.solvers.expansion import ExpansionProblem
+
+    sizes = [2**j for j in range(20) if 2**j <= arguments.most]
+    for name in arguments.sets or [name for name in SETS if SETS[name].plain]:
+        gamma, C, nu = SETS[name].plain
+        data = X, y, X_test, y_test = read(arguments.data, name)
+        n, kernel, seeds = len(y), Kernel("rbf", gamma=gamma), range(arguments.seeds)
+        test_rows = KernelRows(X_test, kernel, arguments.threads)
+        print(f"\n{name}: gamma {gamma:g}, C {C:g}, test error in percent, of {len(seeds)} seeds where random\n")
+        print(f"| products / n | {' | '.join(map(str, sizes))} |\n|---|{'---:|' * len(sizes)}", flush=True)
+        found = {
+            kind: [np.mean([in_span(data, kind, k, gamma, C, seed) for seed in drawn]) for k in sizes]
+            for kind, drawn in (("fourier", seeds), ("pivoted", (0,)), ("even", (0,)))
+        }
+        curves = []
+        for seed in seeds:
+            problem = ExpansionProblem(X, y, kernel, C, np.zeros(n, bool), threads=arguments.threads)
+            curves.append([])
+            for k in sizes:
+                run = trainers(k / n, seed, nu)["sbp"].start(problem)
+                for _ in run:
+                    pass
+                curves[-1].append(test_error(test_rows, y_test, X, *run.solution()))
+        for way, errors in {**found, "sbp": np.mean(curves, axis=0)}.items():
+            print(f"| {way} | " + " | ".join(f"{error:.2f}" for error in errors) + " |", flush=True)
+
+
 def libsvm(arguments):
     """Section 5: seconds and test error beside svm-train, both with an unregularised bias."""
     print("| set | program | CPU s | wall s | ratio | test error % |\n|---|---|---:|---:|---:|---:|")
@@ -179,10 +225,11 @@ def libsvm(arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("what", choices=("evaluations", "libsvm"))
+    parser.add_argument("what", choices=("evaluations", "bases", "libsvm"))
     parser.add_argument("sets", nargs="*", metavar="SET", help=", ".join(SETS))
     parser.add_argument("--epochs", type=float, default=10, help="of sbp in `evaluations`")
     parser.add_argument("--passes", type=float, nargs="+", default=[1.0, 2.0, 3.0], help="epochs of sbp in `libsvm`")
+    parser.add_argument("--most", type=int, default=512, help="products a row in `bases`")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seeds", type=int, default=SEEDS, help="of `evaluations`: as many runs from 0 on")
@@ -190,7 +237,7 @@ def main():
     if unknown := sorted(set(arguments.sets) - set(SETS)):
         sys.exit(f"{', '.join(unknown)} is no set; expected {', '.join(SETS)}")
     print(json.dumps({key: str(value) for key, value in vars(arguments).items()}), file=sys.stderr)
-    {"evaluations": evaluations, "libsvm": libsvm}[arguments.what](arguments)
+    {"evaluations": evaluations, "bases": bases, "libsvm": libsvm}[arguments.what](arguments)
 
 
 if __name__ == "__main__":

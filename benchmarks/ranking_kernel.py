@@ -31,7 +31,7 @@ try:
 except ImportError:
     xgboost = None
 
-COSTS, GAMMAS, TREES = (10.0, 100.0, 1000.0), (0.3, 1.0, 3.0), 300
+COSTS, GAMMAS, TREES = (10.0, 100.0, 1e3, 1e4, 1e5), (0.1, 0.3, 1.0), 300
 
 
 def generated(n: int, seed: int = 1, each: int = 50, d: int = 10) -> Rows:

@@ -86,6 +86,20 @@ def test_error_over_kernel_values(folder):
     assert float(found["sbp"][-1]) < 10 < float(found["sbp"][0])
 
 
+def test_error_over_products_of_rows_of_three_bases(folder):
+    lines = benchmark(folder, "perceptron.py", "--data", folder, "bases", "adult", "--most", 16, "--seeds", 1)
+    found = {row[0]: list(map(float, row[1:])) for row in map(cells, lines[5:])}
+    assert list(found) == ["fourier", "pivoted", "even", "sbp"] and all(len(row) == 5 for row in found.values())
+    assert found["pivoted"][-1] < 10 and found["even"][-1] < 15
+
+
+@pytest.mark.slow
+def test_rankings_with_a_kernel_beside_linear_ones(tmp_path):
+    lines = benchmark(tmp_path, "ranking_kernel.py", "--generated", 2000, "--basis", 50)
+    found = {row[0]: float(row[1]) for row in map(cells, lines) if row[0] in ("linear", "rbf, 50 basis vectors")}
+    assert found["rbf, 50 basis vectors"] > found["linear"] + 0.02
+
+
 def test_a_mark_has_the_error_of_what_was_known_by_then(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     from perceptron import at_marks
