@@ -22,6 +22,7 @@ RUNS = {
     "smo, no bias": ("learn", "small", *RBF, "--solver", "smo", "--no-free-bias"),
     "kernel cutting-plane": ("learn", "weighted small", *RBF, "--solver", "cutting-plane", "-e", "5"),
     "subspace": ("learn", "small", *RBF, "--solver", "subspace", "--k", "100"),
+    "fourier": ("learn", "weighted small", *RBF, "--basis-kind", "fourier", "--basis", 30),
     "sampled-cuts": ("learn", "weighted small", *RBF, "--solver", "sampled-cuts", "--k", "100"),
     "bsca": ("learn", "weighted small", *RBF, "--solver", "bsca", "--budget", "50", "--epochs", "1"),
     "sbp": ("learn", "weighted small", *RBF, "--solver", "sbp", "--epochs", "0.3"),
