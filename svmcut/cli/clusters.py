@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svmcut.cli import training_report as report
+from svmcut.cli.endings import time_limit
 from svmcut.cli.option_checks import check
-from svmcut.cli.training import Training, run, time_limit
+from svmcut.cli.training import Training, run
 from svmcut.cli.words import in_options
 from svmcut.distributed.gathered import tallied
 from svmcut.distributed.parts import Reading

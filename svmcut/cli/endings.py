@@ -5,16 +5,19 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
+import time
 from typing import TYPE_CHECKING
 
 from svmcut.catalog import SOLVERS
 from svmcut.cli.termination import Terminated, asked
-from svmcut.errors import ClusterError
+from svmcut.errors import ClusterError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from svmcut.cli.checkpoints import Checkpoints
+    from svmcut.cli.options import LearnOptions
     from svmcut.training.outcome import Outcome
 
 
@@ -85,3 +88,21 @@ def stop_reason(outcome: Outcome) -> str:
         "mistake": "stopped by an error of svmcut: no certificate",
     }
     return f"{reasons[outcome.stopped_by]}, {gap}"
+
+
+def time_limit(options: LearnOptions) -> float | None:
+    """Seconds training may take: --time-limit, or what is left until SVMCUT_DEADLINE (Unix time) where that is less.
+
+    Raises
+    ------
+    UsageError
+        When the variable holds no number.
+    """
+    deadline = os.environ.get("SVMCUT_DEADLINE")
+    if not deadline:
+        return options.time_limit
+    try:
+        left = max(0.0, float(deadline) - time.time())
+    except ValueError:
+        raise UsageError(f"SVMCUT_DEADLINE is {deadline!r}; expected a Unix time in seconds") from None
+    return left if options.time_limit is None else min(left, options.time_limit)

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
-import os
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ import numpy as np
 from svmcut.catalog import INPUTS, measures
 from svmcut.classes import by_labels
 from svmcut.cli import training_report as report
-from svmcut.cli.endings import ending, remedy, stop_reason, told
+from svmcut.cli.endings import ending, remedy, stop_reason, time_limit, told
 from svmcut.cli.files import check_training_files, log_beside, model_files
 from svmcut.cli.guard import warn
 from svmcut.cli.hints import hints
@@ -24,7 +24,6 @@ from svmcut.cli.presentations import PRESENTATIONS, presentation
 from svmcut.cli.report import write_report
 from svmcut.cli.termination import INTERRUPTED, look
 from svmcut.cli.words import in_options
-from svmcut.errors import UsageError
 from svmcut.files.models import write_model
 from svmcut.files.output import write_atomically
 from svmcut.files.weights import read_weights
@@ -37,6 +36,7 @@ from svmcut.tasks.weights import weighed
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from svmcut.cli.ahead import Ahead
     from svmcut.cli.checkpoints import Checkpoints
     from svmcut.parameters import Settings
     from svmcut.selection import Search
@@ -107,6 +107,7 @@ class Training:
     def __init__(self, options: LearnOptions, original: str, idle: list[str], checkpoints: Checkpoints | None = None):
         self.options, self.original, self._checkpoints = options, original, checkpoints
         self._search: Search | None = None
+        self._ahead: Ahead | None = None
         self._grid: dict[str, Any] = {}
         self.outcomes: list[Outcome] = []
         self._failures: list[str] = []
@@ -175,7 +176,7 @@ class Training:
 
     def open(self, stack: contextlib.ExitStack) -> None:
         """Opens the trace, and prints what is known of the examples."""
-        options = self.options
+        options, self._stack = self.options, stack
         self._trace = stack.enter_context(write_atomically(options.trace)) if options.trace else None
         self._bar = ProgressBar(options.progress, self._driver.settings, self._driver.target)
         say = report.out if self.original and self._shown.always else self._say
@@ -234,12 +235,12 @@ class Training:
         options, path = self.options, len(self.options.path) > 1
         if path:
             self._say(f"C = {cost.text}")
-        costs: tuple[float | None, float | None] = (cost.value, None) if options.cost else (None, cost.value)
+        costs = self._costs(cost)
         if not self.original:
             self._say(report.cost_line(options, self._driver, *costs))
         state, self._state = self._state, None
         with self.going_on(), self._bar:
-            outcome = self._driver.fit(*costs, self._observe, state)
+            outcome, measured = self._trained(costs, state)
         self._seconds["train"] += outcome.seconds
         cpu_seconds = time.process_time() - self._cpu_began
         for line in self._shown.final_lines(outcome, options, cpu_seconds, bool(self.original)):
@@ -267,7 +268,33 @@ class Training:
         if not outcome.done:
             self._failures.append(f"{target}: {stop_reason(outcome)}")
         if path or options.validate:
-            self.rows.append(self._row(cost, target, outcome))
+            self.rows.append(self._row(cost, target, outcome) | (measured or self._measures(outcome.model)))
+
+    def _costs(self, cost: Typed) -> tuple[float | None, float | None]:
+        return (cost.value, None) if self.options.cost else (None, cost.value)
+
+    def _trained(self, costs: tuple[float | None, float | None], state: Any) -> tuple[Outcome, dict[str, Any] | None]:
+        """The model of the next C, and its measures where the thread that trained it has taken them."""
+        options, place, observe = self.options, len(self.outcomes), self._observe
+        if len(options.path) > 1 and self._ahead is None:
+            from svmcut.cli.ahead import Ahead
+
+            ends = self._checkpoints is not None or self._time_limit is not None or options.scheduled
+            plan = functools.partial(self._task.plan, self.examples)
+            path = [self._costs(cost) for cost in options.path]
+            ahead = Ahead(path, 1 if ends else options.threads, options.settings(), plan, self._lines, self._measures)
+            self._ahead = self._stack.enter_context(ahead)
+        if self._ahead is not None:
+            if place in self._ahead.starts:
+                self._driver.warm = None
+            try:
+                if (found := self._ahead.take(place, look)) is not None:
+                    for told in found.told:
+                        self._print(*told)
+                    return found.outcome, found.measured
+            except KeyboardInterrupt:
+                observe = _interrupt  # after its first step
+        return self._driver.fit(*costs, observe, state), None
 
     def over(self) -> bool:
         """Whether the run ends here, whatever values of C are left."""
@@ -338,39 +365,33 @@ class Training:
             self._checkpoints.take(lambda: self._snapshot(self._driver))
         if not progress.report:
             return
-        with self._bar.hidden(self.options.verbosity > 0):
-            self._say(report.iteration_line(progress, objective, self.options.algorithm))
-        if self._trace is not None:
-            self._trace.write((report.trace_line(progress, objective) + "\n").encode())
+        self._print(*self._lines(progress, objective))
         self._bar.show(progress, objective)
 
+    def _lines(self, progress, objective) -> tuple[str, str]:
+        log = report.iteration_line(progress, objective, self.options.algorithm)
+        return log, report.trace_line(progress, objective)
+
+    def _print(self, line: str, trace: str) -> None:
+        with self._bar.hidden(self.options.verbosity > 0):
+            self._say(line)
+        if self._trace is not None:
+            self._trace.write((trace + "\n").encode())
+
     def _row(self, cost: Typed, target: str, outcome: Outcome) -> dict[str, Any]:
-        """What the table and the report say of one model: certificate, training error, every measure."""
+        """What the table and the report say of one model beside its measures."""
         progress = outcome.progress
-        row = {
+        return {
             "C": cost.value, "model": target, "solver": outcome.solver, "primal": outcome.primal,
             "dual": outcome.dual, "gap": outcome.gap, "converged": outcome.converged,
             "iterations": progress.iteration, "seconds": outcome.seconds,
         }  # fmt: skip
-        for name, data in (("training", self.examples), ("validation", self._validation)):
-            if data is not None:
-                row[name] = self._measured(outcome.model, data)
-        return row
+
+    def _measures(self, model: Any) -> dict[str, dict[str, float]]:
+        """Every measure of a model on the examples, and on those of --validate."""
+        parts = (("training", self.examples), ("validation", self._validation))
+        return {name: self._measured(model, data) for name, data in parts if data is not None}
 
 
-def time_limit(options: LearnOptions) -> float | None:
-    """Seconds training may take: --time-limit, or what is left until SVMCUT_DEADLINE (Unix time) where that is less.
-
-    Raises
-    ------
-    UsageError
-        When the variable holds no number.
-    """
-    deadline = os.environ.get("SVMCUT_DEADLINE")
-    if not deadline:
-        return options.time_limit
-    try:
-        left = max(0.0, float(deadline) - time.time())
-    except ValueError:
-        raise UsageError(f"SVMCUT_DEADLINE is {deadline!r}; expected a Unix time in seconds") from None
-    return left if options.time_limit is None else min(left, options.time_limit)
+def _interrupt(progress, objective) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What does a second thread gain? The same jobs with one thread and with two, by the clock, in alternating rounds.
+
+    python benchmarks/threads.py --rows RCV1LIKE --validate TEST --labels LABELS --classes CLASSES --rounds 3
+
+RCV1LIKE and TEST are files of two classes: a path of eight values of C, measured on TEST, and cutting planes to a gap
+of 1e-4. LABELS is a file of label sets, which are trained without pairs, CLASSES one of classes, trained one against
+the rest. Whole processes, each pinned to as many CPUs as it has threads. The models must have the same bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+from timing import alternate, medians, time_process
+
+SVMCUT = str(Path(sys.executable).parent / "svmcut")
+PATH = "0.01,0.03,0.1,0.3,1,3,10,30"
+
+
+def jobs(given: argparse.Namespace):
+    """Name and words of every job whose files are given."""
+    if given.rows and given.validate:
+        yield (
+            "path of 8 C, validated",
+            ["--example-cost", PATH, "--gap", "1e-3", "--validate", given.validate, "--select", "accuracy", given.rows],
+        )
+    if given.rows:
+        yield (
+            "cutting planes, gap 1e-4",
+            ["--example-cost", "1", "--solver", "cutting-plane", "--gap", "1e-4", given.rows],
+        )
+    if given.labels:
+        yield "labels without pairs", ["--task", "multilabel", "--pairs", "none", "--gap", "1e-3", given.labels]
+    if given.classes:
+        yield (
+            "classes, one against the rest",
+            ["--task", "multiclass", "--multiclass", "one-vs-rest", "--gap", "1e-3", given.classes],
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("rows", "validate", "labels", "classes"):
+        parser.add_argument(f"--{name}")
+    parser.add_argument("--rounds", type=int, default=3)
+    given = parser.parse_args()
+    print("| job | 1 thread, wall s | CPU s | 2 threads, wall s | CPU s | ratio by the clock |\n" + "|" + "---|" * 6)
+    for name, words in jobs(given):
+        with tempfile.TemporaryDirectory() as folder:
+
+            def run(threads, words=words, folder=folder):
+                into = Path(folder) / str(threads)
+                into.mkdir(exist_ok=True)
+                command = [SVMCUT, "learn", "-v", "0", "--threads", str(threads), *words, str(into / "model")]
+                return lambda: time_process(command, threads=threads)
+
+            measured, failures = alternate({"1": run(1), "2": run(2)}, given.rounds)
+            if failures:
+                sys.exit(f"{name}: {failures}")
+            models = [[path.read_bytes() for path in sorted((Path(folder) / k).iterdir())] for k in "12"]
+            assert models[0] == models[1], f"{name}: the models differ"
+        one, two = medians(measured["1"]), medians(measured["2"])
+        print(
+            f"| {name} | {one.wall:.2f} | {one.cpu:.2f} | {two.wall:.2f} | {two.cpu:.2f} | {two.wall / one.wall:.2f} |",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A path of C over threads: cut into chains that do not hang on them, of which all but the first are trained ahead.
+
+A chain is at most `svmcut.selection.CHAIN` values of C in the order given, each of which starts from the solution
+before; the first of a chain starts from nothing, with one thread too. So the threads change no model. With a kernel
+all are one chain: what is known of the kernel serves every C, and the threads go to its values.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import math
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from svmcut._native.interrupt import Cancelled, cancelled
+from svmcut.selection import CHAIN, WAIT
+
+if TYPE_CHECKING:
+    from svmcut.parameters import Settings
+    from svmcut.training.driver import Driver
+    from svmcut.training.outcome import Outcome
+
+    Costs = tuple[float | None, float | None]
+
+
+class Fitted(NamedTuple):
+    """One model, what was told of its training, and its measures."""
+
+    outcome: Outcome
+    told: list[Any]
+    measured: dict[str, Any]
+
+
+class Ahead:
+    """The chains behind the first one, trained by threads of their own; as a context it ends with them.
+
+    Parameters
+    ----------
+    path : list of (cost, example_cost)
+    threads : int
+        Of the run; with 1 nothing is trained ahead.
+    settings : Settings
+    plan : callable
+        Gives a driver of (settings, one_class, time_limit).
+    tell : callable
+        What is to be kept of a Progress and its objective.
+    measure : callable
+        Measures of a model.
+
+    Attributes
+    ----------
+    starts : set of int
+        Places where chains begin.
+    """
+
+    def __init__(
+        self, path: Sequence[Costs], threads: int, settings: Settings, plan: Callable[..., Driver],
+        tell: Callable[..., Any], measure: Callable[[Any], dict[str, Any]],
+    ):  # fmt: skip
+        cut = np.array_split(range(len(path)), 1 if settings.has_kernel else math.ceil(len(path) / CHAIN))
+        self.starts = {int(part[0]) for part in cut}
+        self._chains = [part.tolist() for part in cut[1:]]
+        self._settings = replace(settings, threads=max(1, threads // len(cut)))
+        self._path, self._plan, self._tell, self._measure = path, plan, tell, measure
+        self._ahead = {place for chain in self._chains for place in chain} if threads > 1 else set()
+        self._found: dict[int, Fitted | BaseException] = {}
+        self._change, self._stopping = threading.Condition(), False
+        self._crew = [threading.Thread(target=contextvars.copy_context().run, args=(self._work,), daemon=True)
+                      for _ in range(min(threads - 1, len(self._chains)))]  # fmt: skip
+
+    def __enter__(self) -> Ahead:
+        for member in self._crew:
+            member.start()
+        return self
+
+    def __exit__(self, *failure: Any) -> None:
+        self._stopping = True
+        with cancelled():
+            for member in self._crew:
+                member.join()
+
+    def take(self, place: int, look: Callable[[], None]) -> Fitted | None:
+        """The model of a place, once it is there; None where it is not trained ahead.
+
+        Raises
+        ------
+        Exception
+            Of its training.
+        """
+        if place not in self._ahead:
+            return None
+        with self._change:
+            while place not in self._found:
+                self._change.wait(WAIT)
+                look()
+        found = self._found.pop(place)
+        if isinstance(found, BaseException):
+            raise found
+        return found
+
+    def _work(self) -> None:
+        while True:
+            with self._change:
+                if self._stopping or not self._chains:
+                    return
+                chain = self._chains.pop(0)
+            place = chain[0]
+            try:
+                driver = self._plan(self._settings, False, None)
+                for place in chain:
+                    self._put(place, self._fit(driver, place))
+            except Cancelled:
+                return
+            except BaseException as failure:
+                self._put(place, failure)
+
+    def _fit(self, driver: Driver, place: int) -> Fitted:
+        told: list[Any] = []
+
+        def observe(progress, objective) -> None:
+            if self._stopping:
+                raise Cancelled
+            if progress.report:
+                told.append(self._tell(progress, objective))
+
+        outcome = driver.fit(*self._path[place], observe)
+        return Fitted(outcome, told, self._measure(outcome.model))
+
+    def _put(self, place: int, found: Fitted | BaseException) -> None:
+        with self._change:
+            self._found[place] = found
+            self._change.notify_all()
