@@ -56,7 +56,8 @@ def main() -> None:
     parser.add_argument("--rows", type=int, help="of every generated set")
     options = parser.parse_args()
     program = [str(Path(sys.executable).with_name("svmcut")), "learn", "--task", "classification", "--threads", "1"]
-    print(f"| rows | C | solver | CPU s to a gap of {options.gap:g} | gap reached |\n|---|---|---|---:|---:|", flush=True)
+    print(f"| rows | C | solver | CPU s to a gap of {options.gap:g} | gap reached |", flush=True)
+    print("|---|---|---|---:|---:|", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         files = {Path(path).name: path for path in options.files}
         for name, shape in ({} if files else SETS).items():
