@@ -7,11 +7,12 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 from parted import lines, trained, written
-from programs import benchmark, call
+from programs import benchmark, call, options_of
 
 pytest.importorskip("distributed")
 import svmcut.dask
@@ -235,3 +236,25 @@ def test_dask_is_imported_where_it_is_asked_for_alone(tmp_path):
     (path,) = written(tmp_path, lines(20), 1)
     code = "import sys; from svmcut.cli.start import main; main(sys.argv[1:]); sys.exit('dask' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code, "learn", "-v", "0", path, tmp_path / "model"]).returncode == 0
+
+
+def test_the_manifest_of_kubernetes_fits_together():
+    yaml = pytest.importorskip("yaml")
+    found = list(yaml.safe_load_all((Path(__file__).parents[2] / "examples" / "cluster_kubernetes.yaml").read_text()))
+    assert [one["kind"] for one in found] == ["Service", "Deployment", "Deployment", "Job", "NetworkPolicy"]
+    service, *pods, policy = found
+    labels = [one["spec"]["template"]["metadata"]["labels"] for one in pods]
+    assert service["spec"]["selector"] == labels[0] and {"app": "svmcut"}.items() <= labels[2].items()
+    assert [one["spec"]["selector"]["matchLabels"] for one in pods[:2]] == labels[:2]
+    assert policy["spec"]["podSelector"]["matchLabels"] == {"app": "svmcut"}
+    for one in pods:
+        pod = one["spec"]["template"]["spec"]
+        (container,) = pod["containers"]
+        volumes = {volume["name"] for volume in pod.get("volumes", [])}
+        assert {mount["name"] for mount in container.get("volumeMounts", [])} == volumes
+        assert all(isinstance(word, str) for word in container["command"])
+    learn = container["command"]
+    address = f"tcp://{service['metadata']['name']}:{service['spec']['ports'][0]['port']}"
+    assert address in pods[1]["spec"]["template"]["spec"]["containers"][0]["command"] and learn[0] == "svmcut"
+    options = options_of(learn[1:])
+    assert options.scheduler == address and options.resume and options.checkpoint == "/models/state"
