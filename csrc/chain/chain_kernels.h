@@ -13,18 +13,13 @@
 #include <cstring>
 #include <limits>
 
-#if defined(__GNUC__)
 #define SVMCUT_INLINE inline __attribute__((always_inline))
-#else
-#define SVMCUT_INLINE __forceinline
-#endif
 
 namespace svmcut {
 
 /* N numbers side by side; of 16, 32 or 64 bytes. */
 template <class Real, int N>
 struct Lanes {
-#if defined(__GNUC__)
     typedef Real Vector __attribute__((vector_size(N * sizeof(Real))));
     Vector v;
     SVMCUT_INLINE void load(const Real* p) { std::memcpy(&v, p, sizeof v); }
@@ -34,26 +29,6 @@ struct Lanes {
     SVMCUT_INLINE void add(const Lanes& b) { v += b.v; }
     SVMCUT_INLINE void add_product(Real a, const Lanes& b) { v += a * b.v; }
     SVMCUT_INLINE void raise(const Lanes& b) { v = b.v > v ? b.v : v; }
-#else
-    Real v[N];
-    SVMCUT_INLINE void load(const Real* p) { std::memcpy(v, p, sizeof v); }
-    SVMCUT_INLINE void store(Real* p) const { std::memcpy(p, v, sizeof v); }
-    SVMCUT_INLINE void fill(Real a) {
-        for (int k = 0; k < N; ++k) v[k] = a;
-    }
-    SVMCUT_INLINE void add(Real a, const Lanes& b) {
-        for (int k = 0; k < N; ++k) v[k] = a + b.v[k];
-    }
-    SVMCUT_INLINE void add(const Lanes& b) {
-        for (int k = 0; k < N; ++k) v[k] += b.v[k];
-    }
-    SVMCUT_INLINE void add_product(Real a, const Lanes& b) {
-        for (int k = 0; k < N; ++k) v[k] += a * b.v[k];
-    }
-    SVMCUT_INLINE void raise(const Lanes& b) {
-        for (int k = 0; k < N; ++k) v[k] = b.v[k] > v[k] ? b.v[k] : v[k];
-    }
-#endif
 };
 
 /* out[c] += sum_j x[j] W[f[j]][c] over `count` entries, for M vectors of N columns; rows of W are `row` numbers apart.

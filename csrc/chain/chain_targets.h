@@ -6,7 +6,7 @@
 #ifndef SVMCUT_CHAIN_TARGETS_H
 #define SVMCUT_CHAIN_TARGETS_H
 
-#if defined(__GNUC__) && defined(__x86_64__)
+#if defined(__x86_64__)
 #define SVMCUT_FOR_TARGETS 1
 #define SVMCUT_AVX2 __attribute__((target("avx2")))
 #define SVMCUT_AVX512 __attribute__((target("avx2,avx512f,avx512dq,avx512vl,avx512bw")))

@@ -4,9 +4,7 @@
  * SVMCUT_LANES on vectors of SVMCUT_LANE_BYTES and end with a table of themselves, `code`; SVMCUT_FAMILY is the
  * namespace around all of them. Every header the loops need comes before this one: none may be compiled for a target.
  */
-#if defined(__GNUC__)
 #pragma GCC diagnostic ignored "-Wpsabi"
-#endif
 
 #define SVMCUT_LANES SVMCUT_FAMILY::portable
 #define SVMCUT_LANE_BYTES 16
@@ -14,25 +12,37 @@
 #undef SVMCUT_LANES
 #undef SVMCUT_LANE_BYTES
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#if defined(__x86_64__)
 #define SVMCUT_VECTOR_CODE 1
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
+#else
 #pragma GCC push_options
 #pragma GCC target("avx2,fma")
+#endif
 #define SVMCUT_LANES SVMCUT_FAMILY::avx2
 #define SVMCUT_LANE_BYTES 32
 #include SVMCUT_LOOPS
 #undef SVMCUT_LANES
 #undef SVMCUT_LANE_BYTES
+#if defined(__clang__)
+#pragma clang attribute pop
+#pragma clang attribute push(__attribute__((target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl"))), apply_to = function)
+#else
 #pragma GCC pop_options
-
 #pragma GCC push_options
 #pragma GCC target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")
+#endif
 #define SVMCUT_LANES SVMCUT_FAMILY::avx512
 #define SVMCUT_LANE_BYTES 64
 #include SVMCUT_LOOPS
 #undef SVMCUT_LANES
 #undef SVMCUT_LANE_BYTES
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
 #pragma GCC pop_options
+#endif
 #endif
 
 namespace svmcut::SVMCUT_FAMILY {

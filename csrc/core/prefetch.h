@@ -8,11 +8,7 @@
 namespace svmcut {
 
 /* Brings what will be read soon into the second cache. */
-#if defined(__GNUC__)
 inline void prefetch(const void* p) { __builtin_prefetch(p, 0, 2); }
-#else
-inline void prefetch(const void*) {}
-#endif
 
 }  // namespace svmcut
 #endif

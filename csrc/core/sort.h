@@ -20,13 +20,8 @@
 namespace svmcut {
 
 /* Asks for a cache line that is needed some rows ahead. */
-#if defined(__GNUC__)
 #define SVMCUT_PREFETCH(address) __builtin_prefetch(address)
 #define SVMCUT_PREFETCH_WRITE(address) __builtin_prefetch(address, 1)
-#else
-#define SVMCUT_PREFETCH(address) ((void)(address))
-#define SVMCUT_PREFETCH_WRITE(address) ((void)(address))
-#endif
 constexpr int64_t kAhead = 24;
 
 struct Item {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/parallel.h"
+#include "core/wide.h"
 #include "include/linear.h"
 #include "linear/sparse_row.h"
 
@@ -25,13 +26,6 @@ constexpr int64_t kPollEvery = 64;       // rows between two looks at the cancel
 constexpr int kGroup = 8;                 // full rows taken together
 constexpr int64_t kGramRoom = 1 << 22;  // doubles of private sums
 constexpr double kSmallPivot = 1e-13;  // of the diagonal; below it the pivot is rounding
-
-// Wider vectors where the processor has them. Not fused multiply-add: the bytes are the same on every processor.
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__)
-#define SVMCUT_WIDE __attribute__((target_clones("avx2", "default")))
-#else
-#define SVMCUT_WIDE
-#endif
 
 inline double sum_of(const double* x, int64_t n) {
     double s[8] = {0};

@@ -38,14 +38,10 @@ constexpr Larger kLarger;
 
 /* node += line. Compilers left the plain loop scalar. */
 inline void add_line(int32_t* node, const int32_t* line) {
-#if defined(__GNUC__)
     typedef int32_t Four __attribute__((vector_size(16), may_alias));
     auto* to = reinterpret_cast<Four*>(node);
     const auto* from = reinterpret_cast<const Four*>(line);
     for (int k = 0; k < kFan / 4; ++k) to[k] += from[k];
-#else
-    for (int k = 0; k < kFan; ++k) node[k] += line[k];
-#endif
 }
 
 /* Shape of a tree over grades 0 to `top`: offset of each level, leaves first. */

@@ -9,11 +9,7 @@
 
 #include "core/wide.h"
 
-#if defined(__GNUC__)
 #define SVMCUT_INLINE inline __attribute__((always_inline))
-#else
-#define SVMCUT_INLINE inline
-#endif
 
 namespace svmcut {
 

@@ -130,7 +130,11 @@ inline Below collect_any(const double* c, const double* v, double low, double hi
             found -= under;
             hit |= ~under & (x < high);
         }
+#if defined(__clang__)
+        const Longs half = hit | __builtin_shufflevector(hit, hit, 4, 5, 6, 7, 0, 1, 2, 3);
+#else
         const Longs half = hit | __builtin_shuffle(hit, Longs{4, 5, 6, 7, 0, 1, 2, 3});
+#endif
         if (!(half[0] | half[1] | half[2] | half[3])) continue;
         for (int64_t g = k; g < k + kGroup; ++g) {
             out[at] = {c[g], first + g};

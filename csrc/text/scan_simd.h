@@ -22,7 +22,7 @@ inline void scan_portable(Piece& piece) { Lines<NoRun>(piece).scan(); }
 
 }  // namespace svmcut
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(__x86_64__)
 #include <immintrin.h>
 
 namespace svmcut {

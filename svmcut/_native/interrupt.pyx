@@ -13,10 +13,6 @@ import threading
 cdef extern from *:
     """
     static volatile int svmcut_signalled = 0;
-    #if defined(_WIN32)
-    static void svmcut_watch(void) {}
-    static void svmcut_unwatch(void) {}
-    #else
     #include <signal.h>
     static const int svmcut_numbers[2] = {SIGINT, SIGTERM};
     static struct sigaction svmcut_before[2];
@@ -43,7 +39,6 @@ cdef extern from *:
                 sigaction(svmcut_numbers[k], &svmcut_before[k], NULL);
         }
     }
-    #endif
     """
     int svmcut_signalled
     void svmcut_watch()
