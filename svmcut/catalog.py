@@ -109,7 +109,7 @@ SOLVERS = {
     solver.name: solver
     for solver in (
         Solver("cutting-plane", "svmcut.solvers.cutting_plane:CuttingPlane", tuple(TASKS),
-               (*_VECTORS, "regression", "sequence"), plain=False, takes=_CUTS),
+               (*_VECTORS, "regression", "sequence"), plain=False, takes=(*_CUTS, "line_search")),
         Solver("dual-cd", {"classification": "svmcut.solvers.dual_cd:DualCd",
                            "multiclass": "svmcut.solvers.multiclass_cd:MulticlassCd",
                            "multilabel": "svmcut.solvers.dual_cd:DualCd"}, (*_SCORED, "multilabel"),
@@ -150,6 +150,8 @@ SOLVERS = {
 
 #: Parameters that a solver which takes them reads with kernel values alone.
 OF_VALUES = ("certify",)
+#: And with features alone.
+OF_FEATURES = ("line_search",)
 CUTTING_PLANE, SUBSPACE = "cutting-plane", "subspace"
 #: What parameter quick trains with.
 QUICK = "ssg"
@@ -291,7 +293,7 @@ def solvers(task: str, kernel: bool | None = None) -> dict[str, Solver]:
 
 def takes(task: str, solver: str, kernel: bool) -> set[str]:
     """The parameters, of those not every solver has, that one reads on features or on kernel values."""
-    left_out = TASKS[task].lacks if kernel else (*TASKS[task].lacks, *OF_VALUES)
+    left_out = (*TASKS[task].lacks, *(OF_FEATURES if kernel else OF_VALUES))
     return {name for name in SOLVERS[solver].takes if name not in left_out}
 
 

@@ -130,6 +130,8 @@ class Settings:
         Mean slack of sbp at |w| = 1, in place of what C stands for.
     average : {"suffix", "full"}
         Iterates sbp averages.
+    line_search : bool or None
+        False for cutting planes as printed in the paper of 2006, which take every cut at the minimiser of the model.
     quick : bool
         Whether training of sequences ends where the error on a part held out no longer falls, at no gap in particular.
     transitions, emissions, beam : int
@@ -195,6 +197,7 @@ class Settings:
     hold_out: float = param(0.0, number(0, 0.9))
     nu: float | None = param(None, number(0))
     average: str = param("suffix", one_of(AVERAGES))
+    line_search: bool | None = param(None, FLAG)
     quick: bool = param(False, FLAG)
     transitions: int = param(1, integer(0, 3))
     emissions: int = param(0, integer(0, 1))

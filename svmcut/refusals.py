@@ -19,6 +19,7 @@ from svmcut.catalog import (
     CUTTING_PLANE,
     KERNELS,
     MULTICLASS,
+    OF_FEATURES,
     OF_VALUES,
     QUICK,
     SOLVERS,
@@ -88,9 +89,8 @@ def plain(settings: Settings) -> Settings:
             raise UsageError(f"parameter '{name}' is {reprlib.repr(value)}; expected {kind.expected}") from None
     values["loss"] = values["loss"] or TASKS[values["task"]].loss
     found = replace(settings, **values)
-    if found.cost is None and found.example_cost is None and found.is_sum:
-        return replace(found, example_cost=EXAMPLE_COST)
-    return found
+    unset = found.cost is None and found.example_cost is None and found.is_sum
+    return replace(found, example_cost=EXAMPLE_COST) if unset else found
 
 
 def check_names(names) -> None:
@@ -338,8 +338,7 @@ def candidates(settings: Settings) -> tuple[str, ...]:
     name = chosen_solver(settings)
     usual = settings.is_usual or (settings.of_scores and not settings.has_kernel)
     known = _AS_CHAINS if settings.is_joint else (settings.task, settings.has_kernel, usual)
-    choices = CHOICES.get(known, (CUTTING_PLANE,))
-    return choices if name == AUTO else (name,)
+    return CHOICES.get(known, (CUTTING_PLANE,)) if name == AUTO else (name,)
 
 
 def reads(settings: Settings, solver: str) -> set[str]:
@@ -361,8 +360,9 @@ def _check_effects(settings: Settings) -> None:
         taking = takers(task.name, option)
         if not taking:
             raise UsageError(f"parameter '{option}' has no effect on {task.objects}; leave it out")
-        if option in OF_VALUES and not settings.has_kernel:
-            raise UsageError(f"parameter '{option}' is for training on kernel values; leave it out")
+        if option in (OF_FEATURES if settings.has_kernel else OF_VALUES):
+            where = "features" if settings.has_kernel else "kernel values"
+            raise UsageError(f"parameter '{option}' is for training on {where}; leave it out")
         if settings.quick and name in taking:
             raise UsageError(f"parameter '{option}' has no effect beside parameter 'quick'; leave it out")
         if name in taking:

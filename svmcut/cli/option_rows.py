@@ -150,6 +150,9 @@ ROWS = (
            "Part of the examples, 0.1 for a tenth, that {takers} do not train on but choose their best state by; those "
            "without a budget end once its error has not fallen in the second half of the run so far. 0: the best state "
            "by the primal value."),
+    Option("line_search", ("--line-search/--no-line-search",), RUNNING,
+           "Cuts of {takers} on the line from the best point to the model's minimiser; without, every cut at that "
+           "minimiser, as Algorithm 1 of KDD 2006 is printed.", default="on"),
     Option("quick", ("--quick",), STOPPING,
            "Train by {takers} until the error on a tenth of the sequences, held out, falls no more, then with as many "
            "passes over all; the gap is reported as it is.", default="off"),

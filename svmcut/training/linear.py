@@ -52,7 +52,9 @@ class Linear(Plan):
         elif name == AUTO:
             name = CUTTING_PLANE
         problem = Problem(self.vectors.risk, space, objective.C, self.stop(objective), self.settings.qp)
-        solver = make_solver(name, self.settings.seed, self.settings.task, self.settings.loss)
+        solver = make_solver(
+            name, self.settings.seed, self.settings.task, self.settings.loss, self.settings.line_search
+        )
         if self.settings.solver == AUTO and self.vectors.summed:
             from svmcut.solvers.dual_cd import DualCd
 

@@ -99,8 +99,9 @@ class MulticlassPlan(Plan):
             name = CHOICES[s.task, False, True][0] if s.is_plain else CUTTING_PLANE
         problem = Problem(self.risk, space, objective.C, self.stop(objective), s.qp)
         if self._rest:
-            return Stage(name, OneVsRest(make_solver(name, s.seed, loss=s.loss)), problem, objective)
-        return Stage(name, make_solver(name, s.seed, s.task), problem, objective, warm=True)
+            solver = make_solver(name, s.seed, loss=s.loss, line_search=s.line_search)
+            return Stage(name, OneVsRest(solver), problem, objective)
+        return Stage(name, make_solver(name, s.seed, s.task, line_search=s.line_search), problem, objective, warm=True)
 
     def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
         """The weights, with their primal as a reader of the model file gets it."""

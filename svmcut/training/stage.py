@@ -18,9 +18,14 @@ if TYPE_CHECKING:
     from svmcut.training.outcome import Objective, Units
 
 
-def make_solver(name: str, seed: int = 0, task: str = "classification", loss: str | None = None) -> Solver:
-    """The solver of that name for a task and loss, imported now; the seed goes to those that draw at random."""
-    kind = solver_class(name, task, loss)
+def make_solver(
+    name: str, seed: int = 0, task: str = "classification", loss: str | None = None, line_search: bool | None = None
+) -> Solver:
+    """The solver of that name for a task and loss, imported now; the seed goes to those that draw at random, and that
+    there is to be no line search to cutting planes."""
+    kind: Any = solver_class(name, task, loss)
+    if line_search is False and any(field.name == "line_search" for field in fields(kind)):
+        return kind(line_search=False)
     return kind(seed=seed) if any(field.name == "seed" for field in fields(kind)) else kind()
 
 

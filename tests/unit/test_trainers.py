@@ -143,3 +143,19 @@ def test_a_span_without_memory_names_the_file(rng, monkeypatch):
     trainer = driver(examples(rng), kernel="rbf", solver="pegasos", polish=True)
     with pytest.raises(MemoryLimitError, match=r"^train\.dat: no room for the span"):
         trainer.fit(1.0, None)
+
+
+def test_without_a_line_search_every_cut_is_at_the_minimiser_of_the_model(rng):
+    X = rng.normal(size=(200, 8)).astype(np.float32)
+    y = np.where(X[:, 0] + rng.normal(size=200) > 0, 1.0, -1.0)
+    data, runs = Examples(Csr.from_dense(X), y, None, None, Source("train")), {}
+    for line_search in (None, False):
+        seen = []
+        trainer = driver(data, solver="cutting-plane", line_search=line_search, gap=1e-3)
+        outcome = trainer.fit(10.0, None, lambda *_, to=(seen, trainer): to[0].append(to[1].state()))
+        assert outcome.converged
+        runs[line_search] = outcome.progress, seen
+    assert runs[False][0].dual <= runs[None][0].primal and runs[None][0].dual <= runs[False][0].primal
+    assert runs[False][0].iteration > 1.5 * runs[None][0].iteration
+    resumed = driver(data, solver="cutting-plane", line_search=False, gap=1e-3).fit(10.0, None, None, runs[False][1][5])
+    assert resumed.progress.solution().tobytes() == runs[False][0].solution().tobytes()
