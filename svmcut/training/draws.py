@@ -92,7 +92,8 @@ class DrawPlan(Chosen):
     def polished(self, span: Span, objective: Objective, found: dict[str, Any], ended: Ended) -> Outcome:
         outcome, primal = span.judged(ended), found["cuts"]["primal"]
         estimated = self._constant and not self.settings.certify
-        if not (estimated or outcome.primal <= primal):
+        # below the polish by more than its rule leaves open: not by rounding or an early end
+        if not (estimated or outcome.primal <= primal + self.stop(objective).target(outcome.primal)):
             outcome.warnings.append(
                 f"the sampled cuts alone reached {primal:.6g}, less than the polish in the span of "
                 f"{outcome.details['basis']['vectors']} points; raise parameter 'basis'"

@@ -22,7 +22,7 @@ SOLVERS = {
     "dual-cd": ("--solver", "dual-cd", "--example-cost", "100", "--gap", "1e-9"),
     "newton": ("--solver", "newton", "--example-cost", "1", "--gap", "1e-9"),
     "smo": ("-t", "2", "-g", "0.05", "--solver", "smo", "--example-cost", "100"),
-    "sampled-cuts": ("-t", "2", "-g", "0.05", "--solver", "sampled-cuts", "--example-cost", "1"),
+    "sampled-cuts": ("-t", "2", "-g", "0.05", "--solver", "sampled-cuts", "--example-cost", "1", "--basis", "600"),
     "path": ("--solver", "cutting-plane", "--example-cost", "1,10,100", "--gap", "1e-5"),
 }
 
