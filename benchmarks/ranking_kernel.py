@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Ranking with a kernel beside linear ranking and boosted trees: CPU seconds of training and NDCG@10 in one run.
 
-    python benchmarks/ranking_kernel.py TRAIN.txt,VALI.txt,TEST.txt [--generated 100000] [--basis 500]
+    python benchmarks/ranking_kernel.py TRAIN.txt,VALI.txt,TEST.txt [--generated 100000] [--basis 500] [--costs 10 100]
 
 Each argument is a set, whose queries are dealt to five parts as in ranking_measures.py: each part is tested once, the
 next one chooses (C, for rbf gamma too, for trees their number up to 300), the other three are trained on. --generated
@@ -31,7 +31,7 @@ try:
 except ImportError:
     xgboost = None
 
-COSTS, GAMMAS, TREES = (10.0, 100.0, 1e3, 1e4, 1e5), (0.1, 0.3, 1.0), 300
+TREES = 300
 
 
 def generated(n: int, seed: int = 1, each: int = 50, d: int = 10) -> Rows:
@@ -54,8 +54,8 @@ def machines(options, kernel: bool) -> Callable[[Rows], Iterator[tuple]]:
 
     def trials(train: Rows):
         width = 1.0 / (train.X.shape[1] * max(float(train.X.var()), 1e-9))
-        for C in COSTS:
-            for gamma in GAMMAS if kernel else (None,):
+        for C in options.costs:
+            for gamma in options.gammas if kernel else (1.0,):
                 known = {"kernel": "rbf", "gamma": gamma * width, "solver": "subspace", "basis": options.basis,
                          "certify": False} if kernel else {}  # fmt: skip
                 began = time.process_time()
@@ -101,6 +101,8 @@ def main() -> None:
     parser.add_argument("sets", nargs="*", metavar="FILE,FILE,...")
     parser.add_argument("--generated", type=int, metavar="ROWS")
     parser.add_argument("--basis", type=int, default=500)
+    parser.add_argument("--costs", type=float, nargs="+", default=[10.0, 100.0, 1000.0])
+    parser.add_argument("--gammas", type=float, nargs="+", default=[0.3, 1.0, 3.0], help="times 1 / (d variance)")
     options = parser.parse_args()
     sets = [(files.split(",")[0], list(folds(pooled(files), 1))) for files in options.sets]
     if options.generated:
