@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,10 @@ from svmcut.training.checks import check_label_memory, checked_weights
 from svmcut.training.outcome import Objective
 from svmcut.training.stage import Stage, make_solver
 from svmcut.training.structured import Structured
+
+if TYPE_CHECKING:
+    from svmcut.training.outcome import Outcome
+    from svmcut.training.stage import Ended
 
 
 class LabelSetPlan(Structured):
@@ -83,6 +87,17 @@ class LabelSetPlan(Structured):
         if not isinstance(problem.risk, OneVsRestRisk):
             return super().rise(w, problem)
         return problem.risk.steepest * rise_of_scores(problem.space, w, self.model.n_labels, self.model.weights, True)
+
+    def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
+        """As Structured.finish; a model without the weights of pairs that it was to have says so."""
+        outcome = super().finish(objective, found, ended)
+        v = self.model.split(ended.progress.solution())[1]
+        if v is not None and len(v) > 1 and not v.any():
+            outcome.warnings.append(
+                "the best model met has no weights of pairs; lower parameter 'gap', give more time, or pairs='none' "
+                "for a run without them"
+            )
+        return outcome
 
     def restore(self, kept, w) -> None:
         """The file has the weights of the constant feature as thresholds, with all digits."""

@@ -5,9 +5,11 @@ import gzip
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import numpy as np
 import pytest
+from drivers import driver
 from reference.measures import label_precision
 from sklearn.metrics import f1_score, hamming_loss
 
@@ -145,3 +147,11 @@ def test_memory_does_not_grow_with_the_file(tmp_path, rng, header):
         [sys.executable, "-c", textwrap.dedent(code)], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert int(run.stdout) < 8
+
+
+def test_a_model_without_the_weights_of_pairs_that_were_asked_for_says_so():
+    data = read_multilabel(str(Path(__file__).resolve().parents[2] / "data" / "labels.train"))
+    for known, warned in (({"max_iterations": 1}, True), ({"gap": 0.01}, False), ({"pairs": "none"}, False)):
+        solver = {} if "pairs" in known else {"solver": "gdmm"}
+        outcome = driver(data, task="multilabel", cost=None, **solver, **known).fit(None, 0.1)
+        assert any("no weights of pairs" in warning for warning in outcome.warnings) == warned, known
