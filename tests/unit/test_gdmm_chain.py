@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """GDMM on chains: the search of pairs against all pairs, the certificate against the optimum of another trainer."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from svmcut._native import gdmm_chain
 from svmcut.data import Csr, Sequences
+from svmcut.files.sequences import read_sequences
 from svmcut.models import ChainShape
 from svmcut.solvers.bcfw import Bcfw
 from svmcut.solvers.gdmm import Gdmm
@@ -13,6 +16,8 @@ from svmcut.solvers.protocol import StoppingRule
 from svmcut.solvers.soft_bcfw import SoftBcfw
 from svmcut.structured.chain import ChainSequences
 from svmcut.structured.protocol import StructuredProblem
+
+TAGS = Path(__file__).resolve().parents[2] / "data" / "tags.train"
 
 
 def sequences_of(rng, K=6, n=14, d=9):
@@ -113,3 +118,38 @@ def test_one_tag_and_one_token_are_no_trouble(rng):
     problem = StructuredProblem(ChainSequences(one, ChainShape(1, 9)), 1.0, StoppingRule(0.0, 1e-3))
     *_, last = Gdmm().start(problem)
     assert last.primal == last.dual == 0
+
+
+def passes_per_decade(looks):
+    """Passes from a relative gap of 10^-k to 10^-(k+1), k = 1 to 4, of (passes, gap); gaps are the least so far."""
+    marks, least = [], np.inf
+    for passes, gap in looks:
+        least = min(least, gap)
+        while len(marks) < 5 and least <= 10.0 ** -(len(marks) + 1):
+            marks.append(passes)
+    return np.diff(marks)
+
+
+def is_linear(passes):
+    """Whether the third and fourth decade take no more than three times the passes of the first and second."""
+    assert len(passes) == 4
+    return passes[2:].sum() <= 3 * passes[:2].sum()
+
+
+def test_sublinear_curves_are_not_linear():
+    passes = np.arange(1.0, 3e5, 3)
+    assert is_linear(passes_per_decade(zip(passes, 0.9**passes, strict=True)))
+    assert not is_linear(passes_per_decade(zip(passes, 2 / passes, strict=True)))
+    assert not is_linear(passes_per_decade(zip(passes, 2 / passes**2, strict=True)))
+
+
+@pytest.mark.parametrize(("data", "C"), [("tags", 0.1), ("generated", 1.0)])
+def test_the_rate_is_linear(rng, data, C):
+    problem = problem_of(rng, C, 1e-5)
+    if data == "tags":
+        sequences = read_sequences(str(TAGS)).part(0, 60)
+        shape = ChainShape(int(sequences.tags.max()) + 1, sequences.X.n_features)
+        problem = StructuredProblem(ChainSequences(sequences, shape), C, StoppingRule(0.0, 1e-5))
+    run = Gdmm().start(problem)
+    passes = passes_per_decade((progress.passes, progress.gap / progress.primal) for progress in run)
+    assert is_linear(passes), passes
