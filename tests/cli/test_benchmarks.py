@@ -208,3 +208,20 @@ def test_svm_learn_beside_svm_train(tmp_path):
     assert [line.split(" | ")[0] for line in lines[2:]] == [
         "| linear", "| rbf", "| regression", "| leave-one-out", "| pairs"]  # fmt: skip
     assert "runs: " in lines[5] and all(float(line.split(" | ")[1]) > 0 for line in lines[2:])
+
+
+def test_figures_of_budgets_know_the_drift(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import figures_2018
+
+    text = f"wine={ROOT / 'data' / 'wine.train'},{ROOT / 'data' / 'wine.test'}:8:0.5"
+    monkeypatch.setattr(sys, "argv", ["", "record", str(tmp_path / "csv"), text, "-B", "5", "--epochs", "3"])
+    figures_2018.main()
+    rows = figures_2018.read(tmp_path / "csv")
+    assert len(rows) == 2 * 2 * 3 * figures_2018.STATES
+    for row in rows:
+        assert row.shifted <= row.error
+        if row.solver == "bsca" and not row.budget:
+            assert row.dual <= row.primal and row.drift < 1e-3 and row.true_dual == pytest.approx(row.dual, rel=1e-3)
+        assert row.budget == 0 or row.support <= 100 * row.budget / 119 + 1e-3
+    assert max(row.drift for row in rows if row.budget and row.solver == "bsca") > 0.01
