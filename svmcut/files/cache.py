@@ -26,7 +26,6 @@ import numpy as np
 from svmcut.data import Csr, Examples, Source
 from svmcut.errors import DataError, OutputError
 from svmcut.files.examples import read_examples, stream_examples
-from svmcut.files.patterns import files_of, is_pattern
 
 FORMAT = 1
 #: What a row has beside features, and what stands for it in files whose lines have none.
@@ -34,14 +33,6 @@ _OTHERS = {"qid": (np.int64, 0), "weights": (np.float64, 1.0)}
 _TYPES = {"indptr": np.int64, "indices": np.int32, "data": np.float32, "y": np.float64, "skips": np.int64,
           "qid": np.int64, "weights": np.float64}  # fmt: skip
 _BLOCK = 1 << 20
-
-
-def read_named(path: str, cache: str | None = None, **how: Any) -> Examples:
-    """The examples of a file, or of all files that fit a pattern; see `read_files`."""
-    if cache is None and not is_pattern(path):
-        return read_examples(path, **how)
-    name, paths = files_of(path)
-    return read_files(name, paths, cache=cache, **how)
 
 
 def read_files(

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Sequence
 
@@ -27,8 +26,10 @@ def files_of(paths: str | os.PathLike | Sequence[str | os.PathLike]) -> tuple[st
         found = named
         name = named[0] if len(named) == 1 else f"{named[0]} to {named[-1]}"
     else:
+        from glob import glob
+
         name = os.fspath(paths)
-        found = sorted(glob.glob(name)) if is_pattern(name) else [name]
+        found = sorted(glob(name)) if is_pattern(name) else [name]
         if not found:
             raise DataError(name, "no file fits this pattern")
     if "-" in found:

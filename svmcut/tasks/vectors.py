@@ -11,8 +11,8 @@ import numpy as np
 
 from svmcut.arrays import vector_examples
 from svmcut.classes import SIGNS, classes_of, label_text
-from svmcut.files.cache import read_named
 from svmcut.files.examples import stream_examples
+from svmcut.files.named import read_named
 from svmcut.files.predictions import write_labels, write_probabilities, write_scores
 from svmcut.tasks.protocol import Task
 

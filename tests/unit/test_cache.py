@@ -13,8 +13,9 @@ from programs import call
 
 import svmcut
 from svmcut.errors import DataError, OutputError, UsageError
-from svmcut.files.cache import read_files, read_named
+from svmcut.files.cache import read_files
 from svmcut.files.examples import read_examples
+from svmcut.files.named import read_named
 
 FIELDS = ("y", "qid", "weights")
 
