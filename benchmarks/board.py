@@ -123,8 +123,10 @@ def jobs(given) -> Iterator[Job]:
         if name.endswith(" 10k"):
             path, test = head(path, 10_000), GAMMAS[name]
         for task in tasks:
-            for C in ("1",) if task in ("tags", "ranking") else ("1", "100") if task == "rbf" else COSTS:
-                yield Job(name, task, C, path, str(test))
+            costs = ("1",) if task in ("tags", "ranking") else ("1", "100") if task == "rbf" else COSTS
+            for C in costs:
+                if C in given.costs:
+                    yield Job(name, task, C, path, str(test))
 
 
 def scaled(path: Path) -> Path:
@@ -244,7 +246,7 @@ def value(job: Job, peer: str, model: Path) -> float:
         words = [SVMCUT, "classify", "-v", "0", "--report", str(report), job.test, str(model), f"{model}.out"]
         subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
         scored = json.loads(report.read_text(encoding="utf-8"))
-        return float(scored["token_error_rate"] if job.task == "tags" else 100 * (1 - scored["ndcg@10"]))
+        return float(scored["token_error"] if job.task == "tags" else 100 * (1 - scored["ndcg@10"]))
     if job.task == "crammer-singer":
         from multiclass import objective as joint
         from multiclass import read_liblinear as read_classes
@@ -308,6 +310,7 @@ def main() -> None:
     parser.add_argument("--made", type=Path, required=True)
     parser.add_argument("--sets", nargs="+")
     parser.add_argument("--tasks", nargs="+")
+    parser.add_argument("--costs", nargs="+", default=COSTS, choices=COSTS, help="values of C")
     parser.add_argument("--peers", nargs="+", help="their first words")
     parser.add_argument("--limit", type=float, default=10, help="CPU seconds after which no tighter setting is tried")
     given = parser.parse_args()
