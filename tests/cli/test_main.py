@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The group, its guard, and what starting costs."""
 
+import gc
 import os
 import shutil
 import signal
@@ -12,7 +13,7 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from svmcut import __version__
-from svmcut.cli.guard import guard
+from svmcut.cli.guard import STARTED, collect_late, guard
 from svmcut.cli.main import COMMANDS, svmcut
 from svmcut.cli.start import main
 from svmcut.errors import DataError, TrainingError, UsageError
@@ -148,3 +149,15 @@ def test_guard_gives_the_handlers_back():
     handlers = signal.getsignal(signal.SIGTERM), sys.unraisablehook
     assert guard(lambda: 0, lambda: "prog") == 0
     assert (signal.getsignal(signal.SIGTERM), sys.unraisablehook) == handlers
+
+
+def test_the_usual_collections_are_back_once_the_start_is_over():
+    usual, callbacks, frozen = gc.get_threshold(), list(gc.callbacks), gc.get_freeze_count()
+    try:
+        collect_late()
+        assert gc.get_threshold() == (STARTED, *usual[1:])
+        gc.collect()
+        assert (gc.get_threshold(), gc.callbacks) == (usual, callbacks) and gc.get_freeze_count() > frozen
+    finally:
+        gc.set_threshold(*usual)
+        gc.unfreeze()
