@@ -38,9 +38,9 @@ reason. In sequences and rankings the figure is the time to the least error that
 
 Sets named rcv1, w8a, url-day, news20-binary, skin, cod-rna and news20 are stand-ins in the size and shape of the public
 ones (benchmarks/make_board_sets.py says how they are made); the others are the public ones, covtype a part of it. Runs
-were made one at a time on each of two cores with some other work on them; no tighter tolerance was tried behind a run of
-3 to 6 CPU seconds, and runs of more than some 20 were ended: "not reached" says that no peer came near before. C = 0.01
-was run for some of the sets only.
+were made one at a time on each of two cores with some other work on them. No tighter tolerance was tried behind a run
+of 3 to 6 CPU seconds, and runs of more than some 20 were ended: "not reached" says that no peer came near before.
+C = 0.01 was run for some of the sets only.
 """
 
 
