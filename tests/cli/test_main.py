@@ -43,14 +43,17 @@ def test_the_originals_import_neither_click_nor_scipy(tmp_path):
 
 @pytest.mark.skipif(not hasattr(os, "wait4"), reason="CPU time of a child by wait4")
 def test_help_is_cheap():
-    def cpu():
-        command = [os.path.join(os.path.dirname(sys.executable), "svmcut"), "--help"]
+    programs = os.path.dirname(sys.executable)
+    help_, click = [os.path.join(programs, "svmcut"), "--help"], [sys.executable, "-c", "import click"]
+
+    def cpu(command):
         child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         _, _, usage = os.wait4(child.pid, 0)
         child.returncode = 0
         return usage.ru_utime + usage.ru_stime
 
-    assert min(cpu() for _ in range(3)) <= 0.15
+    pairs = [(cpu(help_), cpu(click)) for _ in range(5)]  # by turns: the machine may be busy
+    assert min(mine for mine, _ in pairs) <= 2 * min(bare for _, bare in pairs)
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def test_the_handler_runs_within_the_call(rng, call, number):
         with watched_signals(), pytest.raises(Stopped):
             timer.start()
             work()
-        assert time.perf_counter() - sent[0] < 1
+        assert time.perf_counter() - sent[0] < 5  # of minutes; a busy machine may take seconds
     finally:
         timer.join()
         signal.signal(number, before)
