@@ -26,7 +26,7 @@ from svmcut.cli.start import main
 CPU_SECONDS = 10
 """More than this for one mutant, whose time limit is half a second, is a finding."""
 
-MAGIC, DIGEST = b"svmcut checkpoint 1\n", 32
+MAGIC = b"svmcut checkpoint 1\n"
 RBF = ("-t", "2", "-g", "0.3")
 SEQUENCE, LABELS = ("--task", "sequence"), ("--task", "multilabel")
 RUNS = {

@@ -119,10 +119,6 @@ class CutBundle:
         k = len(self._elements)
         return float(np.sqrt(max(0.0, np.max(np.diagonal(self._H)[:k]))))
 
-    def room(self, C: float, value: float) -> float:
-        """From a value of the lower model up to C max_t b_t, its value at w = 0; it falls as cuts come."""
-        return max(0.0, C * float(np.max(self._b[: len(self._elements)])) - value)
-
     @property
     def nbytes(self) -> int:
         """Bytes of what is kept of the cuts."""

@@ -43,8 +43,6 @@ class Progress(NamedTuple):
         What else a solver without certificate says of its state, by name.
     report : bool
         Whether this is worth a line; False where only time has passed.
-    watched : float or None
-        What falls as the run goes on, where the gap is an estimate that need not; see Watch.
     """
 
     iteration: int
@@ -61,7 +59,6 @@ class Progress(NamedTuple):
     evaluations: int | None = None
     extra: Mapping[str, float] | None = None
     report: bool = True
-    watched: float | None = None
 
 
 class Solution(NamedTuple):
@@ -336,7 +333,7 @@ class Watch:
         """Takes in a look; one that a resumed run repeats counts once, one where only time has passed not at all."""
         if progress.report and progress.iteration != self._last:
             self._last = progress.iteration
-            idle = self._stall.update(progress.gap if progress.watched is None else progress.watched)
+            idle = self._stall.update(progress.gap)
             if self._stall.since == 0:
                 self._at = progress.iteration
             self._over = idle and progress.iteration - self._at >= max(self._patience, self._at)

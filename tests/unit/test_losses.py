@@ -14,7 +14,6 @@ from svmcut.risks.squared_hinge import SquaredHingeRisk
 RISKS = {"squared-hinge": SquaredHingeRisk(), "logistic": LogisticRisk(),
          "epsilon-insensitive": EpsilonInsensitiveRisk(truth.TUBE)}  # fmt: skip
 every_loss = pytest.mark.parametrize("loss", RISKS)
-SMOOTH = [name for name in RISKS if name != "epsilon-insensitive"]
 
 
 def data(rng, loss, n=60, d=5, density=1.0):
