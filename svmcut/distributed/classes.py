@@ -13,8 +13,8 @@ from svmcut.classes import label_text
 from svmcut.distributed.oracle import PartedOracle, PartedProblem
 from svmcut.errors import DataError
 from svmcut.spaces.linear import WeightSpace
-from svmcut.training.checks import check_class_memory, class_warnings
-from svmcut.training.multiclass import MulticlassPlan, check_numbers
+from svmcut.training.checks import check_class_memory, check_class_numbers, class_warnings
+from svmcut.training.multiclass import MulticlassPlan
 from svmcut.training.stage import Plan, Stage, make_solver
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class PartedClasses(MulticlassPlan):
         s, path, K = settings, parted.source.path, len(names)
         self.rows, self.bias, self.names, self._examples, self._columns = rows, s.bias or 0.0, names, parted, None
         self._rest, self._original = s.multiclass != MULTICLASS[0], False
-        check_numbers(path, K, parted.X.n_features)
+        check_class_numbers(path, K, parted.X.n_features)
         check_class_memory(path, K, 0, parted.X.n_features, s.max_memory)
         self.space: Any = ClassSpace(parted.X, K, self.bias, s.threads)
         units = self._units(s, parted.sum("weight"), len(parted))

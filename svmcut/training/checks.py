@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svmcut.data import Examples, MultilabelExamples, Sequences
-from svmcut.errors import DataError, MemoryLimitError, TrainingError
+from svmcut.errors import DataError, MemoryLimitError, TrainingError, UsageError
 from svmcut.machine import shortage
 from svmcut.risks.weights import example_weights
 
@@ -59,6 +59,15 @@ def check_memory(path: str, n_features: int, limit_mb: float | None) -> None:
     if there := shortage(need, limit_mb):
         raise MemoryLimitError(
             f"{path}: training on {n_features} features needs about {need:,.0f} MB for weight vectors and {there}"
+        )
+
+
+def check_class_numbers(path: str, K: int, n_features: int) -> None:
+    """Refuses classes with more weights than a model file numbers, as a UsageError."""
+    if K * (n_features + 1) > LARGEST_INDEX:
+        raise UsageError(
+            f"{path}: {K} classes of {n_features} features give weights above number {LARGEST_INDEX} of a model file; "
+            "number the features without gaps"
         )
 
 

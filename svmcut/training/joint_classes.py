@@ -15,12 +15,11 @@ import numpy as np
 
 from svmcut.catalog import TASKS
 from svmcut.data import Examples, Sequences
-from svmcut.errors import UsageError
 from svmcut.files.rounding import expansion_read_back
 from svmcut.models import JointKernelModel
 from svmcut.parameters import Settings
 from svmcut.risks.weights import total
-from svmcut.training.checks import LARGEST_INDEX, checked_weights, class_warnings
+from svmcut.training.checks import check_class_numbers, checked_weights, class_warnings
 from svmcut.training.emissions import Emissions
 from svmcut.training.outcome import PERCENT, Objective, Outcome, class_units
 from svmcut.training.stage import Ended
@@ -30,15 +29,7 @@ if TYPE_CHECKING:
 
 
 class JointPlan(Emissions):
-    """One stage, which with exact cuts starts from the solution of the C before.
-
-    Raises
-    ------
-    UsageError
-        When a model file could not number its weights.
-    MemoryLimitError
-        When what the solver stores does not fit.
-    """
+    """One stage, as of Emissions, which raises what those do."""
 
     objects = "examples", "classes"
 
@@ -48,11 +39,7 @@ class JointPlan(Emissions):
         if original:  # svm_multiclass's classes are 1 to the largest, with rows or without
             self.names = np.arange(1.0, self.names[-1] + 1)
         K, places = len(self.names), np.searchsorted(self.names, rows.y).astype(np.int32)
-        if K * (rows.X.n_features + 1) > LARGEST_INDEX:
-            raise UsageError(
-                f"{path}: {K} classes of {rows.X.n_features} features give weights above number {LARGEST_INDEX} "
-                "of a model file; number the features without gaps"
-            )
+        check_class_numbers(path, K, rows.X.n_features)
         tokens = Sequences(rows.X, np.arange(n + 1), places, rows.source, checked_weights(rows))
         loss = TASKS["sequence"].loss
         super().__init__(tokens, replace(s, task="sequence", loss=loss, transitions=0, emissions=0, beam=0))

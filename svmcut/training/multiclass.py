@@ -10,7 +10,6 @@ import numpy as np
 
 from svmcut.catalog import AUTO, CHOICES, CUTTING_PLANE, MULTICLASS, TASKS
 from svmcut.data import Examples
-from svmcut.errors import UsageError
 from svmcut.files.rounding import read_back
 from svmcut.models import MulticlassModel
 from svmcut.parameters import Settings
@@ -23,7 +22,7 @@ from svmcut.solvers.one_vs_rest import OneVsRest
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.multilabel import LabelSpace
 from svmcut.training.certificate import primal_of_file, rise_of_scores
-from svmcut.training.checks import LARGEST_INDEX, check_class_memory, checked_weights, class_warnings
+from svmcut.training.checks import check_class_memory, check_class_numbers, checked_weights, class_warnings
 from svmcut.training.outcome import PERCENT, Objective, Outcome, Units, class_units
 from svmcut.training.stage import Ended, Plan, Stage, make_solver
 
@@ -40,15 +39,6 @@ def class_risk(s: Settings, y: NDArray, K: int, threads: int, weights: NDArray |
     if s.multiclass != MULTICLASS[0]:
         return OneVsRestRisk.of_classes(make_risk(s.loss or ""), y, K, threads, weights)
     return (CrammerSingerRisk if s.slack_norm == 1 else SquaredCrammerSingerRisk)(y, K, threads, weights)
-
-
-def check_numbers(path: str, K: int, n_features: int) -> None:
-    """Refuses more weights than a model file numbers, as a UsageError."""
-    if K * (n_features + 1) > LARGEST_INDEX:
-        raise UsageError(
-            f"{path}: {K} classes of {n_features} features give weights above number {LARGEST_INDEX} of a model file; "
-            "number the features without gaps"
-        )
 
 
 class MulticlassPlan(Plan):
@@ -69,7 +59,7 @@ class MulticlassPlan(Plan):
         y = np.searchsorted(self.names, self._examples.y)
         K, n, self.bias = len(self.names), len(examples), s.bias or 0.0
         X, self._columns = self._examples.X.compact()
-        check_numbers(path, K, examples.X.n_features)
+        check_class_numbers(path, K, examples.X.n_features)
         check_class_memory(path, K, n, X.n_features, s.max_memory)
         weights = checked_weights(examples)
         self._rest = s.multiclass != MULTICLASS[0]
