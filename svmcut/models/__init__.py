@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from svmcut.models.multiclass import MulticlassModel
 
     ScoringModel: TypeAlias = LinearModel | KernelModel | FourierModel
-    Model: TypeAlias = (
-        ScoringModel | ChainModel | KernelChainModel | MultilabelModel | MulticlassModel | KernelMulticlassModel
-    )
+    ClassModel: TypeAlias = MulticlassModel | KernelMulticlassModel
+    Model: TypeAlias = ScoringModel | ChainModel | KernelChainModel | MultilabelModel | ClassModel
 
 _WHERE = {
     "ChainModel": "chain", "ChainShape": "chain", "KernelChainModel": "chain", "check_lattice": "chain",
@@ -32,7 +31,7 @@ _WHERE = {
 }  # fmt: skip
 
 __all__ = [
-    "ChainModel", "ChainShape", "FourierModel", "JointKernelModel", "KernelChainModel", "KernelModel",
+    "ChainModel", "ChainShape", "ClassModel", "FourierModel", "JointKernelModel", "KernelChainModel", "KernelModel",
     "KernelMulticlassModel", "LabelDecoder", "LinearModel", "Model", "MulticlassModel", "MultilabelModel",
     "ScoringModel", "check_lattice", "pairs_of", "renumber",
 ]  # fmt: skip

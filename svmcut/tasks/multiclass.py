@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,11 +21,9 @@ if TYPE_CHECKING:
 
     from svmcut.data import Examples
     from svmcut.files.output import Output
-    from svmcut.models import KernelMulticlassModel, MulticlassModel
+    from svmcut.models import ClassModel
     from svmcut.parameters import Settings
     from svmcut.training.driver import Driver
-
-    ClassModel: TypeAlias = MulticlassModel | KernelMulticlassModel
 
 
 class Confusion:

@@ -24,7 +24,6 @@ import numpy as np
 
 from svmcut._native.text import ExpansionFault, format_pairs, parse_expansion
 from svmcut.catalog import MULTICLASS
-from svmcut.classes import label_text
 from svmcut.data import Csr
 from svmcut.errors import ModelError
 from svmcut.files.models import marks
@@ -69,15 +68,7 @@ def write(path: str, first: bytes, output: Output, model: KernelMulticlassModel)
     pieces = ([*words[ends[i] : ends[i + 1]], "|", *pairs[bounds[i] : bounds[i + 1]], "#\n"]
               for i in range(support.n_rows))  # fmt: skip
     output.write("".join(map(" ".join, pieces)).encode())
-    lines = {} if np.array_equal(model.names, np.arange(1, K + 1)) else {
-        "labels": [*map(label_text, model.names.tolist())]
-    }  # fmt: skip
-    lines |= {"loss": [model.loss]} if model.loss is not None else {}
-    if model.sigmoids is not None:
-        lines["sigmoid"] = [marks.number_text(value) for fitted in model.sigmoids for value in fitted]
-    if model.temperature is not None:
-        lines["temperature"] = [marks.number_text(model.temperature)]
-    output.write(marks.lines_of(lines))
+    output.write(marks.text_of_classes(model))
 
 
 def read(path: str, first: bytes, file: BinaryIO) -> KernelMulticlassModel:
@@ -98,9 +89,7 @@ def read(path: str, first: bytes, file: BinaryIO) -> KernelMulticlassModel:
     if len(b) != M or not np.isfinite(b).all():
         raise ModelError(path, f"the thresholds are refused; expected {M} finite numbers", 13, 1)
     text, found = marks.split(path, file.read(), _HEADER_LINES + 1, marks.OF_MACHINES)
-    names = np.asarray(found.get("labels", np.arange(1.0, K + 1)), np.float64)
-    if len(names) != K:
-        raise ModelError(path, f"'#@ labels' names {len(names)} classes; expected {K}, as in line 11")
+    names = marks.names_of(path, found, K, 11)
     sigmoids, temperature = found.get("sigmoid"), found.get("temperature")
     if (sigmoids is not None and (not paired or len(sigmoids) != M)) or (temperature is not None and paired):
         raise ModelError(path, f"probabilities are refused; expected those of {M} machines {kind}")

@@ -11,12 +11,16 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from svmcut.catalog import TASKS, losses
 from svmcut.classes import REST, label_text
 from svmcut.errors import ModelError
 
 if TYPE_CHECKING:
-    from svmcut.models import ScoringModel
+    from numpy.typing import NDArray
+
+    from svmcut.models import ClassModel, ScoringModel
 
 _START = b"#@ "
 
@@ -33,6 +37,31 @@ def text_of(model: ScoringModel) -> bytes:
     found = {} if model.labels is None else {"labels": [*map(label_text, model.labels)]}
     found |= {} if model.loss is None else {"loss": [model.loss]}
     return lines_of(found if model.sigmoid is None else {**found, "sigmoid": [*map(number_text, model.sigmoid)]})
+
+
+def text_of_classes(model: ClassModel, **first: list[str]) -> bytes:
+    """Those first marks and the lines of a model of classes; of classes 1 to K there are no names."""
+    found = first if model.names.tolist() == [*range(1, len(model.names) + 1)] else {
+        **first, "labels": [*map(label_text, model.names.tolist())]
+    }  # fmt: skip
+    found |= {} if model.loss is None else {"loss": [model.loss]}
+    if (sigmoids := getattr(model, "sigmoids", None)) is not None:
+        found["sigmoid"] = [number_text(value) for fitted in sigmoids for value in fitted]
+    return lines_of(found if model.temperature is None else {**found, "temperature": [number_text(model.temperature)]})
+
+
+def names_of(path: str, found: dict[str, Any], K: int, line: int) -> NDArray[np.float64]:
+    """(K,) the names of classes, of the fields of a model whose line says that there are K.
+
+    Raises
+    ------
+    ModelError
+        When there are others.
+    """
+    names = np.asarray(found.get("labels", np.arange(1.0, K + 1)), np.float64)
+    if len(names) != K:
+        raise ModelError(path, f"'#@ labels' names {len(names)} classes; expected {K}, as in line {line}")
+    return names
 
 
 def number_text(value: float) -> str:

@@ -25,10 +25,9 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from svmcut.classes import label_text
 from svmcut.errors import ModelError
 from svmcut.files.models import marks, svm_multiclass_kernel
-from svmcut.files.models.grammar import INDEX_LIMIT, HeaderLines, finite32, products, write_header, write_weights
+from svmcut.files.models.grammar import INDEX_LIMIT, HeaderLines, finite32, products, write_weights
 from svmcut.kernels import Kernel
 from svmcut.models import JointKernelModel, MulticlassModel
 
@@ -45,29 +44,15 @@ def write(path: str, first: bytes, output: Output, model: MulticlassModel | Join
         return svm_multiclass_kernel.write(path, first, output, model)
     d, K = model.W.shape
     base = model.highest_index + (model.bias != 0)
-    if K * base >= INDEX_LIMIT:
-        raise ModelError(path, f"{K} classes of {base} features have weights above number {INDEX_LIMIT}; not written")
+    svm_multiclass_kernel.write_head(path, first, output, Kernel(), K, base, model.n_documents, 1)
     columns = np.arange(d, dtype=np.int64) if model.columns is None else model.columns.astype(np.int64)
     W = finite32(path, model.W)
     if model.bias:
         W, columns = np.vstack([W, finite32(path, model.constant)]), np.append(columns, base - 1)
     k, row = np.nonzero(W.T)
-    head = f"{first.decode()}\n{K} # number of classes\n{base} # number of base features\n0 # loss function"
-    write_header(
-        output, head.encode(), Kernel(),
-        f"{K * base + 1} # highest feature index \n{model.n_documents} # number of training documents \n"
-        "2 # number of support vectors plus 1 \n"
-        "0 # threshold b, each following line is a SV (starting with alpha*y)\n",
-    )  # fmt: skip
     write_weights(output, (k * base + columns[row]).astype(np.int32), W[row, k], _QUERY)
-    lines = {"bias": [repr(model.bias).removesuffix(".0")]} if model.bias else {}
-    if not np.array_equal(model.names, np.arange(1, K + 1)):
-        lines["labels"] = [*map(label_text, model.names.tolist())]
-    if model.loss is not None:
-        lines["loss"] = [model.loss]
-    if model.temperature is not None:
-        lines["temperature"] = [marks.number_text(model.temperature)]
-    output.write(marks.lines_of(lines))
+    bias = {"bias": [repr(model.bias).removesuffix(".0")]} if model.bias else {}
+    output.write(marks.text_of_classes(model, **bias))
 
 
 def read(path: str, first: bytes, file: BinaryIO) -> MulticlassModel | JointKernelModel:
@@ -80,9 +65,7 @@ def read(path: str, first: bytes, file: BinaryIO) -> MulticlassModel | JointKern
     documents = lines.integer(12, "the number of training documents", 0)
     count = lines.integer(13, "the number of support vectors plus 1", 1) - 1
     text, found = marks.split(path, file.read(), _HEADER_LINES + 1, marks.OF_CLASSES)
-    names, bias = found.get("labels", np.arange(1.0, K + 1)), found.get("bias", 0.0)
-    if len(names) != K:
-        raise ModelError(path, f"'#@ labels' names {len(names)} classes; expected {K}, as in line 2")
+    names, bias = marks.names_of(path, found, K, 2), found.get("bias", 0.0)
     if K * base > INDEX_LIMIT:
         raise ModelError(path, f"{K} classes of {base} base features have weights above number {INDEX_LIMIT}", 3, 1)
     if bias and not base:
@@ -101,5 +84,5 @@ def read(path: str, first: bytes, file: BinaryIO) -> MulticlassModel | JointKern
     W = np.bincount(feature * K + k, weights, d * K).astype(np.float64).reshape(d, K)
     if not (np.isfinite(W).all() and np.isfinite(constant).all()):
         raise ModelError(path, "the support vectors add up to weights that are not finite")
-    names, rest = np.asarray(names, np.float64), (found.get("loss"), found.get("temperature"))
+    rest = found.get("loss"), found.get("temperature")
     return MulticlassModel(W, constant, bias, names, columns, base - (bias != 0), documents, *rest)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from svmcut._native.text import format_pairs
-from svmcut.classes import label_text
 from svmcut.data import Csr
 from svmcut.errors import ModelError
 from svmcut.files.models import marks
@@ -23,10 +22,32 @@ from svmcut.models import JointKernelModel
 
 if TYPE_CHECKING:
     from svmcut.files.output import Output
+    from svmcut.kernels import Kernel
 
 _FIRST_LINE = 15
 _AT_ONCE = 1000
 _CLASS = re.compile(rb"([^ \n]+)( qid:(\d{1,10}) )")
+
+
+def write_head(
+    path: str, first: bytes, output: Output, kernel: Kernel, K: int, base: int, documents: int, vectors: int
+) -> None:
+    """The header of K classes of so many base features, with a kernel or without.
+
+    Raises
+    ------
+    ModelError
+        When their weights could not be numbered.
+    """
+    if K * base >= INDEX_LIMIT:
+        raise ModelError(path, f"{K} classes of {base} features have weights above number {INDEX_LIMIT}; not written")
+    head = f"{first.decode()}\n{K} # number of classes\n{base} # number of base features\n0 # loss function"
+    write_header(
+        output, head.encode(), kernel,
+        f"{K * base + 1} # highest feature index \n{documents} # number of training documents \n"
+        f"{vectors + 1} # number of support vectors plus 1 \n"
+        "0 # threshold b, each following line is a SV (starting with alpha*y)\n",
+    )  # fmt: skip
 
 
 def write(path: str, first: bytes, output: Output, model: JointKernelModel) -> None:
@@ -38,15 +59,7 @@ def write(path: str, first: bytes, output: Output, model: JointKernelModel) -> N
     if not np.isfinite(model.alpha).all():
         raise ModelError(path, "a coefficient is not finite; the model is not written")
     base = max(int(columns.max(initial=-1)) + 1, model.highest_index)
-    if K * base >= INDEX_LIMIT:
-        raise ModelError(path, f"{K} classes of {base} features have weights above number {INDEX_LIMIT}; not written")
-    head = f"{first.decode()}\n{K} # number of classes\n{base} # number of base features\n0 # loss function"
-    write_header(
-        output, head.encode(), model.kernel,
-        f"{K * base + 1} # highest feature index \n{model.n_documents} # number of training documents \n"
-        f"{len(model.alpha) + 1} # number of support vectors plus 1 \n"
-        "0 # threshold b, each following line is a SV (starting with alpha*y)\n",
-    )  # fmt: skip
+    write_head(path, first, output, model.kernel, K, base, model.n_documents, len(model.alpha))
     classes = np.repeat(np.arange(K), np.diff(model.starts))
     order = np.lexsort((classes, model.places))
     bounds, lines = (support.indptr - support.indptr[0]).tolist(), []
@@ -59,12 +72,7 @@ def write(path: str, first: bytes, output: Output, model: JointKernelModel) -> N
             output.write(b"".join(lines))
             lines.clear()
     output.write(b"".join(lines))
-    found = {} if np.array_equal(model.names, np.arange(1, K + 1)) else {
-        "labels": [*map(label_text, model.names.tolist())]
-    }  # fmt: skip
-    if model.temperature is not None:
-        found["temperature"] = [marks.number_text(model.temperature)]
-    output.write(marks.lines_of(found))
+    output.write(marks.text_of_classes(model))
 
 
 def read(path: str, lines: HeaderLines, file: BinaryIO, K: int, base: int) -> JointKernelModel:
@@ -76,9 +84,7 @@ def read(path: str, lines: HeaderLines, file: BinaryIO, K: int, base: int) -> Jo
         raise ModelError(path, f"{K} classes of {base} base features have weights above number {INDEX_LIMIT}", 3, 1)
     lines.check_fits(4 * K)
     text, found = marks.split(path, file.read(), _FIRST_LINE, marks.OF_FUNCTIONS)
-    names = np.asarray(found.get("labels", np.arange(1.0, K + 1)), np.float64)
-    if len(names) != K:
-        raise ModelError(path, f"'#@ labels' names {len(names)} classes; expected {K}, as in line 2")
+    names = marks.names_of(path, found, K, 2)
     numbers, parts = [], []
     for number, line in enumerate(text.splitlines(keepends=True), _FIRST_LINE):
         match = _CLASS.match(line)
