@@ -249,14 +249,11 @@ def value(job: Job, peer: str, model: Path) -> float:
         return float(scored["token_error"] if job.task == "tags" else 100 * (1 - scored["ndcg@10"]))
     if job.task == "crammer-singer":
         from multiclass import objective as joint
-        from multiclass import read_liblinear as read_classes
 
         from svmcut.files.examples import read_examples
         from svmcut.files.models import read_model
 
-        examples = read_examples(str(job.train))
-        found = read_model(str(model)) if peer == "svmcut" else read_classes(model, examples.X.n_features)
-        return joint(found, examples, "crammer-singer", float(job.C))
+        return joint(read_model(str(model)), read_examples(str(job.train)), "crammer-singer", float(job.C))
     if peer == "svmcut":
         return objective(job, *read_svm_light(model))
     if peer.startswith("liblinear"):

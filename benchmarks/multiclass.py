@@ -14,13 +14,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import statistics
 import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
-from timing import time_process
+from timing import cpu_medians, time_process
 
 from svmcut.files.examples import read_examples
 from svmcut.files.models import read_model
@@ -37,20 +36,10 @@ WAYS = {
 }  # fmt: skip
 
 
-def read_liblinear(path: Path, n_features: int) -> MulticlassModel:
-    """A model of liblinear-train -B 1 with its classes in ascending order."""
-    lines = path.read_text(encoding="ascii").splitlines()
-    names = np.array([float(word) for word in lines[2].split()[1:]])
-    W = np.loadtxt(lines[lines.index("w") + 1 :], ndmin=2)
-    order = np.argsort(names)
-    full = np.zeros((n_features, len(names)))
-    full[: len(W) - 1] = W[:-1, order]
-    return MulticlassModel(full, W[-1, order], 1.0, names[order])
-
-
 def objective(model: MulticlassModel, examples, way: str, C: float) -> float:
-    """The primal of a model, from its scores."""
-    scores, y = model.scores(examples.X), np.searchsorted(model.names, examples.y)
+    """The primal of a model, from its scores; LIBLINEAR's classes are in the order of its file."""
+    order = np.argsort(model.names)
+    scores, y = model.scores(examples.X), order[np.searchsorted(model.names, examples.y, sorter=order)]
     squared = float((model.W**2).sum() + (model.constant**2).sum())
     K, (_, multiclass, loss) = len(model.names), WAYS[way]
     rest = multiclass == "one-vs-rest"
@@ -60,7 +49,7 @@ def objective(model: MulticlassModel, examples, way: str, C: float) -> float:
 
 def compare(path: Path, way: str, C: str, epsilon: str, gap: str, rounds: int) -> str:
     """One line of the table."""
-    examples, times, (number, multiclass, loss) = read_examples(str(path)), ([], []), WAYS[way]
+    examples, (number, multiclass, loss) = read_examples(str(path)), WAYS[way]
     with tempfile.TemporaryDirectory() as folder:
         theirs, ours, report = (Path(folder) / name for name in ("liblinear", "svmcut", "report"))
         commands = (
@@ -71,16 +60,12 @@ def compare(path: Path, way: str, C: str, epsilon: str, gap: str, rounds: int) -
         for command in commands:
             time_process(command)
         dual = json.loads(report.read_text(encoding="utf-8"))["dual"]
-        reached = objective(read_liblinear(theirs, examples.X.n_features), examples, way, float(C))
+        reached = objective(read_model(str(theirs)), examples, way, float(C))
         gap_there = (reached - dual) / reached
         commands[1][commands[1].index("--gap") + 1] = f"{gap_there:.6g}"
-        for _ in range(rounds):
-            for command, found in zip(commands, times, strict=True):
-                found.append(time_process(command).cpu)
-        models = read_liblinear(theirs, examples.X.n_features), read_model(str(ours))
-        values = [objective(model, examples, way, float(C)) for model in models]
+        liblinear, svmcut = cpu_medians(commands, rounds)
+        values = [objective(read_model(str(model)), examples, way, float(C)) for model in (theirs, ours)]
         told = json.loads(report.read_text(encoding="utf-8"))
-    liblinear, svmcut = map(statistics.median, times)
     return (
         f"| {path.name} | {way} | {C} | {liblinear:.2f} | {gap_there:.1e} | {svmcut:.2f} | "
         f"{told['relative_gap']:.1e} | {values[1] / values[0] - 1:+.1e} | {svmcut / liblinear:.2f} |"

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import statistics
 import sys
 import tempfile
 from pathlib import Path
@@ -22,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 from svmcut._native.kernels import KernelRows
-from timing import time_process
+from timing import cpu_medians, time_process
 
 from svmcut.data import Csr
 from svmcut.files.examples import read_examples
@@ -68,37 +67,18 @@ def of_weights(w, b: float) -> Machine:
     return Machine(Kernel(), Csr.from_dense(np.asarray(w, np.float32)[None]), np.ones(1), b, True)
 
 
-def svmcut_machine(path: Path) -> Machine:
+def machine(path: Path) -> Machine:
+    """That of a model file of any program."""
     model = read_model(str(path))
     if hasattr(model, "w"):
         return of_weights(model.w, -model.b)
     return Machine(model.kernel, model.support, model.alpha, -model.b, False)
 
 
-def liblinear_machine(path: Path, kernel: Kernel) -> Machine:
-    lines = path.read_text(encoding="ascii").splitlines()
-    w = np.loadtxt(lines[lines.index("w") + 1 :], ndmin=1)
-    return of_weights(w[:-1], float(w[-1]))
-
-
-def libsvm_machine(path: Path, kernel: Kernel) -> Machine:
-    lines = path.read_text(encoding="ascii").splitlines()
-    rho = next(float(line.split()[1]) for line in lines if line.startswith("rho"))
-    rows = [line.split() for line in lines[lines.index("SV") + 1 :]]
-    Z = np.zeros((len(rows), max(int(word.split(":")[0]) for row in rows for word in row[1:])), np.float32)
-    for k, row in enumerate(rows):
-        for word in row[1:]:
-            index, value = word.split(":")
-            Z[k, int(index) - 1] = float(value)
-    return Machine(kernel, Csr.from_dense(Z), np.array([float(row[0]) for row in rows]), -rho, False)
-
-
 def compare(path: Path, C: str, gamma: str | None, gap: str, rounds: int) -> str:
     """One line of the table; gamma None for weights of features."""
-    examples, times = read_examples(str(path)), ([], [])
-    kernel = Kernel() if gamma is None else Kernel("rbf", gamma=float(gamma))
-    rival, words = "liblinear-train", ["-s", "13", "-B", "1"]
-    ours = ["--gap", gap]
+    examples = read_examples(str(path))
+    rival, words, ours = "liblinear-train", ["-s", "13", "-B", "1"], ["--gap", gap]
     if gamma is not None:
         rival, words, ours = "svm-train", ["-s", "3", "-t", "2", "-g", gamma], ["-t", "2", "-g", gamma, "-e", "0.001"]
     with tempfile.TemporaryDirectory() as folder:
@@ -111,17 +91,13 @@ def compare(path: Path, C: str, gamma: str | None, gap: str, rounds: int) -> str
         for command in commands:
             time_process(command)
         dual = json.loads(report.read_text(encoding="utf-8"))["dual"]
-        read = liblinear_machine if gamma is None else libsvm_machine
-        reached = read(theirs, kernel).objective(examples.X, examples.y, float(C))
+        reached = machine(theirs).objective(examples.X, examples.y, float(C))
         gap_there = (reached - dual) / reached
         if gamma is None:
             commands[1][commands[1].index("--gap") + 1] = f"{gap_there:.6g}"
-        for turn in range(rounds):
-            for k in (0, 1) if turn % 2 else (1, 0):
-                times[k].append(time_process(commands[k]).cpu)
+        before, now = cpu_medians(commands, rounds)
         told = json.loads(report.read_text(encoding="utf-8"))
-        value = svmcut_machine(model).objective(examples.X, examples.y, float(C))
-    before, now = map(statistics.median, times)
+        value = machine(model).objective(examples.X, examples.y, float(C))
     return (
         f"| {path.name} | {rival} | {C} | {before:.2f} | {gap_there:.1e} | {now:.2f} | {told['relative_gap']:.1e} | "
         f"{value / reached - 1:+.1e} | {now / before:.2f} |"

@@ -107,6 +107,20 @@ def medians(measurements: Sequence[Measurement]) -> Measurement:
     return Measurement(*(statistics.median(column) for column in zip(*measurements)))
 
 
+def cpu_medians(commands: Sequence[Sequence[str]], rounds: int) -> list[float]:
+    """Median CPU seconds of each command, in turns; every other round goes backwards.
+
+    Raises
+    ------
+    ProcessFailed
+    """
+    found: list[list[float]] = [[] for _ in commands]
+    for turn in range(rounds):
+        for k in sorted(range(len(commands)), reverse=turn % 2 == 1):
+            found[k].append(time_process(commands[k]).cpu)
+    return [statistics.median(seconds) for seconds in found]
+
+
 def median_ratio(of: Sequence[Measurement], to: Sequence[Measurement]) -> float:
     """Median over the rounds of wall time / wall time of the same round."""
     return statistics.median(a.wall / b.wall for a, b in zip(of, to))
