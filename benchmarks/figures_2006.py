@@ -95,16 +95,9 @@ def ordinal(n: int, seconds: float) -> None:
         ("rank", {"loss": "pairs", "cost": float(n), "epsilon": 0.001}),
     ):
         for way, line_search in WAYS.items():
-            own = options if task == "rank" else options | {"bias": 0.0}
-            settings = Settings(task=task, solver="cutting-plane", threads=1, line_search=line_search,
-                                time_limit=seconds, **own)  # fmt: skip
-            driver = make_driver(settings, data)
-            began = time.process_time()
-            outcome = driver.fit(settings.cost, settings.example_cost)
-            spent, cuts = time.process_time() - began, outcome.progress.iteration
-            end = "" if outcome.converged else " (time limit)"
-            print(f"| {settings.loss or 'error-rate'} | {way} | {cuts}{end} | {spent:.2f} | {1e3 * spent / cuts:.2f} |",
-                  flush=True)  # fmt: skip
+            cuts, spent, _, met = train(data, line_search, seconds, task=task, **options)
+            loss, end = options.get("loss", "error-rate"), "" if met else " (time limit)"
+            print(f"| {loss} | {way} | {cuts}{end} | {spent:.2f} | {1e3 * spent / cuts:.2f} |", flush=True)
 
 
 def main() -> None:

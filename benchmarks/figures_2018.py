@@ -221,7 +221,7 @@ def _runs(rows: list[Look]) -> dict[tuple[str, int], list[Look]]:
 
 def draw_without(rows: list[Look]):
     """Figure 4: a row a set, objectives, test error and support vectors without a budget; prints the last states."""
-    from style import legend, look, panels
+    from style import legend, look, named, panels
 
     sets = list(dict.fromkeys(row.set for row in rows))
     figure, axes = panels(len(sets), 3)
@@ -241,9 +241,7 @@ def draw_without(rows: list[Look]):
                 objective.semilogy(epochs, [row.dual for row in line], **dashed)
             error.plot(epochs, [row.error for row in line], **style)
             support.plot(epochs, [row.support for row in line], **style)
-        objective.set(title=name, ylabel="primal objective")
-        error.set(title=name, ylabel="test error, %")
-        support.set(title=name, ylabel="support vectors, %")
+        named((objective, error, support), name, "primal objective", "test error, %", "support vectors, %")
     for axis in axes[-1]:
         axis.set_xlabel("epoch")
     legend(figure, "without a budget")
@@ -252,7 +250,7 @@ def draw_without(rows: list[Look]):
 
 def draw_drift(rows: list[Look]):
     """Figure 7: a row a set, objectives of bsca with and without budgets and the drift; prints the last states."""
-    from style import BLACK, ORANGE, RED, SKY, legend, panels
+    from style import BLACK, ORANGE, RED, SKY, legend, named, panels
 
     rows = [row for row in rows if row.solver == "bsca"]
     sets = list(dict.fromkeys(row.set for row in rows))
@@ -273,9 +271,8 @@ def draw_drift(rows: list[Look]):
                 dual.plot(epochs, [row.true_dual for row in line], **dotted)
                 drift.plot(epochs, [row.drift for row in line], color=color, label=label)
         top = max(row.dual for row in runs["bsca", 0])
-        dual.set(title=name, ylabel="dual value", ylim=(-top, 1.5 * top))
-        primal.set(title=name, ylabel="primal objective")
-        drift.set(title=name, ylabel="|f - f_alpha| / |f_alpha|")
+        dual.set_ylim(-top, 1.5 * top)
+        named((primal, dual, drift), name, "primal objective", "dual value", "|f - f_alpha| / |f_alpha|")
     for axis in axes[-1]:
         axis.set_xlabel("epoch")
     legend(figure, "bsca")

@@ -115,7 +115,7 @@ def draw_budget(rows: list[Epoch]):
 
 def draw_states(rows: list[EpochState]):
     """A row a set: objectives, accuracy and merging steps by epoch; the smaller the budget, the shorter the dashes."""
-    from style import legend, look, panels
+    from style import legend, look, named, panels
 
     sets, dashes = names(rows), ("-", "--", ":")
     figure, axes = panels(len(sets), 3)
@@ -133,9 +133,7 @@ def draw_states(rows: list[EpochState]):
                 objective.semilogy(epochs, [row.dual for row in line], **style | {"label": "", "marker": ""})
             accuracy.plot(epochs, [row.accuracy for row in line], **style)
             merging.plot(epochs, [row.merging for row in line], **style)
-        objective.set(title=panel, ylabel="primal; dual plain")
-        accuracy.set(title=panel, ylabel="test accuracy, %")
-        merging.set(title=panel, ylabel="merging steps, %")
+        named((objective, accuracy, merging), panel, "primal; dual plain", "test accuracy, %", "merging steps, %")
     for axis in axes[-1]:
         axis.set_xlabel("epoch")
     legend(figure)

@@ -71,6 +71,12 @@ def two_wide(count: int):
     return figure, axes.flat[:count]
 
 
+def named(axes, title: str, *ylabels: str) -> None:
+    """A row of panels with one title, and what each shows."""
+    for axis, ylabel in zip(axes, ylabels, strict=True):
+        axis.set(title=title, ylabel=ylabel)
+
+
 def legend(figure, title: str | None = None) -> None:
     """What every colour and mark of the figure means, once, below its panels."""
     entries: dict[str, Any] = {}
