@@ -19,7 +19,8 @@ from svmcut.rows import MARGIN, SLACK, Format, KernelRow, Loss, Measure, QpRow, 
 RESCALINGS = {SLACK: 1, MARGIN: 2}
 BOTH_RESCALINGS, BOTH_NORMS = (MARGIN, SLACK), (1, 2)
 
-_OF_ROWS = ("LinearModel", "KernelModel", "FourierModel")
+_SVM_LIGHT = ("LinearModel", "KernelModel")
+_OF_ROWS = (*_SVM_LIGHT, "FourierModel")
 _BASIS, _CHAIN = ("basis_kind", "basis_method", "basis_file"), ("input", "transitions", "emissions", "beam")
 TASKS = {
     task.name: task
@@ -248,7 +249,7 @@ QPS = {
 }
 
 FORMATS = (
-    Format(b"SVM-light Version V6.20", "svmcut.files.models.svm_light", ("LinearModel", "KernelModel")),
+    Format(b"SVM-light Version V6.20", "svmcut.files.models.svm_light", _SVM_LIGHT),
     Format(b"SVM-HMM Version V3.10", "svmcut.files.models.chains", ("ChainModel",)),
     Format(b"svmcut kernel chain model 1", "svmcut.files.models.kernel_chains", ("KernelChainModel",)),
     Format(b"SVM-multiclass Version V2.20", "svmcut.files.models.svm_multiclass",
@@ -256,9 +257,9 @@ FORMATS = (
     Format(b"svmcut multilabel model 1", "svmcut.files.models.label_sets", ("MultilabelModel",)),
     Format(b"svmcut multiclass 1", "svmcut.files.models.kernel_classes", ("KernelMulticlassModel",)),
     Format(b"svmcut fourier 1", "svmcut.files.models.fourier", ("FourierModel",)),
-    Format(b"SVM-light Version V6.02", "svmcut.files.models.svm_light", _OF_ROWS[:2], foreign=True),
+    Format(b"SVM-light Version V6.02", "svmcut.files.models.svm_light", _SVM_LIGHT, foreign=True),
     Format(b"solver_type", "svmcut.files.models.liblinear", ("LinearModel", "MulticlassModel"), foreign=True),
-    Format(b"svm_type", "svmcut.files.models.libsvm", (*_OF_ROWS[:2], "KernelMulticlassModel"), foreign=True),
+    Format(b"svm_type", "svmcut.files.models.libsvm", (*_SVM_LIGHT, "KernelMulticlassModel"), foreign=True),
 )
 
 MAINTENANCE = ("merge", "project", "remove")
@@ -268,6 +269,8 @@ PAIRS = ("all", "none")
 #: How a subspace is spanned: rows by incomplete Cholesky factorisation, evenly spaced ones, random Fourier features.
 FOURIER = "fourier"
 BASIS_KINDS = ("pivoted", "even", FOURIER)
+#: Tasks whose rows may lie in parts, with the workers of a scheduler.
+PARTED = ("classification", "rank", "regression", "multiclass")
 #: Texts of example files.
 INPUTS = ("svm", "crfsuite")
 #: All classes at once, one against the rest, and one against one; the first is the default, with kernels the last.

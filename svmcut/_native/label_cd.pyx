@@ -112,13 +112,12 @@ cdef class Descent:
         svmcut_label_cd_start(&self.run_of, seed)
 
     def counts(self):
-        """Most looks and most epochs of a group; nonzeros read by all, once for the machines of a group."""
-        cdef int64_t looks = 0, epochs = 0, entries = 0, g
+        """Most looks of a group; nonzeros read by all, once for the machines of a group."""
+        cdef int64_t looks = 0, entries = 0, g
         for g in range(self.run_of.groups):
             looks = max(looks, self.run_of.states[g].looks)
-            epochs = max(epochs, self.run_of.states[g].epochs)
             entries += self.run_of.states[g].entries
-        return looks, epochs, entries
+        return looks, entries
 
     def found(self):
         """(count, 4): primal, risk and dual of every machine, and how it ended: `OPEN`, `MET` or `SLOW`."""

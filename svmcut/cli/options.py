@@ -17,6 +17,7 @@ from svmcut.catalog import (
     KERNEL_DEFAULTS,
     KERNEL_PARAMETERS,
     KERNELS,
+    PARTED,
     QPS,
     RESCALINGS,
     SOLVERS,
@@ -59,8 +60,6 @@ from svmcut.parameters import (
 )
 from svmcut.refusals import OF_TASKS, STEERING, chosen_solver
 
-#: Tasks whose rows may lie in parts.
-SCHEDULED = ("classification", "rank", "regression", "multiclass")
 #: Tasks of learn.
 LEARNT = tuple(name for name in TASKS if name != "rank")
 
@@ -181,7 +180,7 @@ def offered(task: str) -> set[str]:
         "p": any(loss.at for loss in rows),
         "slack_norm": any(len(loss.norms) > 1 for loss in rows),
         "rescaling": row.original is not None,
-        **dict.fromkeys(("scheduler", "scheduler_file", "work_dir", "cache"), task in SCHEDULED),
+        **dict.fromkeys(("scheduler", "scheduler_file", "work_dir", "cache"), task in PARTED),
     }
     of_kernels = {"kernel", "cache_size"}.union(*(kernel.takes for kernel in KERNELS.values()))
     needs |= dict.fromkeys(of_kernels, bool(solvers(task, True)))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from svmcut.catalog import AUTO, CUTTING_PLANE, TASKS, losses
+from svmcut.catalog import AUTO, CUTTING_PLANE, PARTED, TASKS, losses
 from svmcut.classes import SIGNS, label_text, labels_of
 from svmcut.data import Source
 from svmcut.distributed.classes import NO_WEIGHT, PartedClasses, names_of
@@ -44,9 +44,6 @@ if TYPE_CHECKING:
     from svmcut.classes import Labels
     from svmcut.distributed.rows import Rows
     from svmcut.parameters import Settings
-
-#: Tasks whose rows may lie in parts.
-PARTED = ("classification", "rank", "regression", "multiclass")
 
 
 class Shape(NamedTuple):
@@ -111,7 +108,10 @@ class PartedPlan(Linear):
         check_memory(path, parted.X.n_features, s.max_memory)
         self.summed = s.of_scores
         if not self.summed and s.task != "rank":
-            (self._gather if len(parted) <= most_gathered else self._bin)(parted, most_gathered)
+            if len(parted) <= most_gathered:
+                self._gather(parted)
+            else:
+                self._bin(parted, most_gathered)
             return
         risk = make_risk(loss, p=s.p, at=s.at, tube=s.tube, rescaling=s.rescaling, slack_norm=s.slack_norm)
         self.space = WeightSpace(parted.X.n_features, self.bias, usable_cpus())  # while workers wait
@@ -128,7 +128,7 @@ class PartedPlan(Linear):
                 self.warnings.append("no query has two rows with different labels; all weights will be 0")
         self._oracle = PartedOracle(rows, self.space, self.scale, isinstance(risk, HingeRisk))
 
-    def _gather(self, parted: Parted, most_gathered: int) -> None:
+    def _gather(self, parted: Parted) -> None:
         """For a loss of all examples together."""
         s, risk, n = self.settings, self._whole(), len(parted)
         y = np.concatenate(self.rows.gather(signs, []))
@@ -302,6 +302,8 @@ def _factors(
     sides: dict[float, Any] = {label: label > 0 if labels is None else label == positive for label in sums}
     if settings.task == "multiclass":
         sides = {label: label for label in sums}
-    of_side = {side: sum(cost for label, cost in sums.items() if sides[label] == side) for side in sides.values()}
+    of_side = dict.fromkeys(sides.values(), 0.0)
+    for label, side in sides.items():
+        of_side[side] += sums[label]
     whole, classes = sum(sums.values()), sum(cost > 0 for cost in of_side.values())
     return tuple((label, whole / (classes * of_side[side])) for label, side in sides.items() if of_side[side])

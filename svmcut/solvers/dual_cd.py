@@ -28,7 +28,7 @@ from svmcut import states
 from svmcut._native import dual_cd
 from svmcut.risks.weights import boxes, total
 from svmcut.solvers.descent import DescentRun, hinge_cut, squared_norms
-from svmcut.solvers.newton import DENSE_DIM, Newton
+from svmcut.solvers.newton import Newton, may_follow
 from svmcut.solvers.protocol import Problem, Progress, Solver, Start, State
 
 if TYPE_CHECKING:
@@ -48,8 +48,7 @@ class DualCdRun(DescentRun):
 
     def __init__(self, solver: DualCd, problem: Problem, start: Start | None, state: State | None):
         super().__init__(solver, problem, start, state)
-        space, n = problem.space, len(self._alpha)
-        self._newton = space.dim <= max(DENSE_DIM, n // 10)
+        self._newton, n = may_follow(problem.space), len(self._alpha)
         self._gram, self._slow = False, 0
         if state is not None:
             states.checked(state, states.fields(gram=states.flag, slow=states.COUNT))

@@ -38,6 +38,11 @@ from svmcut.solvers.second_order import BAND, FINAL, NewtonPoint, SecondOrderRun
 DENSE_DIM = 1024  # up to here the Hessian is formed and factorised
 
 
+def may_follow(space) -> bool:
+    """Whether features are few enough to go on with where coordinate descent is slow."""
+    return space.dim <= max(DENSE_DIM, space.X.n_rows // 10)
+
+
 class Smoothed(NamedTuple):
     """The smoothed hinge at given scores; coef = -v y u, share = sum v u, excess = sum v (max(z, 0) - u z)."""
 

@@ -27,7 +27,7 @@ from svmcut.qp import make_qp
 from svmcut.risks.weights import boxes
 from svmcut.solvers.descent import squared_norms
 from svmcut.solvers.dual_cd import DualCd
-from svmcut.solvers.newton import DENSE_DIM
+from svmcut.solvers.newton import may_follow
 from svmcut.solvers.protocol import Interrupted, Problem, Progress, Run, Solver, Start, State, StoppingRule, Watch, kept
 from svmcut.spaces.linear import LinearSpace
 
@@ -115,12 +115,12 @@ class OneVsRestRun(Run):
 
     def _begin_wave(self) -> Any:
         problem, space, stop, labels = self._problem, self._space, self._binary.stop, self._labels()
-        newton = space.dim <= max(DENSE_DIM, space.X.n_rows // 10)
+        patience = self._solver.machine.max_epochs if may_follow(space) else np.inf
         return label_cd.Descent(
             space.rows, problem.risk.positive[:, labels.start : labels.stop], squared_norms(space), space.bias,
             problem.C, self._W[:, labels.start : labels.stop], self._lanes, self._solver.machine.seed,
             problem.risk.weights, stop.absolute if stop.relative is None else 0.0, stop.relative or 0.0,
-            self._lanes * self._solver.machine.max_epochs if newton else np.inf,  # an epoch of all costs little more
+            self._lanes * patience,  # an epoch of all costs little more
         )  # fmt: skip
 
     def _train_wave(self) -> Iterator[Progress]:
@@ -128,7 +128,7 @@ class OneVsRestRun(Run):
         labels, resumed, self._resumed = self._labels(), self._resumed is not None, None
         wave = self._wave = self._wave or self._begin_wave()
         while True:
-            looks, _, entries = wave.counts()
+            looks, entries = wave.counts()
             if not resumed:
                 self._counts = (self._counts[0] + 1, *self._counts[1:])
                 more = min(max(1, ENTRIES * looks // max(1, entries)), max(1, looks))
@@ -153,7 +153,7 @@ class OneVsRestRun(Run):
 
     def _passes(self, wave: Any) -> float:
         """Of all machines of a wave."""
-        looks, _, entries = wave.counts()
+        looks, entries = wave.counts()
         return self._lanes * entries / max(1, self._space.X.nnz) + 2.0 * looks * len(self._labels())
 
     def _progress(self, wave: Any) -> Progress:
