@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Shared fixtures. Reference data beside the project is used where it exists and never required."""
 
+import os
 import signal
+import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
+# Every interpreter that a test starts would compile all it imports again; BLAS in as many threads as there are cores
+# waits for those of the other workers.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
 # A shell starts background jobs with SIGINT ignored, and programs hand that on: tests of Ctrl-C need the default.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -37,4 +43,6 @@ def shared():
 
 @pytest.fixture
 def rng():
+    import numpy as np
+
     return np.random.default_rng(20060820)

@@ -143,7 +143,8 @@ def test_a_limit_of_file_size_leaves_the_old_model(program, size, wide, folder):
     (folder / "out").write_text("old")
     before = sorted(os.listdir())
     limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))  # noqa: E731
-    done = run(program, *words(program, wide), preexec_fn=limit)
+    whole = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}  # a byte code cut short would stay
+    done = run(program, *words(program, wide), preexec_fn=limit, env=whole)
     assert (done.returncode, done.stderr) == (1, "out: cannot be written: File too large\n")
     assert (folder / "out").read_text() == "old" and sorted(os.listdir()) == before
 

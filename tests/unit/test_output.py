@@ -90,7 +90,8 @@ except OutputError as error:
 def test_full_disk_at_any_write(tmp_path, limit):
     path = tmp_path / "file"
     path.write_bytes(b"old")
-    done = subprocess.run([sys.executable, "-c", LIMITED, path, str(limit)], capture_output=True, text=True, check=True)
+    line = [sys.executable, "-B", "-c", LIMITED, path, str(limit)]  # a byte code cut short would stay
+    done = subprocess.run(line, capture_output=True, text=True, check=True)
     assert done.stdout == f"{path}: cannot be written: File too large\n"
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["file"]
