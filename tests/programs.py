@@ -2,12 +2,15 @@
 """The commands and the executables, called in this process or as processes of their own."""
 
 import os
+import runpy
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
+import warnings
 from pathlib import Path
 
 import click
@@ -57,26 +60,47 @@ def start(program, *words, **options):
 def forked(program, *words, cwd=None, timeout=TIMEOUT):
     """What `run` gives, of a fork of this process: nothing is imported again, and nothing of it is left behind."""
     line = command(program, *map(str, words))
+    name = program.split()[0]
+    return _copy(line, main if name == "svmcut" else getattr(originals, name), cwd, timeout)
+
+
+def script(path, *words, cwd=None, module=None, timeout=TIMEOUT):
+    """A finished Python script, or ``module`` of the folder at ``path``, in a fork of this process as `forked`."""
+    folder = path if module else Path(path).parent
+
+    def body():
+        sys.path.insert(0, str(folder))
+        warnings.resetwarnings()  # those of the test are no default of an interpreter
+        if module:
+            runpy.run_module(module, run_name="__main__", alter_sys=True)
+        else:
+            runpy.run_path(str(path), run_name="__main__")
+
+    return _copy([str(path), *map(str, words)], body, cwd, timeout)
+
+
+def _copy(line, body, cwd, timeout):
+    """A function with a command line, finished in a fork of this process."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         child = os.fork()
         if child == 0:
-            _become(line, cwd, output, errors)
+            _become(line, body, cwd, output, errors)
         ends = time.monotonic() + timeout
-        while (ended := os.waitpid(child, os.WNOHANG))[0] == 0:
-            if time.monotonic() > ends:
-                os.kill(child, signal.SIGKILL)
-                os.waitpid(child, 0)
-                raise subprocess.TimeoutExpired(line, timeout)
-            time.sleep(0.002)
+        late = threading.Timer(timeout, os.kill, (child, signal.SIGKILL))
+        late.start()
+        _, ended = os.waitpid(child, 0)
+        late.cancel()
+        if time.monotonic() >= ends:
+            raise subprocess.TimeoutExpired(line, timeout)
         texts = []
         for file in (output, errors):
             file.seek(0)
             texts.append(file.read().decode(errors="replace"))
-        return subprocess.CompletedProcess(line, os.waitstatus_to_exitcode(ended[1]), *texts)
+        return subprocess.CompletedProcess(line, os.waitstatus_to_exitcode(ended), *texts)
 
 
-def _become(line, cwd, output, errors):
-    """The program of a command line, in a child that ends here."""
+def _become(line, body, cwd, output, errors):
+    """A program with its command line, in a child that ends here."""
     status = 1
     try:
         os.chdir(cwd or ".")
@@ -84,8 +108,12 @@ def _become(line, cwd, output, errors):
         for descriptor, source in enumerate(sources):
             os.dup2(source, descriptor)
         sys.stdin, sys.stdout, sys.stderr = map(open, (0, 1, 2), "rww")
-        sys.argv, name = line, os.path.basename(line[0])
-        status = main() if name == "svmcut" else getattr(originals, name)()
+        sys.argv = line
+        status = body() or 0
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        if status and not isinstance(end.code, int):
+            print(end.code, file=sys.stderr)
     except BaseException:
         traceback.print_exc(file=sys.stderr)
     finally:
@@ -106,9 +134,8 @@ def status_of(program, status):
     return status if program.startswith("svmcut") or status == 0 else 1
 
 
-def benchmark(folder, program, *words):
+def benchmark(folder, program, *words, timeout=TIMEOUT):
     """Lines that a benchmark prints, run in a folder; it must succeed."""
-    line = [sys.executable, str(BENCHMARKS / program), *map(str, words)]
-    done = subprocess.run(line, capture_output=True, text=True, cwd=folder, timeout=TIMEOUT)
-    assert done.returncode == 0, done.stderr
+    done = script(BENCHMARKS / program, *words, cwd=folder, timeout=timeout)
+    assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.splitlines()

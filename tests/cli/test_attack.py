@@ -4,9 +4,6 @@
 import copy
 import json
 import math
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +14,7 @@ from attack.maker import Case
 from attack.model_files import parse
 from attack.runs import Ended
 from attack.verdicts import judge
-from programs import TIMEOUT, call
+from programs import call, script
 from reference import chain, multilabel
 from reference.risks import all_labellings, contingency
 
@@ -80,9 +77,7 @@ def trained(tmp_path, monkeypatch, capfd):
 
 
 def attack(*words):
-    line = [sys.executable, "-m", "attack", *words]
-    where = os.environ | {"PYTHONPATH": str(TESTS)}
-    return subprocess.run(line, capture_output=True, text=True, timeout=TIMEOUT, env=where)
+    return script(TESTS, *words, module="attack")
 
 
 def kinds(case, ended):

@@ -3,19 +3,18 @@
 
 import json
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from programs import benchmark
+from programs import BENCHMARKS, benchmark, script
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_evaluator_agrees_with_the_report(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
     from objective import Evaluator, read_liblinear, read_svm_light
 
     from svmcut.cli.start import main
@@ -32,11 +31,8 @@ def test_evaluator_agrees_with_the_report(tmp_path, monkeypatch):
 
 
 def test_linear_benchmark_prints_a_table(tmp_path):
-    program = [sys.executable, str(ROOT / "benchmarks" / "linear.py"), str(ROOT / "data" / "wine.train")]
     options = ["--rounds", "1", "--solver", "auto", "--gap", "0.001", "--no-sklearn", "--markdown"]
-    done = subprocess.run([*program, *options], capture_output=True, text=True, cwd=tmp_path, timeout=100)
-    assert done.returncode == 0, done.stderr
-    head, rule, first, *_ = done.stdout.splitlines()
+    head, rule, first, *_ = benchmark(tmp_path, "linear.py", ROOT / "data" / "wine.train", *options)
     assert head.startswith("| set | C | program |")
     assert head.count("|") == rule.count("|") == first.count("|")
     assert first.startswith("| wine.train | 1 | svmcut auto --gap 0.001 | 1 |")
@@ -44,20 +40,16 @@ def test_linear_benchmark_prints_a_table(tmp_path):
 
 @pytest.mark.slow
 def test_labels_benchmark_finds_equal_models_and_the_measures_of_scikit_learn(tmp_path):
-    program = [sys.executable, str(ROOT / "benchmarks" / "labels.py")]
-    done = subprocess.run(program, capture_output=True, text=True, cwd=tmp_path, timeout=100)
-    assert done.returncode == 0, done.stdout + done.stderr
-    head, rule, *rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in done.stdout.splitlines()]
+    lines = benchmark(tmp_path, "labels.py")
+    head, rule, *rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
     assert len(head) == len(rule) == 10 and [row[0] for row in rows] == ["1/2", "0/1", "-1/+1", "+3/+7"]
     assert all(row[7:] == ["yes", "yes", "same"] and row[1:7] == rows[0][1:7] for row in rows)
 
 
 def test_ranking_measures_benchmark_prints_a_table(tmp_path):
-    program = [sys.executable, str(ROOT / "benchmarks" / "ranking_measures.py"), "--grid", "30", "--gap", "0.01"]
     files = ",".join(str(ROOT / "data" / f"ranking.{part}") for part in ("train", "test"))
-    done = subprocess.run([*program, files], capture_output=True, text=True, cwd=tmp_path, timeout=300)
-    assert done.returncode == 0, done.stderr
-    rows = [line.split(" | ") for line in done.stdout.splitlines() if line.startswith("| ")]
+    lines = benchmark(tmp_path, "ranking_measures.py", "--grid", "30", "--gap", "0.01", files)
+    rows = [line.split(" | ") for line in lines if line.startswith("| ")]
     assert [row[0] for row in rows[1:5]] == ["| swapped-pairs", "| swapped-fraction", "| map", "| ndcg"]
     for row in rows[1:5]:
         assert all(0.9 < float(cell.split()[0]) < 1 for cell in row[1:3])  # at random some 0.6
@@ -66,20 +58,16 @@ def test_ranking_measures_benchmark_prints_a_table(tmp_path):
 
 def test_budget_benchmark_prints_curves_rates_and_seeds_on_generated_rows(tmp_path):
     for name in ("cod_rna", "susy"):
-        program = [sys.executable, str(ROOT / "benchmarks" / f"make_{name}_like.py")]
         for seed in ("1", "2"):
-            done = subprocess.run([*program, "--rows", "300", "--seed", seed, str(tmp_path / (name + seed))])
-            assert done.returncode == 0
+            benchmark(tmp_path, f"make_{name}_like.py", "--rows", "300", "--seed", seed, name + seed)
     sets = [f"{name}={tmp_path / name}1,{tmp_path / name}2:4:0.1" for name in ("cod_rna", "susy")]
-    program = [sys.executable, str(ROOT / "benchmarks" / "budget.py"), *sets, "-B", "20"]
     for extra, lines, words in (
         (("--epochs", "2", "--curves", "states.csv"), 18, "| bsca, polished | 20 | 2 |"),
         (("--epochs", "2", "--seeds", "2"), 10, "| bsgd | 20 |"),
         (("--rates", "10"), 4, "bsgd: Lemma 2"),
     ):
-        done = subprocess.run([*program, *extra], capture_output=True, text=True, cwd=tmp_path, timeout=100)
-        assert done.returncode == 0, done.stderr
-        assert len(done.stdout.splitlines()) == lines and words in done.stdout
+        printed = benchmark(tmp_path, "budget.py", *sets, "-B", "20", *extra)
+        assert len(printed) == lines and words in "\n".join(printed)
     head, *states = (tmp_path / "states.csv").read_text().splitlines()
     assert head == "panel,curve,budget,epoch,primal,dual,accuracy,merging" and len(states) == 2 * 2 * 2
     assert states[1].startswith("cod_rna,bsca,20,2,") and states[2].startswith("cod_rna,bsgd,20,1,")
@@ -117,11 +105,8 @@ TABLES = {
 @pytest.mark.parametrize("name", TABLES)
 def test_tables_of_structured_trainers(tmp_path, name):
     program, arguments, rows = TABLES[name]
-    run = [sys.executable, str(ROOT / "benchmarks" / program), *arguments]
-    done = subprocess.run(run, capture_output=True, text=True, cwd=tmp_path, timeout=100)
-    assert done.returncode == 0, done.stderr
-    table = [line for line in done.stdout.splitlines() if line.startswith("|")]
-    assert all(any(line.startswith(row) for line in table) for row in rows), done.stdout
+    table = [line for line in benchmark(tmp_path, program, *arguments) if line.startswith("|")]
+    assert all(any(line.startswith(row) for line in table) for row in rows), table
     assert len({line.count("|") for line in table}) == 1
 
 
@@ -129,8 +114,7 @@ def test_small_jobs_prints_a_row_for_every_job_beside_other_programs(tmp_path):
     other = tmp_path / "svm_perf_learn"
     other.write_text("#!/bin/sh\necho not today\nexit 4\n")
     other.chmod(0o755)
-    program = [sys.executable, str(ROOT / "benchmarks" / "small_jobs.py"), "--rounds", "1"]
-    done = subprocess.run([*program, "--only", "-c 10$", "--beside", str(tmp_path)], capture_output=True, text=True)
+    done = script(BENCHMARKS / "small_jobs.py", "--rounds", 1, "--only", "-c 10$", "--beside", tmp_path)
     assert done.returncode == 0
     assert done.stderr == f"beside: {other} ended with status 4: not today\n"
     head, _, row = done.stdout.splitlines()
@@ -146,10 +130,8 @@ def test_weights_beside_rows_repeated(tmp_path):
 
 
 def test_estimators_beside_scikit_learn():
-    program = [sys.executable, str(ROOT / "benchmarks" / "estimators.py"), "--only", "digits, odd", "--repeats", "1"]
-    done = subprocess.run(program, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    rows = [line.strip("| ").split(" | ") for line in done.stdout.splitlines()]
+    lines = benchmark(ROOT, "estimators.py", "--only", "digits, odd", "--repeats", "1")
+    rows = [line.strip("| ").split(" | ") for line in lines]
     name, who, *numbers = rows[2]
     assert name == "digits, odd" and who.startswith("KernelSVM") and "SVC" in who
     ours, theirs = map(float, numbers[3:])
@@ -158,7 +140,7 @@ def test_estimators_beside_scikit_learn():
 
 def test_probabilities_are_worth_what_those_of_scikit_learn_are(tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib")
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
     import probability
 
     files = [str(ROOT / "data" / f"wine.{part}") for part in ("train", "test")]
@@ -187,10 +169,8 @@ def test_originals_prints_a_row_for_every_job(tmp_path):
     parts = [(ROOT / "data" / f"digits.{part}").read_text().splitlines() for part in ("train", "test")]
     lines = (line.partition(" ") for part in parts for line in part)
     rows.write_text("".join(f"{(int(label) + 3) // 2} {features}\n" for label, _, features in lines))
-    program = [sys.executable, str(ROOT / "benchmarks" / "originals.py"), "--rounds", "1", "--rows", "300"]
-    done = subprocess.run([*program, "--classes", str(rows), "--only", "classes|unit"], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    head, _, *table = done.stdout.splitlines()
+    words = ("--rounds", "1", "--rows", "300", "--classes", rows, "--only", "classes|unit")
+    head, _, *table = benchmark(tmp_path, "originals.py", *words)
     assert head == "| set | job | CPU s | gap / primal | test error % |"
     starts = ["| digits | `-c 0.1 -e 1` |", "| digits | `-c 1 -e 0.1` |", "| unit texts | `-c 100` |"]
     assert [line.startswith(start) for line, start in zip(table, starts)] == [True] * 3 and len(table) == 4
@@ -211,7 +191,7 @@ def test_svm_learn_beside_svm_train(tmp_path):
 
 
 def test_figures_of_budgets_know_the_drift(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
     import figures_2018
 
     text = f"wine={ROOT / 'data' / 'wine.train'},{ROOT / 'data' / 'wine.test'}:8:0.5"

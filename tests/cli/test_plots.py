@@ -1,24 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """benchmarks/plots.py draws its figures."""
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
+from programs import BENCHMARKS, benchmark
 
 
 @pytest.mark.parametrize("what, rows", [("growth", 4), ("gap", 6)])
 def test_curves_are_recorded_and_drawn(tmp_path, what, rows):
     pytest.importorskip("matplotlib")
-    program = [sys.executable, str(ROOT / "benchmarks" / "plots.py")]
-    lines = [what, "curves.csv", str(ROOT / "data" / "unbalanced.train")], ["draw", "figure.svg", "curves.csv"]
+    lines = [what, "curves.csv", BENCHMARKS.parent / "data" / "unbalanced.train"], ["draw", "figure.svg", "curves.csv"]
     for line in lines:
-        done = subprocess.run([*program, *line], capture_output=True, text=True, cwd=tmp_path, timeout=300)
-        assert done.returncode == 0, done.stderr
-    assert len(done.stdout.splitlines()) >= 2 + rows
+        table = benchmark(tmp_path, "plots.py", *line)
+    assert len(table) >= 2 + rows
     assert (tmp_path / "figure.svg").read_text().startswith("<?xml")
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
 
@@ -26,7 +19,7 @@ def test_curves_are_recorded_and_drawn(tmp_path, what, rows):
 @pytest.fixture
 def style(monkeypatch):
     pytest.importorskip("matplotlib")
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
     import style
 
     return style
