@@ -42,8 +42,9 @@ def subcommands():
     """Name, click command and context of svmcut and of each of its commands."""
     import click
 
+    from svmcut.cli.commands import COMMANDS
     from svmcut.cli.learn import TASK
-    from svmcut.cli.main import COMMANDS, svmcut
+    from svmcut.cli.main import svmcut
     from svmcut.cli.options import LEARNT
 
     def context(command, name, parent=None):

@@ -15,8 +15,7 @@ from pathlib import Path
 
 import click
 
-from svmcut.cli import originals
-from svmcut.cli.learn import collected
+from svmcut.cli import learn, originals
 from svmcut.cli.main import svmcut
 from svmcut.cli.start import main
 
@@ -126,7 +125,7 @@ def options_of(words):
     """The options of a command line of learn or rank, as they are read before anything runs."""
     name, *rest = words
     with svmcut.get_command(click.Context(svmcut), name).make_context(name, rest) as context:
-        return collected(context)
+        return learn.options_of(context)
 
 
 def status_of(program, status):

@@ -114,7 +114,8 @@ def test_every_public_function_and_class_has_a_docstring():
 def test_every_option_has_help():
     import click
 
-    from svmcut.cli.main import COMMANDS, svmcut
+    from svmcut.cli.commands import COMMANDS
+    from svmcut.cli.main import svmcut
     from svmcut.cli.option_rows import ROWS
 
     assert [row.field for row in ROWS if not row.help.strip()] == []

@@ -3,16 +3,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
-from typing import Any
 
 import click
 
-from svmcut.cli.options import LEARNT, LearnOptions, options
+from svmcut.cli.commands import train
+from svmcut.cli.options import LEARNT, LearnOptions, collected, named_task, options
 from svmcut.cli.panels import PanelCommand, PanelOption
-from svmcut.kinds import Typed
-from svmcut.parameters import EXAMPLE_COST, task_defaults
 
 TASK, WORDS = "svmcut.task", "svmcut.words"
 
@@ -21,21 +18,14 @@ class TrainingCommand(PanelCommand):
     """A command whose options and examples are those of its task, or of the task that its command line names."""
 
     def parse_args(self, ctx, args):
-        ctx.meta[TASK], ctx.meta[WORDS] = named_task(args), tuple(args)
+        ctx.meta[TASK], ctx.meta[WORDS] = named_task(self.name, args), tuple(args)
         return super().parse_args(ctx, args)
 
     def get_params(self, ctx):
         return [*_made(self.task(ctx)), *super().get_params(ctx)]
 
     def invoke(self, ctx) -> int:
-        options = collected(ctx)
-        if options.scheduled:
-            from svmcut.cli.clusters import run_on
-
-            return run_on(options)
-        from svmcut.cli.training import run
-
-        return run(options)
+        return train(options_of(ctx))
 
     def format_epilog(self, ctx, formatter):
         self.epilog = EPILOGS[self.task(ctx)]
@@ -52,30 +42,11 @@ def _made(task: str) -> list[PanelOption]:
     return [*map(PanelOption.of, options(task))]
 
 
-def named_task(args: list[str]) -> str:
-    """The task of a command line; where it is misspelt, the option itself says so later."""
-    task = LEARNT[0]
-    for k, text in enumerate(args):
-        if text.startswith("--task="):
-            task = text.removeprefix("--task=")
-        elif text == "--task" and k + 1 < len(args):
-            task = args[k + 1]
-    return task if task in LEARNT else LEARNT[0]
-
-
-def collected(ctx: click.Context) -> LearnOptions:
-    """The options of a run from what was given, None for what was not."""
-    command = ctx.command
-    assert isinstance(command, TrainingCommand)
-    values: dict[str, Any] = {name: value for name, value in ctx.params.items() if value is not None}
-    asked = {*values}
-    if any(word.partition("=")[0] == "--k" for word in ctx.meta[WORDS]):  # svm_perf's, not refused as --basis is
-        asked.discard("basis")
-    own = task_defaults(command.task(ctx))
-    found = LearnOptions(**{"command": command.name, "given": frozenset(asked), **own, **values})
-    if not found.path and found.settings().is_sum:
-        return replace(found, example_cost=(Typed(f"{EXAMPLE_COST:g}", EXAMPLE_COST),))
-    return found
+def options_of(ctx: click.Context) -> LearnOptions:
+    """The options of a context whose command line is read."""
+    assert isinstance(ctx.command, TrainingCommand)
+    given = {name: value for name, value in ctx.params.items() if value is not None}
+    return collected(ctx.command.name, ctx.meta[WORDS], given)
 
 
 EPILOGS = {

@@ -8,22 +8,12 @@ import importlib
 import click
 
 from svmcut._version import __version__
+from svmcut.cli.commands import COMMANDS
 from svmcut.cli.guard import CtrlC
-
-#: Command, the module and the function behind it, and its line in ``svmcut --help``.
-COMMANDS = {
-    "learn": ("svmcut.cli.learn", "learn", "Train a model on a file of examples."),
-    "rank": ("svmcut.cli.learn", "rank", "Learn to rank the rows of queries."),
-    "classify": ("svmcut.cli.classify", "classify", "Score examples with a model."),
-    "inspect": ("svmcut.cli.inspect", "inspect", "Show what a model has learnt."),
-    "scale": ("svmcut.cli.scale", "scale", "Scale features to one range."),
-}
 
 
 class LazyGroup(click.Group):
     """A group whose help needs no command's module."""
-
-    running: str | None = None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -33,12 +23,6 @@ class LazyGroup(click.Group):
             return None
         module, function, _ = COMMANDS[cmd_name]
         return getattr(importlib.import_module(module), function)
-
-    def resolve_command(self, ctx, args):
-        self.running = None
-        name, command, rest = super().resolve_command(ctx, args)
-        self.running = name
-        return name, command, rest
 
     def invoke(self, ctx: click.Context):
         try:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,7 @@ from svmcut import refusals
 from svmcut.catalog import AUTO, CUTTING_PLANE, KERNEL_PARAMETERS, TASKS, measures
 from svmcut.classes import beside_classes, label_text
 from svmcut.cli import options as table
-from svmcut.cli.option_rows import Option
+from svmcut.cli.option_rows import inert
 from svmcut.cli.options import LearnOptions
 from svmcut.cli.words import in_options
 from svmcut.errors import UsageError
@@ -55,7 +54,7 @@ def check(options: LearnOptions) -> list[str]:
         idle.append("-o has no effect with -w 9")
     if "preimage" in given and not options.has_kernel:
         idle.append("--i has no effect with the linear kernel")
-    return [*map(in_options, idle), *inert(table.options(options.task), given)]
+    return [*map(in_options, idle), *inert(table.rows(options.task), given)]
 
 
 def named_by_labels(options: LearnOptions, examples: Examples) -> LearnOptions:
@@ -77,12 +76,6 @@ def named_by_labels(options: LearnOptions, examples: Examples) -> LearnOptions:
         y = examples.y
         raise beside_classes(examples.source.path, len(np.unique(y)), reason, label_text(float(y.max())))
     return found
-
-
-def inert(rows: Iterable[Option], given: Container[str]) -> list[str]:
-    """Warnings of options that are taken for compatibility alone."""
-    return [f"{row.flags[0]} is taken for compatibility and has no effect"
-            for row in rows if row.inert and row.field in given]  # fmt: skip
 
 
 def _check_outputs(options: LearnOptions) -> None:

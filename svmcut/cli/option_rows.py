@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from svmcut.kinds import FLAG, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable
 
 DATA, OBJECTIVE, KERNEL, STOPPING, OUTPUT, RUNNING, COMPATIBILITY = PANELS = (
     "Data", "Objective", "Kernel", "Stopping", "Output", "Running", "Compatibility"
@@ -45,6 +48,12 @@ class Option(NamedTuple):
     def stated(self) -> str:
         """The help with the default."""
         return self.help + (f"  [default: {self.default}]" if self.default else "")
+
+
+def inert(rows: Iterable[Option], given: Container[str]) -> list[str]:
+    """Warnings of options that are taken for compatibility alone."""
+    return [f"{row.flags[0]} is taken for compatibility and has no effect"
+            for row in rows if row.inert and row.field in given]  # fmt: skip
 
 
 ROWS = (

@@ -7,7 +7,8 @@ commands, the originals' argument lists, the report and the tests all read `opti
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any
 
@@ -262,9 +263,16 @@ def _stated(value: Any) -> str:
 
 
 @cache
+def rows(task: str) -> tuple[Option, ...]:
+    """The options of a task with their kinds, which is all that reading a command line takes."""
+    known, kinds = offered(task), _kinds(task)
+    return tuple(row._replace(kind=kinds[row.field]) for row in ROWS if row.field in known)
+
+
+@cache
 def options(task: str) -> tuple[Option, ...]:
     """The options of a task, with their kinds, texts and defaults."""
-    known, words, kinds = offered(task), _words(task), _kinds(task)
+    words = _words(task)
     values = {item.name: item.default for item in fields(LearnOptions)} | task_defaults(task)
 
     def filled(row: Option) -> Option:
@@ -278,6 +286,29 @@ def options(task: str) -> tuple[Option, ...]:
         default = _stated(values[row.field]) if row.default is None else row.default.format(**texts)
         help, more = (text.format(**texts) for text in (row.help, row.more))
         more = f"{more} {NOTES.get((task, row.field), '')}".strip()
-        return row._replace(help=help, more=more, default=default, kind=kinds[row.field])
+        return row._replace(help=help, more=more, default=default)
 
-    return tuple(filled(row) for row in ROWS if row.field in known)
+    return tuple(map(filled, rows(task)))
+
+
+def named_task(command: str | None, words: Sequence[str]) -> str:
+    """The task of a command line of learn or rank; where it is misspelt, the option itself says so later."""
+    task = LEARNT[0]
+    for k, text in enumerate(words):
+        if text.startswith("--task="):
+            task = text.removeprefix("--task=")
+        elif text == "--task" and k + 1 < len(words):
+            task = words[k + 1]
+    return "rank" if command == "rank" else task if task in LEARNT else LEARNT[0]
+
+
+def collected(command: str | None, words: Sequence[str], values: dict[str, Any]) -> LearnOptions:
+    """The options of a run of learn or rank, whose command line gave these values."""
+    asked = {*values}
+    if any(word.partition("=")[0] == "--k" for word in words):  # svm_perf's, not refused as --basis is
+        asked.discard("basis")
+    own = task_defaults(named_task(command, words))
+    found = LearnOptions(**{"command": command, "given": frozenset(asked), **own, **values})
+    if not found.path and found.settings().is_sum:
+        return replace(found, example_cost=(Typed(f"{EXAMPLE_COST:g}", EXAMPLE_COST),))
+    return found

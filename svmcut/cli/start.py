@@ -15,7 +15,16 @@ def main(args: list[str] | None = None) -> int:
     """Entry point of ``svmcut``; returns the exit status."""
     words = sys.argv[1:] if args is None else args
 
+    def program() -> str:
+        from svmcut.cli.commands import COMMANDS
+
+        return " ".join(["svmcut", *[word for word in words[:1] if word in COMMANDS]])
+
     def work() -> int | None:
+        from svmcut.cli.commands import plain
+
+        if (run := plain(words)) is not None:
+            return run()
         import click
 
         from svmcut.cli.main import svmcut
@@ -26,13 +35,13 @@ def main(args: list[str] | None = None) -> int:
             error.show()
             return error.exit_code
         except click.ClickException as error:
-            raise UsageError(refusal(error, _program())) from None
+            raise UsageError(refusal(error, program())) from None
         except click.Abort:
             raise KeyboardInterrupt from None
         except CtrlC as error:
             raise error.interrupt from None
 
-    return guard(work, _program, resumable=_names_checkpoint(words), final=args is None)
+    return guard(work, program, resumable=_names_checkpoint(words), final=args is None)
 
 
 def refusal(error: Any, program: str) -> str:
@@ -49,13 +58,6 @@ def refusal(error: Any, program: str) -> str:
         return f"option {error.option_name} is unknown; {f'did you mean {near}?' if near else see}"
     message = error.format_message()
     return f"{message[:1].lower()}{message[1:].rstrip('.')}; {see}"
-
-
-def _program() -> str:
-    """The command that runs, as messages name it."""
-    commands = sys.modules.get("svmcut.cli.main")
-    running = commands and commands.svmcut.running
-    return f"svmcut {running}" if running else "svmcut"
 
 
 def _names_checkpoint(words: list[str]) -> bool:

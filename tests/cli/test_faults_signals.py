@@ -153,7 +153,7 @@ def moment(*words, module="", action="pass", before="pass"):
     return subprocess.run([*line, "noisy", "out"], capture_output=True, text=True, timeout=TIMEOUT)
 
 
-@pytest.mark.parametrize("module", ["click", "numpy", "svmcut.cli.checkpoints"])
+@pytest.mark.parametrize("module", ["svmcut.cli.commands", "numpy", "svmcut.cli.checkpoints"])
 @pytest.mark.parametrize("action", ["terminate()", "Dying()"], ids=["raised", "lost"])
 def test_row22_terminated_while_modules_are_imported(module, action, noisy):
     """What SIGTERM ends with is known from the first line on, also where a destructor swallows its exception."""
@@ -164,7 +164,7 @@ def test_row22_terminated_while_modules_are_imported(module, action, noisy):
 
 
 def test_row22_terminated_while_modules_are_imported_without_a_checkpoint(noisy):
-    assert moment(module="click", action="terminate()").returncode == 143
+    assert moment(module="svmcut.cli.commands", action="terminate()").returncode == 143
 
 
 @pytest.mark.parametrize("before", ["atexit.register(terminate)", "sys.modules['last'] = Dying()"])

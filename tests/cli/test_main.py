@@ -13,8 +13,9 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from svmcut import __version__
+from svmcut.cli.commands import COMMANDS
 from svmcut.cli.guard import STARTED, collect_late, guard
-from svmcut.cli.main import COMMANDS, svmcut
+from svmcut.cli.main import svmcut
 from svmcut.cli.start import main
 from svmcut.errors import DataError, TrainingError, UsageError
 
@@ -31,6 +32,16 @@ def test_help_imports_nothing_heavy():
     loaded = modules_after("from svmcut.cli.start import main; main(['--help'])")
     assert "click" in loaded
     assert not loaded & {"numpy", "scipy", "osqp", "tqdm", "json"}
+
+
+@pytest.mark.parametrize("options", ["", "--task regression -c 1 --gap=1e-4 --threads 1"])
+def test_a_plain_run_imports_no_click(options, tmp_path):
+    (tmp_path / "x").write_text("1 1:1\n-1 2:1\n")
+    files = f"{tmp_path}/x {tmp_path}/model"
+    calls = (f"main('{line}'.split())" for line in (f"learn {options} {files}", f"classify {files} {tmp_path}/scores"))
+    loaded = modules_after(f"from svmcut.cli.start import main; {'; '.join(calls)}")
+    assert "numpy" in loaded
+    assert not loaded & {"click", "scipy", "osqp", "tqdm"}
 
 
 def test_the_originals_import_neither_click_nor_scipy(tmp_path):

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The commands of svmcut, what runs them, and the command lines that click is not needed for.
+
+Importing click costs more than training on a small file. It has the help, the completion and every refusal; a command
+line that is right is read here, to the same values.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from svmcut.cli.option_rows import COMPATIBILITY, DATA, OUTPUT, RUNNING, Option, inert
+from svmcut.kinds import ADDRESS, FLAG, LEVEL, PATH, one_of
+from svmcut.parameters import KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from svmcut.cli.options import LearnOptions
+
+#: Command, the module and the function behind it, and its line in ``svmcut --help``.
+COMMANDS = {
+    "learn": ("svmcut.cli.learn", "learn", "Train a model on a file of examples."),
+    "rank": ("svmcut.cli.learn", "rank", "Learn to rank the rows of queries."),
+    "classify": ("svmcut.cli.classify", "classify", "Score examples with a model."),
+    "inspect": ("svmcut.cli.inspect", "inspect", "Show what a model has learnt."),
+    "scale": ("svmcut.cli.scale", "scale", "Scale features to one range."),
+}
+#: Options of ``svmcut classify``.
+SCORING = (
+    Option("labels", ("--labels",), OUTPUT, "Write the predicted label, as the model has it, instead of the score.",
+           default="off"),
+    Option("probability", ("--probability",), OUTPUT,
+           "Write and measure the probabilities of the classes, in the order of the model's labels, with --labels "
+           "behind the label; of a model trained with --probability or -l logistic.", default="off"),
+    Option("unlabelled", ("--unlabelled",), DATA,
+           "The first word of a line may be anything but INDEX:VALUE; nothing is measured.", default="off"),
+    Option("format", ("--format",), OUTPUT,
+           "Measures of two classes in plain words with a table of the classes, or in svm_perf's lines.",
+           default="plain", kind=one_of(("plain", "svm_perf"))),
+    Option("report", ("--report",), OUTPUT, "Write all measures as one JSON document.", default="none", kind=PATH),
+    Option("verbosity", ("-v",), OUTPUT, "Verbosity; 0 prints the measures alone.", default="1", kind=LEVEL),
+    Option("beam", ("--beam", "--b"), RUNNING,
+           "Sequences: states kept a token while the best tags are sought; 0 keeps all.", default="0",
+           kind=KINDS["beam"]),
+    Option("zero_based", ("--zero-based",), DATA, "Feature indices start at 0, as where the model was trained.",
+           default="off"),
+    Option("input", ("--input",), DATA,
+           "Text of EXAMPLE_FILE: svm, or crfsuite where the model was trained on that: tags and attributes by name.",
+           default="svm", kind=KINDS["input"]),
+    Option("scheduler", ("--scheduler",), RUNNING,
+           "Score on the workers of this Dask scheduler, or with local:N on N that are started here. EXAMPLE_FILE may "
+           "be a quoted pattern, PREDICTIONS_FILE is a folder that gets one file each.", default="none", kind=ADDRESS),
+    Option("scheduler_file", ("--scheduler-file",), RUNNING, "The same, of the scheduler that wrote this file.",
+           default="none", kind=PATH),
+    Option("threads", ("--threads",), RUNNING, "Threads; results do not depend on them.", default="all",
+           kind=KINDS["threads"]),
+    Option("light_verbosity", ("-y",), COMPATIBILITY, "svm_light's verbosity.", kind=LEVEL, inert=True),
+    Option("dense", ("--d",), COMPATIBILITY, "Dense vectors.", kind=LEVEL, inert=True),
+)  # fmt: skip
+
+
+def train(options: LearnOptions) -> int:
+    """Runs ``svmcut learn`` or ``svmcut rank``; returns the exit status."""
+    if options.scheduled:
+        from svmcut.cli.clusters import run_on
+
+        return run_on(options)
+    from svmcut.cli.training import run
+
+    return run(options)
+
+
+def score(values: dict[str, Any]) -> None:
+    """Runs ``svmcut classify`` with the files and options that were given."""
+    from svmcut.cli.guard import warn
+    from svmcut.cli.scoring import run_scoring
+    from svmcut.machine import usable_cpus
+
+    examples, model, predictions = (values[name] for name in ("example_file", "model_file", "predictions_file"))
+    read = {row.field: values[row.field] for row in SCORING if row.field in values and not row.inert}
+    read = {"threads": usable_cpus()} | read
+    address = [read.pop(name, None) for name in ("scheduler", "scheduler_file")]
+    if any(address):
+        from svmcut.cli.spreading import score_on
+
+        found = score_on(address, examples, model, predictions, read)
+    else:
+        found = run_scoring(examples, model, predictions, **read)
+    for warning in [*inert(SCORING, values), *found]:
+        warn("svmcut classify", warning)
+
+
+def plain(words: Sequence[str]) -> Callable[[], int | None] | None:
+    """What a command line runs, as click would; None where that is for click to say."""
+    if not words or os.environ.get("_SVMCUT_COMPLETE"):
+        return None
+    command, *rest = words
+    if command in ("learn", "rank"):
+        from svmcut.cli.options import collected, named_task, rows
+
+        values = read(rest, rows(named_task(command, rest)), ("example_file", "model_file"), 1)
+        return None if values is None else partial(train, collected(command, rest, values))
+    if command == "classify":
+        values = read(rest, SCORING, ("example_file", "model_file", "predictions_file"), 2)
+        return None if values is None else partial(score, {"predictions_file": "svm_predictions"} | values)
+    return None
+
+
+def read(words: Sequence[str], rows: Iterable[Option], files: Sequence[str], least: int) -> dict[str, Any] | None:
+    """Values of the options and files that a command line gives; None of one that is for click to read."""
+    known = {flag: (row, k == 0) for row in rows for spelt in row.flags for k, flag in enumerate(spelt.split("/"))}
+    texts: dict[str, tuple[Option, Any]] = {}
+    named, coming = [], iter(words)
+    value: bool | str | None
+    for word in coming:
+        if not word.startswith("-") or word == "-":
+            named.append(word)
+            continue
+        flag, given, text = word.partition("=") if word.startswith("--") else (word, "", "")
+        if flag not in known:
+            return None
+        row, value = known[flag]
+        if row.kind is not FLAG:
+            value = text if given else next(coming, None)
+        if value is None or (given and row.kind is FLAG):
+            return None
+        texts[row.field] = row, value
+    if not least <= len(named) <= len(files):
+        return None
+    try:
+        values = {name: value if row.kind is FLAG else row.kind.parse(value) for name, (row, value) in texts.items()}
+    except ValueError:
+        return None
+    return values | dict(zip(files, named))
