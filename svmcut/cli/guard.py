@@ -89,6 +89,8 @@ def guard(
         except (KeyboardInterrupt, Terminated) as error:  # while another ending was told
             settle()
             status = _report(error, program, resumable, statuses is not None)
+    if final:
+        gc.freeze()  # the interpreter would look through all there is twice more
     return status if statuses is None or status in statuses else 1
 
 

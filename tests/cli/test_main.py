@@ -52,6 +52,14 @@ def test_the_originals_import_neither_click_nor_scipy(tmp_path):
     assert not loaded & {"click", "scipy", "osqp", "tqdm"}
 
 
+def test_the_end_of_a_process_looks_for_no_cycles():
+    code = (
+        "import gc; from svmcut.cli.guard import guard; guard(lambda: 0, str, final=True); print(gc.get_freeze_count())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) > 1000
+
+
 @pytest.mark.skipif(not hasattr(os, "wait4"), reason="CPU time of a child by wait4")
 def test_help_is_cheap():
     programs = os.path.dirname(sys.executable)
