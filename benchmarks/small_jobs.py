@@ -5,6 +5,7 @@
     python benchmarks/small_jobs.py                              # this checkout's programs, on generated rows and data/
     python benchmarks/small_jobs.py --beside OTHER/.venv/bin     # and another checkout's, or the originals'
     python benchmarks/small_jobs.py --tokens train.hmm.gz        # sentences of your own, in svm_hmm's format
+    python benchmarks/small_jobs.py --starts                     # four rows: what starting costs, beside Python's own
 
 Every job runs once before it counts; then the programs take turns. Seconds are medians of CPU seconds (user and system)
 of whole processes on one CPU, the ratio is that of the medians.
@@ -65,15 +66,43 @@ def write_sentences(source: str, path: str, count: int) -> None:
             out.write(line)
 
 
+def print_starts(programs: str, folder: str, rounds: int) -> None:
+    """A table of runs on four rows, beside the interpreter that imports click and numpy."""
+    rows, model, scores = (os.path.join(folder, name) for name in ("rows", "model", "scores"))
+    Path(rows).write_text("1 1:1 3:0.5\n-1 2:1 3:0.2\n1 1:0.7\n-1 2:0.4\n", encoding="utf-8")
+    lines = {
+        "python -c 'import click, numpy'": ("python", "-c", "import click, numpy"),
+        "svmcut learn": ("svmcut", "learn", rows, model),
+        "svm_perf_learn": ("svm_perf_learn", "-c", "1", rows, model),
+        "svmcut classify": ("svmcut", "classify", rows, model, scores),
+        "svm_perf_classify": ("svm_perf_classify", rows, model, scores),
+    }
+    runs = {name: partial(time_process, (os.path.join(programs, line[0]), *line[1:])) for name, line in lines.items()}
+    found, failures = alternate(runs, rounds)
+    for name, reason in failures.items():
+        print(f"{name}: {reason}", file=sys.stderr)
+    seconds = {name: statistics.median(run.cpu for run in done) for name, done in found.items()}
+    bare = next(iter(seconds.values()))
+    print("| start | CPU s | ratio |\n|---|---:|---:|")
+    for name, value in seconds.items():
+        print(f"| {name} | {value:.3f} | {value / bare:.2f} |")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", default=os.path.dirname(sys.executable), help="folder of this checkout's programs")
     parser.add_argument("--beside", help="folder of the programs to compare with")
     parser.add_argument("--tokens", default=str(DATA / "tags.train"), help="sentences in svm_hmm's format, or gzip")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--starts", action="store_true", help="runs on four rows in place of the jobs")
+    parser.add_argument("--rounds", type=int, help="5, of --starts 25")
     parser.add_argument("--only", default="", help="jobs whose name matches this expression")
     given = parser.parse_args()
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed program does not compile its modules again
+    rounds = given.rounds or (25 if given.starts else 5)
+    if given.starts:
+        with tempfile.TemporaryDirectory() as folder:
+            print_starts(given.bin, folder, rounds)
+        return 0
     folders = {"here": given.bin} | ({"beside": given.beside} if given.beside else {})
     print("| job | CPU s | beside | ratio |\n|---|---:|---:|---:|")
     with tempfile.TemporaryDirectory() as folder:
@@ -89,7 +118,7 @@ def main() -> int:
                 side: partial(time_process, (os.path.join(path, program), *words), statuses=(0, 3))
                 for side, path in folders.items()
             }
-            found, failures = alternate(runs, given.rounds)
+            found, failures = alternate(runs, rounds)
             for side, reason in failures.items():
                 print(f"{side}: {reason}", file=sys.stderr)
             seconds = {side: statistics.median(run.cpu for run in done) for side, done in found.items()}

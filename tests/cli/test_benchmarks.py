@@ -122,6 +122,13 @@ def test_small_jobs_prints_a_row_for_every_job_beside_other_programs(tmp_path):
     assert row.startswith("| 300 rows x 62,061, -c 10 | ") and row.endswith(" |  |  |")
 
 
+def test_starts_beside_the_interpreter(tmp_path):
+    head, _, bare, *rows = benchmark(tmp_path, "small_jobs.py", "--starts", "--rounds", "1")
+    assert head == "| start | CPU s | ratio |" and bare.endswith("| 1.00 |")
+    assert [row.split(" | ")[0] for row in rows] == [
+        "| svmcut learn", "| svm_perf_learn", "| svmcut classify", "| svm_perf_classify"]  # fmt: skip
+
+
 def test_weights_beside_rows_repeated(tmp_path):
     lines = benchmark(tmp_path, "weights.py", "--least", "1", "--only", "classification linear (dual-cd|newton)")
     head, _, *rows = [line.split(" | ") for line in lines]
