@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A path of C over threads: cut into chains that do not hang on them, of which all but the first are trained ahead.
 
-A chain is at most `svmcut.selection.CHAIN` values of C in the order given, each of which starts from the solution
-before; the first of a chain starts from nothing, with one thread too. So the threads change no model. With a kernel
-all are one chain: what is known of the kernel serves every C, and the threads go to its values.
+A chain is values of C in the order given, each of which starts from the solution before; the first of a chain starts
+from nothing, with one thread too. So the threads change no model. There are as many chains as of
+`svmcut.selection.CHAIN` values each, but the largest C takes most of the work: chains are of about equal sums of
+sqrt(C), and the longest are trained first. The largest C alone is often one of them, and loses little: of 100,000 rows
+like RCV1's it takes 152 passes from nothing and 133 from a third of it, half of a path of eight either way. With a
+kernel all are one chain: what is known of the kernel serves every C, and the threads go to its values.
 """
 
 from __future__ import annotations
@@ -21,6 +24,8 @@ from svmcut._native.interrupt import Cancelled, cancelled
 from svmcut.selection import CHAIN, WAIT
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from svmcut.parameters import Settings
     from svmcut.training.driver import Driver
     from svmcut.training.outcome import Outcome
@@ -34,6 +39,13 @@ class Fitted(NamedTuple):
     outcome: Outcome
     told: list[Any]
     measured: dict[str, Any]
+
+
+def chains_of(work: NDArray[np.float64]) -> list[list[int]]:
+    """Places of a path, chain by chain, by the work of each place."""
+    count = math.ceil(len(work) / CHAIN)
+    parts = (count * (np.cumsum(work) - work / 2) / np.sum(work)).astype(int)
+    return [np.flatnonzero(parts == part).tolist() for part in np.flatnonzero(np.bincount(parts))]
 
 
 class Ahead:
@@ -62,20 +74,20 @@ class Ahead:
         self, path: Sequence[Costs], threads: int, settings: Settings, plan: Callable[..., Driver],
         tell: Callable[..., Any], measure: Callable[[Any], dict[str, Any]],
     ):  # fmt: skip
-        cut = np.array_split(range(len(path)), 1 if settings.has_kernel else math.ceil(len(path) / CHAIN))
-        self.starts = {int(part[0]) for part in cut}
-        self._chains = [part.tolist() for part in cut[1:]]
-        self._settings = replace(settings, threads=max(1, threads // len(cut)))
+        work = np.sqrt([cost or example_cost or 0.0 for cost, example_cost in path])
+        cut = [list(range(len(path)))] if settings.has_kernel else chains_of(work)
+        self.starts = {chain[0] for chain in cut}
+        self._chains = sorted(cut[1:], key=lambda chain: -work[chain].sum())
+        self._threads, self._settings = threads, replace(settings, threads=max(1, threads // len(cut)))
         self._path, self._plan, self._tell, self._measure = path, plan, tell, measure
         self._ahead = {place for chain in self._chains for place in chain} if threads > 1 else set()
         self._found: dict[int, Fitted | BaseException] = {}
         self._change, self._stopping = threading.Condition(), False
-        self._crew = [threading.Thread(target=contextvars.copy_context().run, args=(self._work,), daemon=True)
-                      for _ in range(min(threads - 1, len(self._chains)))]  # fmt: skip
+        self._crew: list[threading.Thread] = []
 
     def __enter__(self) -> Ahead:
-        for member in self._crew:
-            member.start()
+        for _ in range(min(self._threads - 1, len(self._chains))):
+            self._add_member()
         return self
 
     def __exit__(self, *failure: Any) -> None:
@@ -95,6 +107,8 @@ class Ahead:
         if place not in self._ahead:
             return None
         with self._change:
+            if self._chains and len(self._crew) < self._threads:  # this thread has nothing to train any more
+                self._add_member()
             while place not in self._found:
                 self._change.wait(WAIT)
                 look()
@@ -103,7 +117,12 @@ class Ahead:
             raise found
         return found
 
-    def _work(self) -> None:
+    def _add_member(self) -> None:
+        member = threading.Thread(target=contextvars.copy_context().run, args=(self._train,), daemon=True)
+        member.start()
+        self._crew.append(member)
+
+    def _train(self) -> None:
         while True:
             with self._change:
                 if self._stopping or not self._chains:

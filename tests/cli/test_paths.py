@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from programs import call
 
+from svmcut.cli.ahead import chains_of
 from svmcut.errors import TrainingError
 from svmcut.training.driver import Driver
 
@@ -53,11 +54,48 @@ def test_threads_change_neither_models_nor_what_is_told(folder, capsys, words):
     assert len(each[0][0]) == 6
 
 
+@pytest.mark.parametrize(
+    ("values", "sizes"),
+    [
+        ([0.01, 0.1, 1, 10], [4]),
+        ([1] * 8, [4, 4]),
+        ([0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30], [7, 1]),
+        ([30, 10, 3, 1, 0.3, 0.1, 0.03, 0.01], [1, 7]),
+        ([3.0**k for k in range(12)], [10, 1, 1]),
+        ([1.2**k for k in range(12)], [6, 3, 3]),
+        ([1e-300, 1, 1e3, 1e6, 1e300], [4, 1]),
+    ],
+)
+def test_chains_are_of_about_equal_work_by_the_root_of_C(values, sizes):
+    chains = chains_of(np.sqrt(values))
+    assert [len(chain) for chain in chains] == sizes
+    assert [place for chain in chains for place in chain] == list(range(len(values)))
+
+
 def test_the_second_chain_starts_from_nothing(folder, capsys):
     assert learn(1) == 0
     whole = found(folder, capsys)[0]
-    assert learn(1, costs="10,100,1000", model="later") == 0
-    assert [path.read_bytes() for path in sorted(folder.glob("later*"))] == whole[3:]
+    assert learn(1, costs="1000", model="later") == 0
+    assert (folder / "later").read_bytes() == whole[5]
+
+
+def test_the_longest_chains_are_first_and_a_thread_that_waits_helps(folder, capsys, monkeypatch):
+    # chains of seven, one and one: the last waits for the one before, which a second thread must train beside it
+    values, fit, beside = [0.01 * 3**k for k in range(9)], Driver.fit, threading.Barrier(2)
+    costs = ",".join(map(str, values))
+    assert learn(1, costs=costs) == 0
+    alone, order = found(folder, capsys), []
+
+    def meeting(self, cost, *given):
+        order.append(cost)
+        if cost >= values[7]:
+            beside.wait(20)
+        return fit(self, cost, *given)
+
+    monkeypatch.setattr(Driver, "fit", meeting)
+    assert learn(2, costs=costs) == 0
+    assert found(folder, capsys) == alone
+    assert sorted(order[:2]) == [values[0], values[8]] and order[-1] == values[7]
 
 
 def test_what_fails_ahead_is_told_in_its_turn(folder, capsys, monkeypatch):
@@ -89,11 +127,11 @@ def test_an_interrupt_while_another_thread_trains_keeps_the_model_of_the_first_s
     stopped: list[int] = []
 
     def look():
-        if Path("model.1").exists() and not stopped:
+        if Path("model.100").exists() and not stopped:
             stopped.append(1)
             raise KeyboardInterrupt
 
     monkeypatch.setattr(Driver, "fit", slow)
     monkeypatch.setattr(training, "look", look)
     assert learn(2) == 130
-    assert len(json.loads((folder / "report").read_text())["path"]) == 4
+    assert len(json.loads((folder / "report").read_text())["path"]) == 6
