@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """svmcut learn --task regression and the losses squared-hinge and logistic, from files to reports."""
 
+import functools
 import json
 from pathlib import Path
 
@@ -14,12 +15,33 @@ from svmcut.files.models import read_model
 from svmcut.kernels import Kernel
 
 
+@functools.cache
+def data():
+    rng = np.random.default_rng(4)
+    X = np.round(rng.normal(size=(80, 4)), 3).astype(np.float32)
+    return X, np.round(X.astype(float) @ [1.0, -2.0, 0.5, 0.0] + 3 + 0.4 * rng.normal(size=80), 3)
+
+
+@functools.cache
+def optimum():
+    X, y = data()
+    return truth.optimum("epsilon-insensitive", np.hstack([X.astype(float), np.ones((80, 1))]), y, 0.5)
+
+
+@functools.cache
+def kernel_truth(weighted, free_bias):
+    """Weights, the kernel matrix of the examples that have one above 0, and the maximum."""
+    X, y = data()
+    v = np.arange(80) % 3 if weighted else np.ones(80)
+    used = v > 0
+    K = matrix(Kernel("rbf", gamma=0.1), X[used], X[used])
+    return v, K, tube_maximum(K, y[used], 2.0 * v[used], truth.TUBE, free_bias, 1e-6)[0]
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(4)
-    X = np.round(rng.normal(size=(80, 4)), 3).astype(np.float32)
-    y = np.round(X.astype(float) @ [1.0, -2.0, 0.5, 0.0] + 3 + 0.4 * rng.normal(size=80), 3)
+    X, y = data()
     signs = np.where(y > 3, 1.0, -1.0)
     for name, labels in (("train", y), ("signs", signs)):
         lines = (f"{label:g} " + " ".join(f"{j + 1}:{x:g}" for j, x in enumerate(row) if x) + "\n"
@@ -37,9 +59,9 @@ def learnt(*words):
 
 @pytest.mark.parametrize("solver", ["auto", "dual-cd", "newton", "cutting-plane"])
 def test_regression_reaches_the_optimum_and_its_model_predicts(folder, solver):
-    X, y, _ = folder
+    _, y, _ = folder
     report = learnt("--task", "regression", "-c", 0.5, "--tube", truth.TUBE, "--solver", solver, "train", "model")
-    minimum = truth.optimum("epsilon-insensitive", X, y, 0.5)
+    minimum = optimum()
     assert report["converged"] and report["relative_gap"] <= 1e-3
     assert report["dual"] <= minimum * (1 + 1e-9) and minimum * (1 - 1e-9) <= report["primal"]
     done = forked("svmcut", "classify", "train", "model", "numbers", "--report", "c.json")
@@ -55,13 +77,12 @@ def test_regression_reaches_the_optimum_and_its_model_predicts(folder, solver):
                                    ("--solver", "subspace", "--basis", 60),
                                    ("--solver", "bsca", "--budget", 60)], ids=str)  # fmt: skip
 def test_regression_with_a_kernel_reaches_the_optimum_and_its_model_predicts(folder, words):
-    X, y, _ = folder
-    K = matrix(Kernel("rbf", gamma=0.1), X[:, :4], X[:, :4])
+    _, y, _ = folder
     np.savetxt("weights", np.arange(80) % 3)
-    for given, v in (((), np.ones(80)), (("--weights", "weights"), np.arange(80) % 3)):
+    for given in ((), ("--weights", "weights")):
+        v, K_v, best = kernel_truth(bool(given), not words)
         used = v > 0
-        K_v, y_v = K[np.ix_(used, used)], y[used]
-        best, _ = tube_maximum(K_v, y_v, 2.0 * v[used], truth.TUBE, not words, 1e-6)
+        y_v = y[used]
         report = learnt("--task", "regression", "-c", 2, "-t", 2, "-g", 0.1, "--tube", truth.TUBE, *words, *given,
                         "train", "model")  # fmt: skip
         assert report["converged"] and report["relative_gap"] <= 1e-3

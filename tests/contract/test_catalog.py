@@ -3,6 +3,7 @@
 
 import ast
 import dataclasses
+import functools
 import itertools
 import pickle
 import random
@@ -145,19 +146,20 @@ def check_certificate(case):
         assert row is not None and (row.steps or row.plan == "budget" or row.drawn), case
 
 
-ACCEPTED = [case for case in PRODUCT if from_python(case) is None]
-SHARE = random.Random(3).sample(ACCEPTED, 40)
+def accepted():
+    """What Python does not refuse: seconds for all of it, which not every worker needs."""
+    return [case for case in PRODUCT if from_python(case) is None]
 
 
 def test_what_is_accepted_trains():
-    for case in SHARE:
+    for case in random.Random(3).sample(accepted(), 40):
         check_certificate(case)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 def test_all_that_is_accepted_trains(task):
-    for case in ACCEPTED:
+    for case in accepted():
         if case["task"] == task:
             check_certificate(case)
 
@@ -261,10 +263,15 @@ def test_combinations_are_refused_before_anything_is_read(given):
     assert "parameter '" not in told or set(given) & {"gpa", "zzzz"}, told
 
 
+@functools.cache
+def nodes_of(path):
+    """Of the syntax tree of a module."""
+    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
 def texts(path):
     """Every text of a module that is no docstring; what an f-string puts in is 0."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    nodes = list(ast.walk(tree))
+    nodes = nodes_of(path)
     left_out = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     for node in nodes:
         if isinstance(node, ast.JoinedStr):
@@ -325,7 +332,7 @@ def test_names_and_defaults_stand_in_one_file():
     for path, module in MODULES.items():
         if module in ("svmcut.catalog", "svmcut.parameters"):
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes_of(path):
             if isinstance(node, ast.Tuple | ast.List | ast.Set | ast.Dict):
                 items = node.keys if isinstance(node, ast.Dict) else node.elts
                 listed = {item.value for item in items if isinstance(item, ast.Constant)} - {"f1", "prbep"}

@@ -59,8 +59,8 @@ def test_sbp_takes_the_steps_of_the_algorithm(nu, average):
         if average == "suffix" and t == 300:
             run.restart()
         run.run(1)
-        assert run.level == pytest.approx(levels[t], abs=1e-5)
-        assert run.scale * run.arrays["a"] == pytest.approx(iterates[t], abs=1e-5)
+        assert abs(run.level - levels[t]) <= 1e-5
+        assert np.abs(run.scale * run.arrays["a"] - iterates[t]).max() <= 1e-5
     first = 300 if average == "suffix" else 0
     run.flush()
     a, c = run.arrays["sum"] / run.averaged, run.arrays["response_sum"] / run.averaged

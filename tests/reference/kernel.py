@@ -47,23 +47,28 @@ def _ascent(K, p, low, high, free_bias, tol, steps):
 
     Without bias coordinate after coordinate; with bias the most violating pair, until no violation exceeds tol.
     """
-    n = len(p)
-    beta, v = np.zeros(n), p.copy()
+    n, norms = len(p), np.maximum(K.diagonal(), 1e-12).tolist()
+    beta, v, least, most = np.zeros(n), p.copy(), low.tolist(), high.tolist()
+    above, below = np.where(beta < high, 0.0, -np.inf), np.where(beta > low, 0.0, np.inf)
     for step in range(steps):
         if free_bias:
-            up, down = np.where(beta < high, v, -np.inf), np.where(beta > low, v, np.inf)
-            i, j = int(np.argmax(up)), int(np.argmin(down))
+            up, down = v + above, v + below
+            i, j = int(up.argmax()), int(down.argmin())
             if up[i] - down[j] <= tol:
                 break
             a = max(K[i, i] + K[j, j] - 2 * K[i, j], 1e-12)
             s = min((v[i] - v[j]) / a, high[i] - beta[i], beta[j] - low[j])
             beta[i], beta[j] = beta[i] + s, beta[j] - s
+            for k in (i, j):
+                above[k], below[k] = 0.0 if beta[k] < high[k] else -np.inf, 0.0 if beta[k] > low[k] else np.inf
             v -= s * (K[i] - K[j])
         else:
             i = step % n
-            new = np.clip(beta[i] + v[i] / max(K[i, i], 1e-12), low[i], high[i])
-            v -= (new - beta[i]) * K[i]
-            beta[i] = new
+            before = beta.item(i)
+            new = min(max(before + v.item(i) / norms[i], least[i]), most[i])
+            if new != before:
+                v -= (new - before) * K[i]
+                beta[i] = new
             if i == n - 1 and max(np.where(beta < high, v, 0).max(), -np.where(beta > low, v, 0).min()) <= tol:
                 break
     return beta
