@@ -44,7 +44,7 @@ def anchors(text):
     for line in FENCE.sub("", text).splitlines():
         if heading := re.match(r"#{1,6} +(.*)", line):
             plain = unicodedata.normalize("NFKD", heading[1]).encode("ascii", "ignore").decode()
-            slug = re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", plain).strip().lower())
+            slug = hooks.anchor(plain)
             found.append(slug + (f"_{found.count(slug)}" if slug in found else ""))
     return found
 

@@ -7,7 +7,7 @@ import itertools
 
 import numpy as np
 
-from attack.truths import REAL, Truth, Vectors, kernel_sizes, kernel_values
+from attack.truths import REAL, Truth, Vectors, is_definite, kernel_sizes, kernel_values, of_digits
 
 
 def slope(loss, margins):
@@ -69,10 +69,7 @@ class Machines(Truth):
         others = [np.where(place == j, -1, 0) if model.paired else -1 for _, j in pairs]
         self.signs = np.column_stack([np.where(place == i, 1, other) for (i, _), other in zip(pairs, others)])
         self._expand(self.Z)
-        if model.kernel.name in ("polynomial", "sigmoid"):
-            whole = np.vstack([X, self.Z])
-            found = np.linalg.eigvalsh(kernel_values(model.kernel, whole, whole).astype(float))
-            self.definite = found[0] > -1e-9 * max(abs(found[-1]), 1e-300)
+        self.definite = is_definite(model.kernel, np.vstack([X, self.Z]))
 
     def _expand(self, Z):
         alpha, sizes = self.alpha, np.abs(self.alpha)
@@ -84,14 +81,7 @@ class Machines(Truth):
     @property
     def written(self):
         """Support vectors and thresholds have eight digits, coefficients all."""
-        primal, total = self.primal()
-        size = np.maximum(np.abs(self.X), 1e-300)
-        near = [np.all(np.abs(self.X - z) <= 1e-7 * size, axis=1) for z in self.Z]
-        rows = [self.X[np.argmax(found)] if found.any() else z for found, z in zip(near, self.Z)]
-        self._expand(np.array(rows, REAL).reshape(self.Z.shape))
-        trained = self.primal()[0]
-        self._expand(self.Z)
-        return 1.01 * abs(primal - trained) + float(5e-8 * np.abs(self.b).sum() * self.C * self.v.sum()) + 1e-13 * total
+        return of_digits(self) + float(5e-8 * np.abs(self.b).sum() * self.C * self.v.sum())
 
     @property
     def C(self):

@@ -42,6 +42,24 @@ def kernel_sizes(kernel, A, B):
     return inner**kernel.degree if kernel.name == "polynomial" else 1 + inner
 
 
+def is_definite(kernel, X):
+    """Whether the kernel matrix of these rows has no eigenvalue clearly below 0, where its values are finite."""
+    values = kernel_values(kernel, X, X).astype(float) if kernel.name in ("polynomial", "sigmoid") else np.eye(1)
+    found = np.linalg.eigvalsh(values) if np.isfinite(values).all() else np.ones(1)
+    return found[0] > -1e-9 * max(abs(found[-1]), 1e-300)
+
+
+def of_digits(truth):
+    """How much the eight digits of support vectors may change the primal value, and the rounding of its sums."""
+    X, Z, (primal, total) = truth.X, truth.Z, truth.primal()
+    near = [np.all(np.abs(X - z) <= 1e-7 * np.maximum(np.abs(X), 1e-300), axis=1) for z in Z]
+    rows = [X[np.argmax(found)] if found.any() else z for found, z in zip(near, Z)]
+    truth._expand(np.array(rows, REAL).reshape(Z.shape))
+    trained = truth.primal()[0]
+    truth._expand(Z)
+    return 1.01 * abs(primal - trained) + 1e-13 * total
+
+
 class Truth:
     """Primal values of one model.
 
@@ -112,12 +130,7 @@ class Vectors(Truth):
         self.X = X = np.hstack([X, np.zeros((len(X), width - X.shape[1]), REAL)])
         self.Z = np.array([line.dense(width) for line in model.lines], REAL).reshape(-1, width)
         self.alpha = np.array([line.factor for line in model.lines], REAL)
-        if model.kernel.name in ("polynomial", "sigmoid"):
-            whole = np.vstack([X, self.Z])
-            values = kernel_values(model.kernel, whole, whole).astype(float)
-            if np.isfinite(values).all():
-                found = np.linalg.eigvalsh(values)
-                self.definite = found[0] > -1e-9 * max(abs(found[-1]), 1e-300)
+        self.definite = is_definite(model.kernel, np.vstack([X, self.Z]))
         self._expand(self.Z)
 
     def _expand(self, Z):
@@ -136,15 +149,7 @@ class Vectors(Truth):
         """Weights have single precision; support vectors and the threshold eight digits, coefficients all."""
         if self.kernel.name == "linear" and "solver" not in self.facts:
             return super().written
-        size = np.maximum(np.abs(self.X), 1e-300)
-        near = [np.all(np.abs(self.X - z) <= 1e-7 * size, axis=1) for z in self.Z]
-        rows = [self.X[np.argmax(found)] if found.any() else z for found, z in zip(near, self.Z)]
-        primal, total = self.primal()
-        self._expand(np.array(rows, REAL).reshape(self.Z.shape))
-        trained = self.primal()[0]
-        self._expand(self.Z)
-        threshold = float(5e-8 * abs(self.threshold) * self.C * self.v.sum())
-        return 1.01 * abs(primal - trained) + threshold + 1e-13 * total
+        return of_digits(self) + float(5e-8 * abs(self.threshold) * self.C * self.v.sum())
 
     @property
     def is_sum(self):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from programs import call
 from reference.kernel import matrix
+from refusals import refused
 
 import svmcut
 from svmcut.data import Csr
@@ -162,11 +163,7 @@ def test_labels_are_those_of_svm_predict(options):
     ("-1.25e-1", "inf", "model:8: no finite number; expected a weight"),
 ])  # fmt: skip
 def test_what_is_refused_of_liblinear(old, new, message):
-    assert old in LIBLINEAR
-    Path("model").write_text(LIBLINEAR.replace(old, new))
-    with pytest.raises(ModelError) as refused:
-        read_model("model")
-    assert str(refused.value).startswith(message)
+    assert refused(Path("model"), LIBLINEAR, old, new).startswith(message)
 
 
 @pytest.mark.parametrize("old, new, message", [
@@ -191,12 +188,7 @@ def test_what_is_refused_of_liblinear(old, new, message):
     ("SV\n", "", "model:9:1: line '0.5' is refused"),
 ])  # fmt: skip
 def test_what_is_refused_of_libsvm(old, new, message):
-    text = LIBSVM.format(kernel="rbf\ngamma 1")
-    assert old in text
-    Path("model").write_text(text.replace(old, new))
-    with pytest.raises(ModelError) as refused:
-        read_model("model")
-    assert str(refused.value).startswith(message)
+    assert refused(Path("model"), LIBSVM.format(kernel="rbf\ngamma 1"), old, new).startswith(message)
 
 
 CLASSES = """\

@@ -9,11 +9,12 @@ import pytest
 from drivers import driver, kernel_parameters
 from programs import call
 from reference.kernel_rows import gram
+from refusals import check_beginnings, refused
 from scipy.optimize import minimize
 
 from svmcut.arrays import vector_examples
 from svmcut.data import Csr
-from svmcut.errors import MemoryLimitError, ModelError, UsageError
+from svmcut.errors import MemoryLimitError, UsageError
 from svmcut.files.models import read_model, write_model
 from svmcut.kernels import Kernel
 
@@ -171,19 +172,11 @@ def test_a_model_is_read_as_written_by_hand(tmp_path):
     ("3 # number of base", "2147483647 # number of base", ":3:1: 2 classes of"),
 ])  # fmt: skip
 def test_faults_are_named_with_their_place(tmp_path, old, new, told):
-    assert old in HAND
-    (tmp_path / "model").write_text(HAND.replace(old, new, 1))
-    with pytest.raises(ModelError) as caught:
-        read_model(str(tmp_path / "model"))
-    assert told in str(caught.value)
+    assert told in refused(tmp_path / "model", HAND, old, new)
 
 
 def test_a_model_cut_short_anywhere_is_refused(tmp_path):
-    data = HAND.encode()
-    for end in range(len(data)):
-        (tmp_path / "model").write_bytes(data[:end])
-        with pytest.raises(ModelError):
-            read_model(str(tmp_path / "model"))
+    check_beginnings(tmp_path / "model", HAND, len(HAND))
 
 
 def test_the_executables_train_and_score(rng, tmp_path, monkeypatch, capsys):

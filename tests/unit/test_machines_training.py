@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from reference import kernel as two
 from reference import machines as truth
+from refusals import check_beginnings, refused
 
 import svmcut
 from svmcut.catalog import MULTICLASS
@@ -281,18 +282,12 @@ FAULTS = [
 
 @pytest.mark.parametrize("old, new, message", FAULTS)
 def test_faults_are_named_with_their_place(tmp_path, old, new, message):
-    assert old in TEXT
-    (tmp_path / "m").write_text(TEXT.replace(old, new, 1))
-    with pytest.raises(ModelError) as caught:
-        read_model(str(tmp_path / "m"))
-    assert message in str(caught.value) and str(caught.value).startswith(str(tmp_path / "m"))
+    said = refused(tmp_path / "m", TEXT, old, new)
+    assert message in said and said.startswith(str(tmp_path / "m"))
 
 
 def test_a_model_cut_short_anywhere_is_refused(tmp_path):
-    for size in range(TEXT.index("#@") - 1):
-        (tmp_path / "m").write_text(TEXT[:size])
-        with pytest.raises(ModelError):
-            read_model(str(tmp_path / "m"))
+    check_beginnings(tmp_path / "m", TEXT, TEXT.index("#@") - 1)
 
 
 def test_numbers_that_are_not_finite_are_not_written(tmp_path, rng):
