@@ -14,12 +14,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import statistics
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from timing import time_process
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 
@@ -27,14 +27,8 @@ DATA = Path(__file__).resolve().parent.parent / "data"
 def train(example_file: str, words: list[str], report: str) -> tuple[float, dict]:
     """CPU seconds and report of one run."""
     program = os.path.join(os.path.dirname(sys.executable), "svmcut")
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     line = [program, *words, "--threads", "1", "-v", "0", "--no-progress", "--report", report, example_file, os.devnull]
-    done = subprocess.run(line, capture_output=True, text=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if done.returncode not in (0, 3):
-        sys.exit(done.stderr)
-    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return seconds, json.loads(Path(report).read_text(encoding="utf-8"))
+    return time_process(line, statuses=(0, 3)).cpu, json.loads(Path(report).read_text(encoding="utf-8"))
 
 
 def main() -> None:

@@ -15,16 +15,14 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import os
-import resource
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
+from timing import time_process
 
 from svmcut.files.sequences import read_sequences, stream_sequences
 from svmcut.parameters import Settings
@@ -143,17 +141,10 @@ def own_job(train: str, epsilon: float, rounds: int) -> None:
     """What svm_hmm itself does, cutting planes to an epsilon, C = 1 a sequence: the program, one thread."""
     n = len(read_sequences(train))
     program = Path(sys.executable).with_name("svm_hmm_learn")
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    cpu = str(min(os.sched_getaffinity(0)))
     print("| program | CPU s, median | least |\n|---|---|---|")
-    seconds = []
     with tempfile.TemporaryDirectory() as folder:
-        for _ in range(rounds):
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            command = [str(program), "-c", str(n), "-e", f"{epsilon:g}", train, str(Path(folder) / "model")]
-            subprocess.run(["taskset", "-c", cpu, *command], env=environment, check=True, stdout=subprocess.DEVNULL)
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        command = [str(program), "-c", str(n), "-e", f"{epsilon:g}", train, str(Path(folder) / "model")]
+        seconds = [time_process(command).cpu for _ in range(rounds)]
     print(f"| svm_hmm_learn -c {n} -e {epsilon:g} | {statistics.median(seconds):.2f} | {min(seconds):.2f} |")
 
 
