@@ -193,10 +193,9 @@ class ConstantCutsRun(Run):
 
     def __iter__(self) -> Iterator[Progress]:
         solver, problem, bundle, started = self._solver, self._problem, self.bundle, time.perf_counter()
-        C = problem.C
+        C, (primal, risk) = problem.C, self._primal()
         while True:
             self._iteration += 1
-            primal, risk = self._primal()
             gap, target = primal - 0.5 * self._squared - C * self._slack, problem.stop.target(primal)
             solution = partial(bundle.space.combine, -C * bundle.best[1:], bundle.elements())
             yield Progress(
@@ -206,7 +205,8 @@ class ConstantCutsRun(Run):
             if gap <= target or self._calm == solver.p:
                 return
             self._step(target)
-            self._calm = self._calm + 1 if primal - self._primal()[0] <= target else 0
+            before, (primal, risk) = primal, self._primal()
+            self._calm = self._calm + 1 if before - primal <= target else 0
 
     def _primal(self) -> tuple[float, float]:
         """P_H(v), and R there."""
