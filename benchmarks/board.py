@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import make_board_sets
 import numpy as np
 from make_cod_rna_like import write as write_cod_rna
-from objective import read_liblinear, read_svm_light
+from objective import Evaluator, read_liblinear, read_numpy, read_svm_light
 from timing import ProcessFailed, time_process
 
 HERE = Path(__file__).resolve().parent
@@ -215,24 +215,9 @@ def command(job: Job, peer: str, setting: str, model: str) -> list[str]:
 
 
 @lru_cache(maxsize=1)
-def rows_of(path: Path) -> Any:
-    """Rows and labels, in double precision; the last file alone is kept."""
-    from sklearn.datasets import load_svmlight_file
-
-    return load_svmlight_file(str(path), dtype=np.float64)
-
-
-def objective(job: Job, w: np.ndarray, bias: float) -> float:
-    """1/2 |w|^2 + C sum of losses, the bias inside w."""
-    X, y = rows_of(job.train)
-    full = np.zeros(X.shape[1])
-    full[: min(len(w), len(full))] = w[: len(full)]
-    margins = np.where(y > 0, 1.0, -1.0) * (X @ full + bias)
-    losses = {
-        "hinge": lambda: np.maximum(0, 1 - margins), "squared-hinge": lambda: np.maximum(0, 1 - margins) ** 2,
-        "logistic": lambda: np.logaddexp(0, -margins),
-    }[job.task]()  # fmt: skip
-    return 0.5 * float(w @ w + bias * bias) + float(job.C) * float(losses.sum())
+def evaluator(path: Path) -> Evaluator:
+    """The last file alone is kept."""
+    return Evaluator(path)
 
 
 def value(job: Job, peer: str, model: Path) -> float:
@@ -254,12 +239,9 @@ def value(job: Job, peer: str, model: Path) -> float:
         from svmcut.files.models import read_model
 
         return joint(read_model(str(model)), read_examples(str(job.train)), "crammer-singer", float(job.C))
-    if peer == "svmcut":
-        return objective(job, *read_svm_light(model))
-    if peer.startswith("liblinear"):
-        return objective(job, *read_liblinear(model))
-    w = np.load(f"{model}.npy")
-    return objective(job, w[:-1], float(w[-1]))
+    read = {"svmcut": read_svm_light, "liblinear": read_liblinear}.get(peer.split()[0])
+    w, bias = read(model) if read else read_numpy(Path(f"{model}.npy"))
+    return evaluator(job.train)(w, bias, float(job.C), job.task)
 
 
 def libsvm_objective(model: Path) -> float:

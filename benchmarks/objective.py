@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""1/2 |w|^2 + C sum of hinge losses, of anybody's linear model, by one evaluator in double precision.
+"""1/2 |w|^2 + C sum of losses, of anybody's linear model, by one evaluator in double precision.
 
 The bias is the weight of a constant feature of value 1 and counts in |w|^2.
 """
@@ -9,6 +9,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+
+#: Of margins.
+LOSSES = {
+    "hinge": lambda margins: np.maximum(0.0, 1.0 - margins),
+    "squared-hinge": lambda margins: np.maximum(0.0, 1.0 - margins) ** 2,
+    "logistic": lambda margins: np.logaddexp(0.0, -margins),
+}
 
 
 class Evaluator:
@@ -20,12 +27,12 @@ class Evaluator:
         self.X, y = load_svmlight_file(str(path), dtype=np.float64)
         self.signs, self.weights = np.where(y > 0, 1.0, -1.0), np.where(y > 0, *weights)
 
-    def __call__(self, weights: np.ndarray, bias: float, C: float) -> float:
+    def __call__(self, weights: np.ndarray, bias: float, C: float, loss: str = "hinge") -> float:
         """Weights may be shorter or longer than the file's features."""
         w = np.zeros(self.X.shape[1])
         count = min(len(w), len(weights))
         w[:count] = weights[:count]
-        losses = np.maximum(0.0, 1.0 - self.signs * (self.X @ w + bias))
+        losses = LOSSES[loss](self.signs * (self.X @ w + bias))
         return 0.5 * (float(weights @ weights) + bias * bias) + C * float((self.weights * losses).sum())
 
 
