@@ -126,7 +126,7 @@ SOLVERS = {
         Solver("soft-bcfw", "svmcut.solvers.soft_bcfw:SoftBcfw", _BLOCKS, losses=_SUMS, first_order=True,
                takes=_QP),
         Solver("gdmm", "svmcut.solvers.gdmm:Gdmm", _BLOCKS, losses=_SUMS, first_order=True,
-               takes=_QP),
+               takes=(*_QP, "parts")),
         Solver("smo", "svmcut.solvers.smo:Smo", (), _SINGLE, _TUBE, plan="smo", free_bias=True, takes=("free_bias",)),
         Solver("subspace", "svmcut.solvers.cutting_plane:CuttingPlane", (), (*_VECTORS, "regression"), plain=False,
                takes=(*_CUTS, "basis")),

@@ -141,6 +141,8 @@ class Settings:
         with a kernel the last.
     pairs : {"all", "none"}
         Whether pairs of labels have weights.
+    parts : int or None
+        Parts of the labels or tags, of which gdmm searches one at a visit; None for 1 and for some 100 tags each.
     qp : str or None
         Solver of the small QP.
     cache_size, max_memory : float, float or None
@@ -204,6 +206,7 @@ class Settings:
     beam: int = param(0, integer(0))
     multiclass: str | None = param(None, one_of(MULTICLASS))
     pairs: str = param("all", one_of(PAIRS))
+    parts: int | None = param(None, integer(1))
     qp: str | None = param(None, one_of(tuple(QPS)))
     cache_size: float = param(40.0, size())
     max_memory: float | None = param(None, size())

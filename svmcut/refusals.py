@@ -133,11 +133,14 @@ def check_risk(loss: Loss, p: float, rescaling: str, slack_norm: int) -> None:
 
 
 def chosen_solver(settings: Settings) -> str:
-    """The solver that is named, by itself or by a basis chosen in advance; "auto" where n or the machine decides."""
-    if settings.solver == AUTO and settings.chosen_basis and settings.has_kernel:
-        return SUBSPACE
-    quick = settings.quick and settings.solver == AUTO and settings.task == "sequence"
-    return QUICK if quick and settings.is_usual and not settings.has_kernel else settings.solver
+    """The solver that is named, by itself or by what is for one alone; "auto" where n or the machine decides."""
+    if settings.solver != AUTO:
+        return settings.solver
+    if settings.has_kernel:
+        return SUBSPACE if settings.chosen_basis else AUTO
+    if settings.parts is not None and (searching := takers(settings.task, "parts")):
+        return searching[0]
+    return QUICK if settings.quick and settings.task == "sequence" and settings.is_usual else AUTO
 
 
 def refuse_example_cost(loss: str) -> UsageError:
@@ -209,9 +212,8 @@ def _check_solver(settings: Settings, loss: Loss) -> None:
         raise UsageError(f"{other_risk} does not go with {_what(settings)} in this version; leave one of them out")
     remedy = _or([other for other in serving if not usable[other].plain] or serving)
     if name != AUTO and name not in usable:
-        raise UsageError(
-            f"solver '{name}' trains on features and knows no kernel; with {_what(settings)} use solver={remedy}"
-        )
+        subject = f"solver '{name}' trains on features and knows no kernel"
+        raise UsageError(f"{subject}; with {_what(settings)} use solver={remedy}")
     joint = settings.pairs != "none" if task.name == "multilabel" else settings.multiclass in (None, MULTICLASS[0])
     if name != AUTO and joint and task.name in usable[name].binary:
         remedy = "pairs='none'" if task.name == "multilabel" else f"multiclass='{MULTICLASS[1]}'"
@@ -221,9 +223,8 @@ def _check_solver(settings: Settings, loss: Loss) -> None:
     if task.name == "classification" and settings.is_plain:
         known = listed([other for other, row in losses(task.name).items() if _serves(usable[name], settings, row)])
         raise UsageError(f"solver '{name}' trains for {known} only; use solver={remedy}")
-    raise UsageError(
-        f"solver '{name}' does not train with {other_risk}; leave out parameter 'solver' or give solver={remedy}"
-    )
+    subject = f"solver '{name}' does not train with {other_risk}"
+    raise UsageError(f"{subject}; leave out parameter 'solver' or give solver={remedy}")
 
 
 def _check_vectors(settings: Settings) -> None:
@@ -262,9 +263,8 @@ def _check_stepping(settings: Settings, name: str) -> None:
         remedy = f"with {_what(settings)} use maintenance={_or(kinds)}"
         raise UsageError(f"maintenance='merge' is for the rbf kernel; {remedy}")
     if settings.maintenance == "project" and "project" not in kinds:
-        raise UsageError(
-            "maintenance='project' needs a positive definite kernel; with the sigmoid kernel use maintenance='remove'"
-        )
+        subject = "maintenance='project' needs a positive definite kernel"
+        raise UsageError(f"{subject}; with the sigmoid kernel use maintenance='remove'")
     if settings.sampling == "adaptive" and (name == AUTO or not SOLVERS[name].adaptive):
         known = _or([other for other, row in SOLVERS.items() if row.adaptive])
         raise UsageError(f"sampling='adaptive' follows the rises of the dual in budgeted ascent; use solver={known}")

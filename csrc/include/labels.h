@@ -158,8 +158,8 @@ svmcut_gdmm_labels* svmcut_gdmm_labels_new(const svmcut_csr* X, const svmcut_lab
 void svmcut_gdmm_labels_delete(svmcut_gdmm_labels* state);
 
 /* One visit of every example in random order, which changes W and v (given with the state's values: 0 at first).
- * With `pairs` 0 pair factors stay as they are. `sweeps`: inner sweeps over the factors of an example. part, parts: nodes
- * visited are the label's k with k % parts == part and those that are in use already. */
+ * With `pairs` 0 pair factors stay as they are. `sweeps`: inner sweeps over the factors of an example. parts: a visit
+ * scores the labels of one of so many parts, drawn, and those in use already, and moves them alone; 1 with `soft`. */
 int svmcut_gdmm_labels_pass(svmcut_gdmm_labels* state, double* W, double* v, int pairs, int sweeps, int parts,
                             const volatile int* cancel);
 

@@ -193,11 +193,21 @@ void svmcut_gdmm_labels::visit(int64_t n, double* W, double* v, bool with_pairs,
     double* row = a.data() + n * K;
     std::copy_n(row, K, base.data());
     const svmcut_label_weights model{W, nullptr, X.n_features, K, bias};
-    label_scores(X, n, model, theta.data());
-    augment(sets, n, K, 1.0, theta.data());
     for (int64_t e = sets.indptr[n]; e < sets.indptr[n + 1]; ++e) gold[sets.labels[e]] = 1;
     std::fill_n(degree.data(), K, 0.0);
     for (const LabelPair& f : pairs[n]) degree[f.k] += 1, degree[f.l] += 1;
+    const int64_t from = part * K / parts, to = (part + 1) * K / parts;
+    in_use_elsewhere.clear();
+    if (parts == 1) {
+        label_scores(X, n, model, theta.data());
+    } else {
+        for (int64_t k = 0; k < K; ++k)
+            if ((k < from || k >= to) && (row[k] != 0 || gold[k] || degree[k] > 0))
+                in_use_elsewhere.push_back(static_cast<int32_t>(k));
+        std::fill_n(theta.data(), K, -HUGE_VAL);  // closed to pairs
+        label_scores_of(X, n, model, from, to, in_use_elsewhere, theta.data());
+    }
+    augment(sets, n, K, 1.0, theta.data());
     if (with_pairs) {
         mark_all(n);
         if (!soft) admit(n, v);
@@ -212,10 +222,8 @@ void svmcut_gdmm_labels::visit(int64_t n, double* W, double* v, bool with_pairs,
     }
     const double norm = squared[n];
     if (soft) soften(n, row, v, with_pairs);
-    for (int64_t k = part; k < K && !soft; k += parts) move_node(k, row, norm);
-    if (parts > 1)
-        for (int64_t k = 0; k < K; ++k)
-            if (k % parts != part && (row[k] != 0 || gold[k])) move_node(k, row, norm);
+    for (int64_t k = from; k < to && !soft; ++k) move_node(k, row, norm);
+    for (int32_t k : in_use_elsewhere) move_node(k, row, norm);
     if (with_pairs && !soft && !pairs[n].empty()) {
         for (int sweep = 0; sweep < sweeps; ++sweep) {
             for (LabelPair& f : pairs[n]) move_pair(f, row, v);

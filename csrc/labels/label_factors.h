@@ -34,7 +34,7 @@ struct svmcut_gdmm_labels {
     std::vector<std::vector<svmcut::LabelPair>> pairs;   // in use, per example
     std::vector<std::vector<int32_t>> friends;  // labels with a positive weight, as the pass began
     std::vector<double> rise;
-    std::vector<int32_t> order, open;
+    std::vector<int32_t> order, open, in_use_elsewhere;
     std::vector<double> theta, base, message, degree;
     std::vector<char> gold;
     mutable std::vector<uint64_t> used;  // bit k K + l: the pair is in use for the example marked; clear in between

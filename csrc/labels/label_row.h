@@ -6,6 +6,7 @@
 #define SVMCUT_LABEL_ROW_H
 
 #include <algorithm>
+#include <vector>
 
 #include "core/add_scaled.h"
 #include "include/labels.h"
@@ -18,6 +19,19 @@ inline void label_scores(const svmcut_csr& X, int64_t i, const svmcut_label_weig
     for (int64_t e = X.indptr[i]; e < X.indptr[i + 1]; ++e)
         if (X.indices[e] < model.d) add_scaled(K, X.data[e], model.W + X.indices[e] * K, s);
     if (model.bias != 0) add_scaled(K, model.bias, model.W + model.d * K, s);
+}
+
+/* Those of the labels from `from` to before `to`, and of others; the rest of s stays as it is. */
+inline void label_scores_of(const svmcut_csr& X, int64_t i, const svmcut_label_weights& model, int64_t from, int64_t to,
+                            const std::vector<int32_t>& others, double* s) {
+    std::fill(s + from, s + to, 0.0);
+    for (int32_t k : others) s[k] = 0;
+    auto add = [&](double x, const double* w) {
+        add_scaled(to - from, x, w + from, s + from);
+        for (int32_t k : others) s[k] += x * w[k];
+    };
+    for (int64_t e = X.indptr[i]; e < X.indptr[i + 1]; ++e) add(X.data[e], model.W + X.indices[e] * model.K);
+    if (model.bias != 0) add(model.bias, model.W + model.d * model.K);
 }
 
 /* theta of the Hamming loss: + loss off the gold set, - loss on it. */

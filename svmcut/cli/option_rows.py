@@ -162,6 +162,9 @@ ROWS = (
     Option("line_search", ("--line-search/--no-line-search",), RUNNING,
            "Cuts of {takers} on the line from the best point to the model's minimiser; without, every cut at that "
            "minimiser, as Algorithm 1 of KDD 2006 is printed.", default="on"),
+    Option("parts", ("--parts",), RUNNING,
+           "A visit of {takers} searches one of so many parts of the {parts}, drawn, and those in use; the gap is of "
+           "all.", default="{parts_default}"),
     Option("quick", ("--quick",), STOPPING,
            "Train by {takers} until the error on a tenth of the sequences, held out, falls no more, then with as many "
            "passes over all; the gap is reported as it is.", default="off"),

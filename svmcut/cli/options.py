@@ -239,6 +239,8 @@ def _words(task: str) -> dict[str, Any]:
         "measure": row.measure.replace("_", "-"),
         "solvers": "; with kernels ".join(by_data),
         "algorithms": listed([str(number) for number in row.algorithms], "or"),
+        "parts": "tags" if task == "sequence" else "labels",
+        "parts_default": "1 for every 100 tags" if task == "sequence" else "1",
         "qps": "; ".join(f"{name}, {qp.help}" for name, qp in QPS.items()), "qp": next(iter(QPS)),
     }  # fmt: skip
 

@@ -165,7 +165,7 @@ class PartedPlan(Linear):
         else:
             oracle = self._oracle
             problem = PartedProblem(lambda carry: oracle, oracle.risk, self.space, objective.C, stop, s.qp)
-        solver = make_solver(CUTTING_PLANE, s.seed, s.task, s.loss, s.line_search)
+        solver = make_solver(CUTTING_PLANE, s.seed, s.task, s.loss, line_search=s.line_search)
         return Stage(CUTTING_PLANE, solver, problem, objective, warm=True, start=self._start())
 
     def finish(self, objective, found, ended):

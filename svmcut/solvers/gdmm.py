@@ -56,10 +56,11 @@ class LabelFactors:
     """
 
     longest_cut = 0.0
-    due = staticmethod(due)
 
-    def __init__(self, model: LabelSets, C: float, seed: int, rho: float | None = None, soft: bool = False):
-        self.model, self.C, self.passes = model, C, 0
+    def __init__(
+        self, model: LabelSets, C: float, seed: int, rho: float | None = None, soft: bool = False, parts: int = 1
+    ):
+        self.model, self.C, self.passes, self._parts = model, C, 0, parts
         self.W, self.v = np.zeros((model.n_rows, model.n_labels)), np.zeros((model.n_labels, model.n_labels))
         squares = np.empty(model.n_samples)
         sparse.row_norms(model.rows, squares)
@@ -73,8 +74,12 @@ class LabelFactors:
 
     def run(self) -> None:
         """One pass over the samples."""
-        self._descent.run(self.model.pairs and self.passes >= self._node_passes)
+        self._descent.run(self.model.pairs and self.passes >= self._node_passes, parts=self._parts)
         self.passes += 1
+
+    def due(self, passes: int) -> int:
+        """The pass of the look after this pass; a look reads the labels of all parts."""
+        return max(passes + self._parts, due(passes))
 
     def state(self) -> State:
         return {
@@ -128,15 +133,16 @@ class ChainFactors:
     """
 
     def __init__(
-        self, model: ChainSequences, C: float, seed: int, rho: float | None = None, soft: bool = False, *, brute=None
-    ):
+        self, model: ChainSequences, C: float, seed: int, rho: float | None = None, soft: bool = False,
+        parts: int | None = None, *, brute=None,
+    ):  # fmt: skip
         self.model, self.C, self.passes, self.active, self.longest_cut = model, C, 0, 0, 0.0
         X, K = model.sequences.X, model.shape.n_tags
         self.w = np.zeros(model.dim)
         if rho is None:
             data = X.data[X.indptr[0] : X.indptr[-1]]
             rho = float(np.sqrt(np.vdot(data, data) / X.n_rows)) or 1.0
-        parts = max(1, K // PART_TAGS)
+        parts = parts or max(1, K // PART_TAGS)
         self.doubtful = K > 1
         brute = K <= BRUTE_TAGS if brute is None else brute
         self._descent = gdmm_chain.Gdmm(model.chains, self.w, C, rho, parts, brute, seed, soft, model.weights)
@@ -190,8 +196,9 @@ class GdmmRun(PassRun):
 
     def __init__(self, solver: Gdmm, problem: StructuredProblem, start: Start | None, state: State | None):
         model = problem.model
+        parts: Any = {} if solver.parts is None else {"parts": solver.parts}
         kind = LabelFactors if isinstance(model, LabelSets) else ChainFactors
-        self._factors = factors = kind(model, problem.C, solver.seed, solver.rho, self.soft)
+        self._factors = factors = kind(model, problem.C, solver.seed, solver.rho, self.soft, **parts)
         # at 0 every part is wrong
         zero = problem.C * model.summed(np.diff(model.parts)) * factors.doubtful
         super().__init__(solver, problem, start, state, zero, 40)
@@ -235,8 +242,11 @@ class Gdmm(Solver):
         Of the order of the visits.
     rho : float or None
         Weight of the disagreement of factors; None for a share of the mean length of an example.
+    parts : int or None
+        A visit searches one of so many parts of the labels or tags; None for 1 and for a part of some PART_TAGS tags.
     """
 
     run = GdmmRun
     seed: int = 0
     rho: float | None = None
+    parts: int | None = None

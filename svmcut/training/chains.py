@@ -16,7 +16,7 @@ from svmcut.risks.chain_scaled import SquaredSequences, slack_rescaled, squared,
 from svmcut.solvers.auto import choose_chain
 from svmcut.spaces.chain import ChainSpace
 from svmcut.structured.chain import ChainSequences
-from svmcut.training.checks import LARGEST_INDEX, check_counting, check_memory, checked_weights
+from svmcut.training.checks import LARGEST_INDEX, check_counting, check_memory, check_parts, checked_weights
 from svmcut.training.settings import CUTTING_PLANE, kernel_of
 from svmcut.training.structured import Structured
 
@@ -43,6 +43,7 @@ class Chains(Structured):
                 f"{LARGEST_INDEX} of a model file; lower parameter 'transitions' or parameter 'emissions', or number "
                 "features and tags without gaps"
             )
+        check_parts(path, s.parts, n_tags, "tags")
         X, self._columns = self._examples.X.compact()
         weights = checked_weights(sequences)
         sequences = Sequences(X, sequences.indptr, sequences.tags, sequences.source, weights)

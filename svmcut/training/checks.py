@@ -86,6 +86,17 @@ def check_class_memory(path: str, K: int, n: int, n_features: int, limit_mb: flo
         )
 
 
+def check_parts(path: str, parts: int | None, count: int, what: str) -> None:
+    """Refuses more parts than there are labels or tags to be parted.
+
+    Raises
+    ------
+    UsageError
+    """
+    if parts is not None and parts > max(1, count):
+        raise UsageError(f"{path}: parts={parts} is more than its {count} {what}; lower it")
+
+
 def check_counting(path: str, numbers: NDArray, lengths: NDArray, option: str, limit_mb: float | None) -> None:
     """Refuses sequences whose states would not fit when their wrong tags are counted.
 

@@ -21,7 +21,7 @@ from svmcut.solvers.protocol import Problem
 from svmcut.spaces.multilabel import LabelSpace
 from svmcut.structured.multilabel import LabelSets
 from svmcut.training.certificate import rise_of_scores
-from svmcut.training.checks import check_label_memory, checked_weights
+from svmcut.training.checks import check_label_memory, check_parts, checked_weights
 from svmcut.training.outcome import Objective
 from svmcut.training.stage import Stage, make_solver
 from svmcut.training.structured import Structured
@@ -45,6 +45,7 @@ class LabelSetPlan(Structured):
         self._examples, s = examples.checked(), settings
         path, pairs = examples.source.path, s.pairs == "all"
         X, self._columns = self._examples.X.compact()
+        check_parts(path, s.parts, len(examples.names), "labels")
         check_label_memory(examples, X.n_features, pairs, s.max_memory)
         warnings = [] if len(examples.names) else [f"no example of {path} has a label; the model will predict none"]
         rows = replace(self._examples, X=X, weights=checked_weights(examples))

@@ -53,7 +53,7 @@ class Linear(Plan):
             name = CUTTING_PLANE
         problem = Problem(self.vectors.risk, space, objective.C, self.stop(objective), self.settings.qp)
         solver = make_solver(
-            name, self.settings.seed, self.settings.task, self.settings.loss, self.settings.line_search
+            name, self.settings.seed, self.settings.task, self.settings.loss, line_search=self.settings.line_search
         )
         if self.settings.solver == AUTO and self.vectors.summed:
             from svmcut.solvers.dual_cd import DualCd

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 def make_solver(
-    name: str, seed: int = 0, task: str = "classification", loss: str | None = None, line_search: bool | None = None
+    name: str, seed: int = 0, task: str = "classification", loss: str | None = None, **steering: Any
 ) -> Solver:
-    """The solver of that name for a task and loss, imported now; the seed goes to those that draw at random, and that
-    there is to be no line search to cutting planes."""
+    """The solver of that name for a task and loss, imported now, with those of the seed and of other parameters that it
+    has; None is a solver's own default."""
     kind: Any = solver_class(name, task, loss)
-    if line_search is False and any(field.name == "line_search" for field in fields(kind)):
-        return kind(line_search=False)
-    return kind(seed=seed) if any(field.name == "seed" for field in fields(kind)) else kind()
+    known = {field.name for field in fields(kind)}
+    given = {"seed": seed, **{name: value for name, value in steering.items() if value is not None}}
+    return kind(**{name: value for name, value in given.items() if name in known})
 
 
 class Stage(NamedTuple):

@@ -248,7 +248,9 @@ COMBINATIONS = (
     {"task": "multilabel", "cost": 1.0, "kernel": "rbf"}, {"task": "multilabel", "cost": 1.0, "free_bias": True},
     {"cost": 1.0, "loss": "roc-area", "class_weight": "balanced"}, {"cost": 1.0, "loss": "f1", "weights": [1.0]},
     {"cost": 1.0, "slack_norm": 2, "class_weight": "1=2"}, {"task": "rank", "cost": 1.0, "class_weight": "balanced"},
-    {"task": "multiclass", "loss": "logistic"},
+    {"task": "multiclass", "loss": "logistic"}, {"cost": 1.0, "parts": 2},
+    {"task": "sequence", "transitions": 2, "parts": 2}, {"task": "sequence", "quick": True, "parts": 2},
+    {"task": "sequence", "kernel": "rbf", "parts": 2}, {"task": "multilabel", "solver": "bcfw", "parts": 2},
     {"task": "multilabel", "cost": 1.0, "basis_method": 1}, {"task": "rank", "cost": 1.0, "epochs": 2.0},
 )  # fmt: skip
 

@@ -32,7 +32,7 @@ RUNS = [
 #: Parameters with a default of None, and a value that asks for what is done anyway.
 ASKED = {"polish": True, "certify": True, "free_bias": False, "epochs": 10.0, "maintenance": "merge", "nu": 0.1,
          "qp": "auto", "basis_file": "rows", "positive": 1.0, "class_weight": "balanced",
-         "multiclass": "one-vs-rest", "initial": "model", "quick": True,
+         "multiclass": "one-vs-rest", "initial": "model", "quick": True, "parts": 2,
          "line_search": False}  # fmt: skip
 
 

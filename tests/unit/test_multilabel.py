@@ -9,6 +9,7 @@ from reference import multilabel as truth
 
 from svmcut._native import multilabel, sparse
 from svmcut.data import Csr, MultilabelExamples, Source
+from svmcut.errors import UsageError
 from svmcut.models import LabelDecoder, MultilabelModel
 from svmcut.solvers.gdmm import Gdmm
 from svmcut.solvers.label_blocks import LabelBcfw, LabelSsg
@@ -171,6 +172,40 @@ def test_all_trainers_reach_one_certified_optimum(rng, pairs):
         assert outcome.converged, solver
         found[solver] = outcome.progress
     assert max(p.dual for p in found.values()) <= min(p.primal for p in found.values()) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("pairs", [True, False])
+def test_parts_of_the_labels_lead_to_the_same_optimum_with_a_certificate_of_all(rng, pairs):
+    model, found = LabelSets(label_sets(rng, n=40), 1.0, pairs), {}
+    for parts in (None, 1, 3, 5):
+        *_, last = Gdmm(parts=parts).start(StructuredProblem(model, 0.3, StoppingRule(0.0, 1e-4)))
+        assert last.gap <= 1e-4 * last.primal
+        found[parts] = last
+    assert max(p.dual for p in found.values()) <= min(p.primal for p in found.values()) * (1 + 1e-9)
+    ends = [last.solution().tobytes() for last in found.values()]
+    assert ends[0] == ends[1] and len(set(ends)) == 3
+
+
+def test_a_visit_moves_the_labels_of_one_part_and_those_in_use():
+    X, gold = Csr.from_dense(np.ones((1, 1))), multilabel.Sets(np.array([0, 1]), np.array([2], np.int32))
+    seen = set()
+    for seed in range(40):
+        W, v = np.zeros((2, 6)), np.zeros((6, 6))
+        descent = multilabel.Gdmm(sparse.Rows(X), gold, W, v, 1.0, 1.0, 0.5, seed)
+        descent.run(False, parts=3)
+        moved = W[0] != 0
+        assert moved[2] and tuple(np.flatnonzero(moved)) in {(0, 1, 2), (2, 3), (2, 4, 5)}
+        seen.add(tuple(np.flatnonzero(moved)))
+        descent.run(False, parts=3)
+        assert not np.any(moved & (W[0] == 0))
+    assert len(seen) == 3
+
+
+def test_parts_name_gdmm_and_are_no_more_than_the_labels(rng):
+    examples = label_sets(rng)
+    assert driver(examples, task="multilabel", parts=5, gap=0.1).fit(None, 0.3).solver == "gdmm"
+    with pytest.raises(UsageError, match=r"^m: parts=6 is more than its 5 labels; lower it$"):
+        driver(examples, task="multilabel", parts=6)
 
 
 def test_the_seed_decides_the_bytes_and_the_threads_do_not(rng):
