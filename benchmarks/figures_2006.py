@@ -198,8 +198,10 @@ def ordinal(n: int, seconds: float) -> None:
         ("rank", {"loss": "pairs", "cost": float(n), "epsilon": 0.001}),
     ):
         for way, line_search in WAYS.items():
-            cuts, spent, _, met = train(data, line_search, seconds, task=task, **options)
-            loss, end = options.get("loss", "error-rate"), "" if met else " (time limit)"
+            outcome, spent = fitted(data, task=task, solver="cutting-plane", line_search=line_search,
+                                    time_limit=seconds, **options)  # fmt: skip
+            cuts, end = outcome.progress.iteration, "" if outcome.converged else " (time limit)"
+            loss = options.get("loss", "error-rate")
             print(f"| {loss} | {way} | {cuts}{end} | {spent:.2f} | {1e3 * spent / cuts:.2f} |", flush=True)
 
 
