@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from svmcut.classes import by_labels
 from svmcut.errors import UsageError
 from svmcut.files.weights import read_weights
 from svmcut.parameters import Settings
+from svmcut.records import replace
 from svmcut.refusals import check, check_names, check_weights, plain
 from svmcut.selection import Search, cells_of, check_grid, parts_of
 from svmcut.tasks.protocol import named

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from svmcut.errors import DataError, UsageError
 from svmcut.kinds import ABOVE_ZERO
+from svmcut.records import replace
 from svmcut.refusals import check
 
 if TYPE_CHECKING:

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from svmcut.errors import DataError
+from svmcut.records import field, record, replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MOST_TAGS = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Csr:
     """Sparse rows X of shape (n, d) as three arrays.
 
@@ -45,7 +45,7 @@ class Csr:
     indices: NDArray[np.int32]
     indptr: NDArray[np.int64]
     n_features: int
-    proven: bool = field(default=False, compare=False, repr=False)
+    proven: bool = False
 
     def checked(self) -> Csr:
         """These rows, proven; O(nnz) unless they are already.
@@ -168,7 +168,7 @@ class Csr:
         return cls(data, np.broadcast_to(columns, dense.shape)[mask], indptr, len(columns))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Source:
     """Where rows came from, so that errors found after reading still name FILE:LINE.
 
@@ -200,7 +200,7 @@ class Source:
         return Source(self.path, np.column_stack([changed, skipped[changed]]).astype(np.int64))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Examples:
     """Labelled rows as read; a Risk makes of the labels what it needs.
 
@@ -275,7 +275,7 @@ class Names(NamedTuple):
     attributes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sequences:
     """Tokens of sequences, one behind the other.
 
@@ -326,7 +326,7 @@ class Sequences:
         return Sequences(self.X.rows(start, stop), self.indptr[first : last + 1] - start, self.tags[start:stop])
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MultilabelExamples:
     """Rows with sets of labels.
 

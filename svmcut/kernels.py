@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from svmcut import catalog
+from svmcut.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,7 +20,7 @@ KERNELS = tuple(catalog.KERNELS)
 _DEFAULTS = catalog.KERNEL_DEFAULTS
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Kernel:
     """One kernel with all of svm_light's parameters; a model file holds them whether the kernel uses them or not.
 

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from svmcut.catalog import (
@@ -43,6 +42,7 @@ from svmcut.kinds import (
     size,
 )
 from svmcut.machine import usable_cpus
+from svmcut.records import field, fields, record
 
 LARGEST_C = 1e12
 #: C as the weight of one example's loss, where none is given and the loss is a sum.
@@ -58,11 +58,10 @@ C, DEGREE = number(0, LARGEST_C, above=True), integer(0)
 
 def param(default: Any, kind: Kind) -> Any:
     """A field of that default, or of what a callable gives, and kind."""
-    given = {"default_factory": default} if callable(default) else {"default": default}
-    return field(**given, metadata={"kind": kind})
+    return field(default_factory=default, kind=kind) if callable(default) else field(default=default, kind=kind)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record(kw_only=True)
 class Settings:
     """What to train. None leaves the choice to the task, the kernel or the solver.
 
@@ -270,8 +269,8 @@ class Settings:
 
 
 def kinds_of(settings: type) -> dict[str, Kind]:
-    """The kinds of a dataclass of parameters by field."""
-    return {item.name: item.metadata["kind"] for item in fields(settings) if "kind" in item.metadata}
+    """The kinds of a record of parameters by field."""
+    return {item.name: item.kind for item in fields(settings) if item.kind is not None}
 
 
 KINDS = kinds_of(Settings)

@@ -11,7 +11,6 @@ import math
 import re
 import reprlib
 from collections.abc import Callable
-from dataclasses import replace
 
 from svmcut.catalog import (
     AUTO,
@@ -33,6 +32,7 @@ from svmcut.catalog import (
 )
 from svmcut.errors import UsageError
 from svmcut.parameters import DEFAULTS, EXAMPLE_COST, KINDS, Settings
+from svmcut.records import replace
 from svmcut.rows import Loss, Solver
 
 #: Parameters that some solvers take, and some tasks; they are refused where they have no effect.

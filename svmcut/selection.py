@@ -16,7 +16,6 @@ import math
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -28,6 +27,7 @@ from svmcut.classes import classes_of, labels_of
 from svmcut.errors import UsageError
 from svmcut.folds import STRATIFIED, folds
 from svmcut.kinds import ABOVE_ZERO
+from svmcut.records import replace
 from svmcut.tasks.prediction import measure
 
 if TYPE_CHECKING:

@@ -15,12 +15,12 @@ import contextvars
 import math
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from svmcut._native.interrupt import Cancelled, cancelled
+from svmcut.records import replace
 from svmcut.selection import CHAIN, WAIT
 
 if TYPE_CHECKING:

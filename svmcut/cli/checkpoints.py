@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import hashlib
 import os
 import signal
@@ -12,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from svmcut import states
+from svmcut import records, states
 from svmcut._version import __version__
 from svmcut.catalog import KERNEL_PARAMETERS
 from svmcut.cli.guard import warn
@@ -212,7 +211,7 @@ class Checkpoints:
 
 def settings(options: LearnOptions) -> dict[str, str]:
     """The options that decide the model, as text by field."""
-    values = {field.name: getattr(options, field.name) for field in dataclasses.fields(options)}
+    values = {field.name: getattr(options, field.name) for field in records.fields(options)}
     for name in ("cost", "example_cost", *KERNEL_PARAMETERS):
         if values[name]:
             values[name] = ",".join(repr(typed.value) for typed in values[name])
@@ -224,7 +223,7 @@ def fingerprint(examples: Any) -> str:
     if hasattr(examples, "digest"):
         return examples.digest
     digest = hashlib.sha256()
-    X, *others = (getattr(examples, field.name) for field in dataclasses.fields(examples) if field.name != "source")
+    X, *others = (getattr(examples, field.name) for field in records.fields(examples) if field.name != "source")
     for part in (X.indptr, X.indices, X.data, *others):
         array = b"none" if part is None else repr(part).encode() if isinstance(part, tuple) else part
         digest.update(memoryview(array).cast("B"))

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from svmcut.catalog import TASKS, measures
+from svmcut.records import replace
 from svmcut.selection import Part, Search, cells_of, held_out, parts_of
 
 if TYPE_CHECKING:

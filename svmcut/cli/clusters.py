@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from svmcut.distributed.plan import Parted, planned, refuse
 from svmcut.errors import UsageError
 from svmcut.files.patterns import files_of
 from svmcut.models import MulticlassModel
+from svmcut.records import replace
 
 if TYPE_CHECKING:
     from svmcut.cli.options import LearnOptions

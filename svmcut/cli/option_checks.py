@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +16,7 @@ from svmcut.cli.options import LearnOptions
 from svmcut.cli.words import in_options
 from svmcut.errors import UsageError
 from svmcut.parameters import DEFAULTS, task_defaults
+from svmcut.records import replace
 
 if TYPE_CHECKING:
     from svmcut.data import Examples

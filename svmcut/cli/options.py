@@ -8,7 +8,6 @@ commands, the originals' argument lists, the report and the tests all read `opti
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any
 
@@ -59,6 +58,7 @@ from svmcut.parameters import (
     param,
     task_defaults,
 )
+from svmcut.records import fields, record, replace
 from svmcut.refusals import OF_TASKS, STEERING, chosen_solver
 
 #: Tasks of learn.
@@ -71,7 +71,7 @@ def _values(name: str, kind: Kind) -> Any:
     return param((Typed(f"{default:g}", default),), several(kind))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, repr=False, eq=False)  # quickly made
+@record(kw_only=True)
 class LearnOptions(Settings):
     """Values of one run: the parameters, C as typed, and what the command line alone knows."""
 

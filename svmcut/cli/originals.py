@@ -6,12 +6,12 @@ from __future__ import annotations
 import math
 import re
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from svmcut._version import __version__
 from svmcut.cli.guard import guard
 from svmcut.errors import UsageError
+from svmcut.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +22,7 @@ _INTEGER = re.compile(r"\s*([+-]?\d+)(\.\d*)?\s*")
 IDLE = "idle"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Flag:
     """One option of an original.
 
@@ -43,7 +43,7 @@ class Flag:
     help: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Grammar:
     """The command line of an original.
 

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from svmcut.catalog import FORMATS, TASKS, listed, losses, measures
 from svmcut.classes import SIGNS, classes_of, label_text
 from svmcut.cli.training_report import final_lines
 from svmcut.measures import Measured, contingency_table
+from svmcut.records import replace
 from svmcut.training.outcome import PERCENT
 
 if TYPE_CHECKING:

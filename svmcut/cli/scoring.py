@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +18,7 @@ from svmcut.cli.training_report import step
 from svmcut.errors import ModelError, UsageError
 from svmcut.files.models import is_model, read_model
 from svmcut.files.roles import File, check_roles
+from svmcut.records import replace
 from svmcut.tasks.prediction import Predictions, predict
 from svmcut.tasks.protocol import named, names_for, tasks_of
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ from svmcut.cutting.oracle import Point
 from svmcut.distributed import parts
 from svmcut.distributed.parts import STEPS
 from svmcut.distributed.vectors import MOST_MOVES, most_moves
+from svmcut.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -137,7 +137,7 @@ class GridLine(PartedLine):
         return float(STEPS[k])
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PartedProblem:
     """min over w of 1/2 |w|^2 + C R(w), as cutting planes know it.
 

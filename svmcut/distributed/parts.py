@@ -6,7 +6,6 @@ from __future__ import annotations
 import threading
 import zlib
 from collections import OrderedDict
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,6 +19,7 @@ from svmcut.distributed.exact import sums_are_exact
 from svmcut.distributed.vectors import Told
 from svmcut.errors import DataError, TrainingError
 from svmcut.files.cache import read_files
+from svmcut.records import record, replace
 from svmcut.risks import make_risk
 from svmcut.risks.hinge import BoundHinge
 from svmcut.risks.protocol import GridRisk
@@ -101,7 +101,7 @@ class Found(NamedTuple):
     digest: int
 
 
-@dataclass(frozen=True)
+@record
 class Bound:
     """What is trained, the same for all parts but for the last two.
 
@@ -128,7 +128,7 @@ class Bound:
     factors: tuple[tuple[float, float], ...] = ()
     one_class: bool = False
     digest: int = 0
-    given: NDArray[np.float64] | None = field(default=None, repr=False)
+    given: NDArray[np.float64] | None = None
 
 
 class Sizes(NamedTuple):

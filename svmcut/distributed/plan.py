@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +20,7 @@ from svmcut.distributed.parts import Bound, Found, Reading, Sizes
 from svmcut.errors import DataError, TrainingError, UsageError
 from svmcut.kinds import BALANCED, weights_by_label
 from svmcut.machine import usable_cpus
+from svmcut.records import replace
 from svmcut.refusals import check, no_sum
 from svmcut.risks import make_risk
 from svmcut.risks.binned import in_bins, make_binned

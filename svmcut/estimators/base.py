@@ -7,7 +7,6 @@ import contextlib
 import hashlib
 import warnings
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -23,6 +22,7 @@ from svmcut.errors import DataError, SvmcutError
 from svmcut.machine import usable_cpus
 from svmcut.parameters import Settings
 from svmcut.progress_bar import ProgressBar
+from svmcut.records import replace
 from svmcut.refusals import check, in_words, plain
 from svmcut.tasks.protocol import Task, named
 from svmcut.tasks.weights import weighed

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from svmcut.errors import DataError
 from svmcut.estimators.base import Trained, numeric, own_words, threads_of
 from svmcut.files.models import write_model
 from svmcut.probabilities import fit_temperature, of_several, of_two
+from svmcut.records import replace
 from svmcut.tasks.protocol import named
 from svmcut.tasks.weights import balanced
 

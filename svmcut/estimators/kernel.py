@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from svmcut.estimators.base import MULTI_CLASS
 from svmcut.estimators.classes import Machines
 from svmcut.estimators.regression import Regressor
 from svmcut.models import KernelMulticlassModel
+from svmcut.records import replace
 from svmcut.training.settings import choose_kernel_solver
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from svmcut.errors import UsageError
 from svmcut.estimators.base import Trained, own_words, threads_of
 from svmcut.files.models import write_model
 from svmcut.models import LinearModel
+from svmcut.records import replace
 
 if TYPE_CHECKING:
     import os

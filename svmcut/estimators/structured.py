@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from svmcut.errors import DataError
 from svmcut.estimators.base import Trained, own_words, threads_of
 from svmcut.files.models import write_model
 from svmcut.models import ChainModel, LabelDecoder, MultilabelModel
+from svmcut.records import replace
 
 if TYPE_CHECKING:
     import os

@@ -13,7 +13,6 @@ string keys, NumPy arrays, and instances of the classes that the caller lists; n
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import hashlib
 import inspect
 import json
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut import states
+from svmcut import records, states
 from svmcut.errors import CheckpointError, TrainingError
 from svmcut.files.generations import MAGIC, check_ours, make_room, previous
 from svmcut.files.output import write_atomically
@@ -49,7 +48,7 @@ def write_checkpoint(path: str, identity: dict[str, Any], state: Any, classes: I
     state : tree
         See the head of the module.
     classes : types
-        Dataclasses, named tuples and classes with __slots__ that may occur in it.
+        Records, named tuples and classes with __slots__ that may occur in it.
 
     Raises
     ------
@@ -186,7 +185,7 @@ def _decode(value: Any, classes: dict[str, type], arrays: list[np.ndarray]) -> A
     _check_types(cls, fields, classes)
     if "proven" in fields:  # no file can say so
         fields["proven"] = False
-    if hasattr(cls, "_fields") or dataclasses.is_dataclass(cls):
+    if hasattr(cls, "_fields") or records.is_record(cls):
         instance = cls(**fields)
         return instance.checked() if hasattr(cls, "checked") else instance
     instance = object.__new__(cls)
@@ -212,6 +211,6 @@ def _check_types(cls: type, fields: dict[str, Any], classes: dict[str, type]) ->
 def _fields(cls: type) -> list[str]:
     if hasattr(cls, "_fields"):
         return list(cls._fields)
-    if dataclasses.is_dataclass(cls):
-        return [field.name for field in dataclasses.fields(cls)]
+    if records.is_record(cls):
+        return [field.name for field in records.fields(cls)]
     return [name for base in cls.__mro__ for name in getattr(base, "__slots__", ())]

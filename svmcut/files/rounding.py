@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from svmcut._native.text import format_pairs, parse_expansion
+from svmcut.records import replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

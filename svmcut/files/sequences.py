@@ -5,7 +5,6 @@ together and qids increase."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from svmcut.data import MOST_TAGS, Csr, Examples, Sequences
 from svmcut.errors import DataError
 from svmcut.files.examples import read_examples, stream_examples
 from svmcut.files.weights import shared_weights
+from svmcut.records import replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

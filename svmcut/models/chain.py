@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +13,7 @@ from svmcut.errors import MemoryLimitError
 from svmcut.kernels import Kernel
 from svmcut.machine import shortage
 from svmcut.models.columns import renumber
+from svmcut.records import field, record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _VALUES = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ChainShape:
     """The layout of the weights of a chain: what is where, see csrc/include/chain.h.
 
@@ -81,7 +81,7 @@ def check_lattice(shape: ChainShape, sequences: NDArray[np.int64]) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class ChainModel:
     """Tags of a sequence: argmax over y of w.Psi(x, y).
 
@@ -123,7 +123,7 @@ class ChainModel:
         return _best_tags(chains, self.w, None, beam, threads)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class KernelChainModel:
     """Tags of a sequence: argmax over y of sum_t f_{y_t}(x_t) + the transitions,  f_k = sum_u alpha[u, k] K(z_u, .).
 

@@ -12,7 +12,6 @@ A. Rahimi and B. Recht, Random features for large-scale kernel machines, NIPS 20
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +20,7 @@ from svmcut.data import Csr
 from svmcut.kernels import Kernel
 from svmcut.models.columns import renumber
 from svmcut.models.two_classes import TwoClasses
+from svmcut.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,7 +75,7 @@ def blocks(X: Csr, omega: NDArray[np.float32]):
     return [(start, min(start + step, X.n_rows)) for start in range(0, X.n_rows, step)]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class FourierModel(TwoClasses):
     """f(x) = w.phi(x) - b.
 

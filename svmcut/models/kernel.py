@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from svmcut.data import Csr
 from svmcut.kernels import Kernel
 from svmcut.models.columns import renumber
 from svmcut.models.two_classes import TwoClasses
+from svmcut.records import record
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from svmcut.probabilities import Sigmoid
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class KernelModel(TwoClasses):
     """f(x) = sum_k alpha_k K(z_k, x) - b.
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +12,7 @@ from svmcut.data import Csr
 from svmcut.kernels import Kernel
 from svmcut.models.columns import renumber
 from svmcut.probabilities import Sigmoid, of_pairs, of_several
+from svmcut.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +23,7 @@ def pairs_of(n_classes: int) -> list[tuple[int, int]]:
     return list(itertools.combinations(range(n_classes), 2))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class KernelMulticlassModel:
     """f_j(x) = sum of alpha[e] K(z_places[e], x) over starts[j] <= e < starts[j + 1], less b[j].
 
@@ -106,7 +106,7 @@ class KernelMulticlassModel:
         return self.names[np.argmax(self.scores(X, threads), axis=1)]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class JointKernelModel(KernelMulticlassModel):
     """Functions f_k of a kernel that were trained at once, one a class, without thresholds: machines against the rest.
 

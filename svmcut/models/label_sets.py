@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,12 +12,13 @@ from svmcut.data import Csr
 from svmcut.errors import MemoryLimitError
 from svmcut.machine import shortage
 from svmcut.models.columns import renumber
+from svmcut.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class MultilabelModel:
     """score(x, y) = sum_k y_k (W[k].x + constant[k]) + sum of the weights of the pairs with both labels on.
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +12,7 @@ from svmcut.data import Csr
 from svmcut.kernels import Kernel
 from svmcut.models.columns import renumber
 from svmcut.models.two_classes import TwoClasses
+from svmcut.records import field, record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from svmcut.probabilities import Sigmoid
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class LinearModel(TwoClasses):
     """f(x) = w.x - b.
 

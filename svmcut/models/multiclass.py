@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,12 +12,13 @@ from svmcut.catalog import LOG_ODDS_OF
 from svmcut.data import Csr
 from svmcut.models.columns import renumber
 from svmcut.probabilities import of_several
+from svmcut.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class MulticlassModel:
     """s_k(x) = W[:, k].x + bias constant[k].
 

@@ -20,13 +20,13 @@ certificate is computed.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from svmcut import states
 from svmcut._native.chain_bcfw import Blocks
+from svmcut.records import record
 from svmcut.solvers.passes import PassRun
 from svmcut.solvers.protocol import Solver, Start, State
 from svmcut.structured.protocol import StructuredProblem
@@ -114,7 +114,7 @@ class BcfwRun(PassRun):
         self._passes = self._looks + blocks.visits / n
 
 
-@dataclass(frozen=True)
+@record
 class Bcfw(Solver):
     """Block-coordinate ascent over sequences.
 

@@ -25,7 +25,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -33,6 +32,7 @@ from numpy.typing import NDArray
 
 from svmcut import states
 from svmcut._native.budget import Budget
+from svmcut.records import record
 from svmcut.risks.weights import total
 from svmcut.solvers.protocol import Progress, Run, Solver, Start, State
 from svmcut.solvers.smo import KernelProblem
@@ -185,7 +185,7 @@ class BudgetedRun(Run):
         )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@record
 class BudgetedSolver(Solver):
     """What both kinds of steps share.
 

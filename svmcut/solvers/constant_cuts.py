@@ -27,7 +27,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -37,6 +36,7 @@ from svmcut import states
 from svmcut._native import sparse
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.qp import make_qp
+from svmcut.records import record
 from svmcut.risks.hinge import BoundHinge
 from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, State
 from svmcut.spaces.protocol import Elements
@@ -236,7 +236,7 @@ class ConstantCutsRun(Run):
         bundle.prune(solver.max_idle)
 
 
-@dataclass(frozen=True)
+@record
 class ConstantCuts(Solver):
     """The constant-time algorithm; the space of its problems is a SampleSpace.
 

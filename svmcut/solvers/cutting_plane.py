@@ -32,13 +32,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from svmcut import states
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.cutting.oracle import REFRESH, Line, Oracle, Point
 from svmcut.qp import make_qp
+from svmcut.records import record
 from svmcut.solvers.protocol import CuttingProblem, Progress, Run, Solver, Stall, Start, State, kept
 
 TINY = 1e-300
@@ -188,7 +188,7 @@ def _primal(iterate: Iterate) -> float:
     return iterate.primal
 
 
-@dataclass(frozen=True)
+@record
 class CuttingPlane(Solver):
     """Cutting planes over any risk and any space.
 

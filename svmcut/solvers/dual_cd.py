@@ -19,13 +19,13 @@ and so ill-conditioned that the epochs to come cost more than the Gram matrix an
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from svmcut import states
 from svmcut._native import dual_cd
+from svmcut.records import record
 from svmcut.risks.weights import boxes, total
 from svmcut.solvers.descent import DescentRun, hinge_cut, squared_norms
 from svmcut.solvers.newton import Newton, may_follow
@@ -124,7 +124,7 @@ class DualCdRun(DescentRun):
         return hinge_cut(self.fractions, self._problem.risk.signs, self._problem.risk.weights)
 
 
-@dataclass(frozen=True)
+@record
 class DualCd(Solver):
     """Dual coordinate descent.
 

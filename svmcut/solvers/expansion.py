@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -23,6 +22,7 @@ from svmcut import states
 from svmcut._native.expansion import Expansion
 from svmcut.data import Csr
 from svmcut.kernels import Kernel
+from svmcut.records import record
 from svmcut.risks.weights import total
 from svmcut.solvers.protocol import Progress, Run, Solution, Solver, Start, State
 
@@ -32,7 +32,7 @@ PIECE_SECONDS = 0.2
 LOOKS = 8
 
 
-@dataclass(frozen=True)
+@record
 class ExpansionProblem:
     """min over f of 1/2 |f|^2 + C sum_i v_i max(0, 1 - y_i f(x_i)), the sum over the points that are not held out.
 
@@ -133,7 +133,7 @@ class Look(NamedTuple):
         return mine <= theirs
 
 
-@dataclass(frozen=True)
+@record
 class StepSolver(Solver):
     """What the parameters share.
 

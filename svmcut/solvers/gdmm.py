@@ -19,13 +19,13 @@ model by P is returned, not the last; a bound that is valid while factors disagr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from svmcut import states
 from svmcut._native import gdmm_chain, multilabel, sparse
+from svmcut.records import record
 from svmcut.solvers.passes import PassRun, due
 from svmcut.solvers.protocol import Solver, Start, State
 from svmcut.structured.chain import ChainSequences
@@ -232,7 +232,7 @@ class GdmmRun(PassRun):
             self.primal, self.best = value, weights()
 
 
-@dataclass(frozen=True)
+@record
 class Gdmm(Solver):
     """Greedy direction method of multipliers over label sets or chains.
 

@@ -14,7 +14,6 @@ at every look, so that the steps may read a matrix in single precision. Where th
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +23,7 @@ from svmcut._native import smo, sparse
 from svmcut._native.kernels import KernelRows
 from svmcut.data import Csr
 from svmcut.kernels import Kernel
+from svmcut.records import record
 from svmcut.risks.weights import boxes
 from svmcut.solvers.descent import hinge_cut, squared_norms
 from svmcut.solvers.fractional import FractionalRun
@@ -136,7 +136,7 @@ class GramSmoRun(FractionalRun):
         np.clip(native.solution()[0] * y, 0.0, self._boxes, out=self._alpha)
 
 
-@dataclass(frozen=True)
+@record
 class GramSmo(Solver):
     """SMO on the Gram matrix of the rows."""
 

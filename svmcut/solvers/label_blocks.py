@@ -14,13 +14,13 @@ Deviation from the paper: the average is taken over passes, weighted by their nu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from svmcut import states
 from svmcut._native import multilabel
+from svmcut.records import record
 from svmcut.solvers.passes import PassRun, due
 from svmcut.solvers.protocol import Solver, Start, State
 from svmcut.structured.protocol import StructuredProblem
@@ -127,7 +127,7 @@ class SsgRun(LabelRun):
         return (now * z, now * zv), (mean * (visits * z - weighted), mean * (visits * zv - weighted_v))
 
 
-@dataclass(frozen=True)
+@record
 class LabelBcfw(Solver):
     """Block-coordinate Frank-Wolfe on label sets; a seed draws the order of the visits."""
 

@@ -19,7 +19,6 @@ Hsieh, Chang, Lin, Keerthi and Sundararajan, ICML 2008, Algorithm 3 (squared hin
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,6 +26,7 @@ import numpy as np
 from svmcut import states
 from svmcut._native import dual_cd
 from svmcut._native.losses import LOGISTIC
+from svmcut.records import record
 from svmcut.risks.protocol import LossRisk
 from svmcut.solvers.descent import DescentRun, squared_norms
 from svmcut.solvers.loss_newton import FACTORED_DIM, LossNewton
@@ -108,7 +108,7 @@ class LossCdRun(DescentRun):
         return self._problem.risk.dual_cut(self.fractions, self._logit)
 
 
-@dataclass(frozen=True)
+@record
 class LossCd(Solver):
     """Dual coordinate descent.
 

@@ -18,12 +18,12 @@ JMLR 2005). The direction is that of Cholesky's factors where features are few a
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
 
 import numpy as np
 
 from svmcut import states
 from svmcut._native import newton as native
+from svmcut.records import record
 from svmcut.risks.protocol import Linearization, LossRisk
 from svmcut.solvers.protocol import Problem, Progress, Solver, State
 from svmcut.solvers.second_order import BAND, FINAL, NewtonPoint, SecondOrderRun, sample_of
@@ -153,7 +153,7 @@ class LossNewtonRun(SecondOrderRun):
         return (yield from self._rounds(descent, saved))
 
 
-@dataclass(frozen=True)
+@record
 class LossNewton(Solver):
     """Newton's method on a sum of losses."""
 

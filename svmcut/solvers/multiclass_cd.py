@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from svmcut import states
 from svmcut._native import multiclass
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.qp import make_qp
+from svmcut.records import record
 from svmcut.risks.weights import boxes, total
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.descent import squared_norms
@@ -215,7 +215,7 @@ class MulticlassCdRun(Run):
         )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@record
 class MulticlassCd(Solver):
     """Dual coordinate descent over all classes.
 

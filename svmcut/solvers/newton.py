@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -31,6 +30,7 @@ from svmcut import states
 from svmcut._native import newton as native
 from svmcut._native import sparse
 from svmcut.cutting.oracle import Normals
+from svmcut.records import record
 from svmcut.risks.protocol import Linearization
 from svmcut.solvers.protocol import Problem, Progress, Solver, State
 from svmcut.solvers.second_order import BAND, FINAL, NewtonPoint, SecondOrderRun, sample_of
@@ -230,7 +230,7 @@ class NewtonRun(SecondOrderRun):
         return sampled_start(problem, w, delta)
 
 
-@dataclass(frozen=True)
+@record
 class Newton(Solver):
     """Newton's method on the smoothed hinge."""
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from svmcut import states
+from svmcut.records import record
 from svmcut.solvers.protocol import Interrupted, Progress, Run, Solver, Start, State, Watch, kept
 
 
@@ -82,7 +82,7 @@ class OneOfManyRun(Run):
         )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@record
 class OneOfMany(Solver):
     """A machine's solver, whose progress counts the other machines too.
 

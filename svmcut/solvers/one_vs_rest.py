@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +23,7 @@ from svmcut import states
 from svmcut._native import label_cd
 from svmcut.cutting.bundle import CutBundle
 from svmcut.qp import make_qp
+from svmcut.records import record, replace
 from svmcut.risks.weights import boxes
 from svmcut.solvers.descent import squared_norms
 from svmcut.solvers.dual_cd import DualCd
@@ -207,7 +207,7 @@ class OneVsRestRun(Run):
         )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@record
 class OneVsRest(Solver):
     """A machine for every class or label.
 

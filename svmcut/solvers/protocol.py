@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from svmcut import states
 from svmcut.cutting.oracle import Oracle, RiskOracle
+from svmcut.records import record
 
 if TYPE_CHECKING:
     import numpy as np
@@ -97,7 +97,7 @@ class Interrupted(KeyboardInterrupt):
         self.progress = progress
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StoppingRule:
     """gap <= absolute (the original's C epsilon), or gap <= relative * primal where that is given instead."""
 
@@ -112,7 +112,7 @@ class StoppingRule:
         return primal - dual <= self.target(primal)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Problem:
     """min over w of 1/2 |w|^2 + C R(A w).
 

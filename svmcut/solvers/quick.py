@@ -15,13 +15,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from svmcut import states
 from svmcut._native import chain, chain_ssg
+from svmcut.records import record
 from svmcut.solvers.protocol import Progress, Run, Solver, Start, State, kept
 from svmcut.structured.chain import ChainSequences, run_argmax
 from svmcut.structured.protocol import StructuredProblem
@@ -143,7 +143,7 @@ class QuickRun(Run):
         self._dual = max(0.0, scale * linear - 0.5 * scale**2 * squared)
 
 
-@dataclass(frozen=True)
+@record
 class Quick(Solver):
     """It ends by itself.
 

@@ -9,13 +9,13 @@ stands still by the rule of Watch, or has made MOST_PASSES; on sets of that size
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from svmcut import states
 from svmcut.cutting.bundle import CutBundle
 from svmcut.errors import MemoryLimitError
 from svmcut.qp import make_qp
+from svmcut.records import record
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.protocol import Progress, Run, Solver, Start, State, Watch, continued
 from svmcut.structured.protocol import StructuredProblem
@@ -72,7 +72,7 @@ class RelayRun(Run):
                 return
 
 
-@dataclass(frozen=True)
+@record
 class Relay(Solver):
     """A trainer, then cutting planes.
 

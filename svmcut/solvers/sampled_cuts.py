@@ -28,7 +28,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -36,6 +35,7 @@ import numpy as np
 from svmcut import states
 from svmcut.cutting.bundle import BundleSolution, Cut, CutBundle
 from svmcut.qp import make_qp
+from svmcut.records import record
 from svmcut.risks.sampling import Draw
 from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, State, kept
 from svmcut.spaces.kernel import Expansion
@@ -162,7 +162,7 @@ class SampledCutsRun(Run):
         return violated.everything(), violated
 
 
-@dataclass(frozen=True)
+@record
 class SampledCuts(Solver):
     """The linear-time algorithm.
 

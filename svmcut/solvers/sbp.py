@@ -26,13 +26,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from svmcut import states
 from svmcut._native.expansion import NoLevel, water_level
 from svmcut._native.expansion import Sbp as NativeSbp
+from svmcut.records import record
 from svmcut.solvers.expansion import ExpansionRun, Look, StepSolver
 
 
@@ -143,7 +143,7 @@ class SbpRun(ExpansionRun):
         return p
 
 
-@dataclass(frozen=True)
+@record
 class Sbp(StepSolver):
     """See the head of this file.
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from svmcut import states
 from svmcut._native import newton as native
+from svmcut.records import replace
 from svmcut.risks.protocol import Linearization
 from svmcut.risks.weights import total
 from svmcut.solvers.fractional import FractionalRun

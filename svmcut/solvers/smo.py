@@ -33,7 +33,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -44,6 +43,7 @@ from svmcut._native.kernels import KernelRows
 from svmcut._native.smo import Smo as NativeSmo
 from svmcut.data import Csr
 from svmcut.kernels import Kernel
+from svmcut.records import record
 from svmcut.risks.protocol import LossRisk, SignedRisk
 from svmcut.risks.weights import boxes
 from svmcut.solvers.protocol import Progress, Run, Solution, Solver, Start, State
@@ -55,7 +55,7 @@ FUTILE = 2
 PROBED = 250
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KernelProblem:
     """min over w of 1/2 |w|^2 + C sum_i v_i max(0, 1 - y_i f(x_i)), of targets of max(0, |y_i - f(x_i)| - tube).
 
@@ -314,7 +314,7 @@ class SmoRun(Run):
         return float(sum(ends) / len(ends)) if ends else 0.0
 
 
-@dataclass(frozen=True)
+@record
 class Smo(Solver):
     """SMO with shrinking and a row cache; C++ does every step, Python hears of it now and then.
 

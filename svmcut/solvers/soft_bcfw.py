@@ -13,11 +13,10 @@ Deviation from the paper: factors are visited example by example. On label sets 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from svmcut.catalog import CHOICES
 from svmcut.errors import MemoryLimitError
 from svmcut.machine import shortage
+from svmcut.records import replace
 from svmcut.solvers.gdmm import Gdmm, GdmmRun
 from svmcut.solvers.protocol import Start, State
 from svmcut.structured.multilabel import LabelSets

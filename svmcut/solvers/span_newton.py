@@ -13,13 +13,13 @@ somewhat above its last.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from svmcut import states
 from svmcut._native import newton as native
+from svmcut.records import record
 from svmcut.solvers.newton import Descent, NewtonRun
 from svmcut.solvers.protocol import Problem, Solver, State
 from svmcut.solvers.second_order import FINAL, sample_of
@@ -92,7 +92,7 @@ class SpanNewtonRun(NewtonRun):
         return descent.w, min(delta, LIFT * descent.delta)
 
 
-@dataclass(frozen=True)
+@record
 class SpanNewton(Solver):
     """Newton's method on the smoothed hinge of functions in a span."""
 

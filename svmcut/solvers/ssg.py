@@ -14,7 +14,6 @@ passes in random order, not single draws; the method itself has no bound, the cu
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from svmcut import states
 from svmcut._native import chain_ssg
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.qp import make_qp
+from svmcut.records import record
 from svmcut.solvers.passes import PassRun
 from svmcut.solvers.protocol import Solver, Start, State
 from svmcut.spaces.chain import ChainSpace
@@ -103,7 +103,7 @@ class SsgRun(PassRun):
         self._passes += 2
 
 
-@dataclass(frozen=True)
+@record
 class Ssg(Solver):
     """Stochastic subgradient steps with a weighted average.
 

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from svmcut._native.expansion import Visits
+from svmcut.records import record
 from svmcut.solvers.expansion import ExpansionRun, StepSolver
 
 
@@ -24,7 +24,7 @@ class VisitRun(ExpansionRun):
         return self._native.visits
 
 
-@dataclass(frozen=True)
+@record
 class VisitSolver(StepSolver):
     """As StepSolver.
 

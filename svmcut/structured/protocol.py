@@ -16,8 +16,9 @@ Trainers are solvers of a StructuredProblem, as in solvers/protocol.py; they may
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from svmcut.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -100,7 +101,7 @@ class StructuredModel(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StructuredProblem:
     """min over w of 1/2 |w|^2 + C sum_n v_n H_n(w), v the weights of the model.
 

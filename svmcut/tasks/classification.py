@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from svmcut.catalog import TASKS
 from svmcut.classes import SIGNS, classes_of, label_text, labels_of
 from svmcut.errors import TrainingError, UsageError
 from svmcut.measures import Measured, classification_measures, contingency_table
+from svmcut.records import replace
 from svmcut.tasks.vectors import Scores, VectorTask
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -14,6 +13,7 @@ from svmcut.files.multilabel import read_multilabel, stream_multilabel
 from svmcut.files.predictions import write_label_sets
 from svmcut.measures import TOP, Measured, label_measures
 from svmcut.models import LabelDecoder
+from svmcut.records import replace
 from svmcut.tasks.protocol import BLOCK_NUMBERS, Task
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from svmcut.classes import label_text
 from svmcut.errors import DataError
 from svmcut.files.predictions import write_classes, write_probabilities
 from svmcut.measures import Measured, class_measures
+from svmcut.records import replace
 from svmcut.tasks.protocol import BLOCK_NUMBERS
 from svmcut.tasks.vectors import RowTask
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from svmcut.classes import SIGNS, classes_of, label_text
 from svmcut.files.examples import stream_examples
 from svmcut.files.named import read_named
 from svmcut.files.predictions import write_labels, write_probabilities, write_scores
+from svmcut.records import replace
 from svmcut.tasks.protocol import Task
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ What weighs is an example, in ranking a query and of sequences a sequence. Weigh
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from svmcut.errors import DataError
 from svmcut.files.weights import shared_weights
 from svmcut.kinds import BALANCED, weights_by_label
 from svmcut.parameters import LARGEST_C
+from svmcut.records import replace
 from svmcut.refusals import no_sum
 
 if TYPE_CHECKING:

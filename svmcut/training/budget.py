@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from svmcut.errors import MemoryLimitError, TrainingError
 from svmcut.models import KernelModel
 from svmcut.models.checked import check_model
 from svmcut.parameters import Settings
+from svmcut.records import replace
 from svmcut.solvers.smo import KernelProblem
 from svmcut.training.chosen import Chosen
 from svmcut.training.outcome import Objective, Outcome

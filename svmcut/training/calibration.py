@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from svmcut.errors import TrainingError
 from svmcut.folds import folds
 from svmcut.models import KernelMulticlassModel, MulticlassModel, pairs_of
 from svmcut.probabilities import LOG_ODDS, Sigmoid, Skill, fit_sigmoid, fit_temperature
+from svmcut.records import replace
 from svmcut.training.driver import Driver
 
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from svmcut import states
+from svmcut.records import record, replace
 from svmcut.risks.weights import total
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, State, StoppingRule
@@ -125,7 +125,7 @@ class CertifiedRun(Run):
         return {"within": (self._within.absolute, self._within.relative), "solver": self._run.state()}
 
 
-@dataclass(frozen=True)
+@record
 class Certified(Solver):
     """A solver that ends where the certificate of the full problem meets the rule, or all they can do is done.
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from svmcut import states
 from svmcut._native.interrupt import watched_signals
 from svmcut.catalog import load, plan_of
 from svmcut.parameters import Settings
+from svmcut.records import replace
 from svmcut.refusals import check
 from svmcut.solvers.protocol import Interrupted, Progress, Start, State, Watch
 from svmcut.training.outcome import Outcome

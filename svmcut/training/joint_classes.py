@@ -8,7 +8,6 @@ which is svmcut.training.emissions on sequences of one token, without transition
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from svmcut.data import Examples, Sequences
 from svmcut.files.rounding import expansion_read_back
 from svmcut.models import JointKernelModel
 from svmcut.parameters import Settings
+from svmcut.records import replace
 from svmcut.risks.weights import total
 from svmcut.training.checks import check_class_numbers, checked_weights, class_warnings
 from svmcut.training.emissions import Emissions

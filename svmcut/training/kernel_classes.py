@@ -7,7 +7,6 @@ Machines are trained one after the other by the plan of two classes that the sol
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from svmcut.machine import shortage
 from svmcut.models import KernelModel, KernelMulticlassModel, pairs_of
 from svmcut.models.checked import check_model
 from svmcut.parameters import DEFAULTS, Settings
+from svmcut.records import replace
 from svmcut.risks import make_risk
 from svmcut.risks.weights import total
 from svmcut.solvers.one_of_many import OneOfMany, Others

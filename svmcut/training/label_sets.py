@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from svmcut.catalog import AUTO, SOLVERS
 from svmcut.data import MultilabelExamples
 from svmcut.models import MultilabelModel
 from svmcut.parameters import Settings
+from svmcut.records import replace
 from svmcut.risks.hinge import HingeRisk
 from svmcut.risks.multilabel import LabelRisk
 from svmcut.risks.one_vs_rest import OneVsRestRisk

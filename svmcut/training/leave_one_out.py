@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from threading import local
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from svmcut.records import replace
 from svmcut.solvers.smo import KernelProblem, Smo
 from svmcut.solvers.smoothed_margin import bias_of
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from svmcut.machine import planned_memory
 from svmcut.models import LinearModel
 from svmcut.parameters import Settings
 from svmcut.qp import make_qp
+from svmcut.records import replace
 from svmcut.solvers.protocol import Problem, Start
 from svmcut.spaces.rows import RowSpace, linear_space
 from svmcut.training.certificate import primal_of_file

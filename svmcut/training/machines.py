@@ -8,11 +8,11 @@ solution has multipliers that meet the same KKT conditions.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from svmcut.records import record, replace
 from svmcut.risks.weights import boxes
 from svmcut.solvers.newton import DENSE_DIM
 from svmcut.solvers.smo import KernelProblem, Smo, SmoRun
@@ -60,7 +60,7 @@ class Machine(NamedTuple):
         return np.maximum(0.0, 1.0 - y * self.scores)
 
 
-@dataclass(frozen=True)
+@record
 class MachineProblem:
     """min over w, b of 1/2 |w|^2 + C sum_i v_i max(0, 1 - y_i f(x_i)), of targets of max(0, |y_i - f(x_i)| - tube).
 

@@ -7,13 +7,13 @@ One factor multiplies a risk's value, coefficients and offset, and C is divided 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from svmcut import states
 from svmcut.errors import UsageError
+from svmcut.records import field, fields, record, replace
 from svmcut.refusals import refuse_example_cost
 from svmcut.solvers.protocol import Progress, StoppingRule, Unsaved
 
@@ -33,7 +33,7 @@ STOPS = ("limit", "interrupt", "rounding", "basis", "file", "mistake")
 FULL = "the cuts filled their memory; raise parameter 'max_memory' or parameter 'sample_size'"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Objective:
     """1/2 |w|^2 + C R(A w), and what its numbers are in the original's units.
 
@@ -150,7 +150,7 @@ def class_units(loss: str, epsilon: float, samples: float, n: int, margin: float
     return Units(loss, epsilon, samples, PERCENT, True, n, original=margin**2)
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Outcome:
     """A trained model, its certificate and how the run went.
 

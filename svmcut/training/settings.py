@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from svmcut.catalog import AUTO, CHOICES, KERNELS, MULTICLASS, SOLVERS, TASKS
 from svmcut.kernels import Kernel
 from svmcut.parameters import CERTIFIED_ROWS, EPSILON, KKT_TOLERANCE, Settings
+from svmcut.records import replace
 from svmcut.refusals import chosen_solver, plain
 
 SMO, SUBSPACE = CHOICES["classification", True, True]

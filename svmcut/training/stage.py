@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from svmcut import states
 from svmcut.catalog import solver_class
 from svmcut.errors import TrainingError
+from svmcut.records import fields
 from svmcut.solvers.protocol import Progress, Solver, Start, StoppingRule
 from svmcut.training.outcome import Outcome
 

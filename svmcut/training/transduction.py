@@ -13,10 +13,11 @@ is said of other labels.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+from svmcut.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable

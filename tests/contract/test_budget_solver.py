@@ -2,7 +2,6 @@
 """Budgeted solvers: the best look is the answer, states go on to the same bytes, duals where they exist."""
 
 import copy
-import dataclasses
 import itertools
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 from reference.kernel import matrix, maximum, tube_maximum, tube_primal
 from reference.kernel_rows import gram
 
+from svmcut import records
 from svmcut.data import Csr
 from svmcut.kernels import Kernel
 from svmcut.solvers.bsca import Bsca
@@ -133,7 +133,7 @@ def test_steps_may_be_limited_and_a_tenth_of_an_epoch_is_trained():
 def test_c_tube_and_targets_may_have_any_unit(cls, maintenance):
     p = problem(7, tube=0.1)
     k = 2.0**-12
-    scaled = dataclasses.replace(p, y=k * p.y, C=k * p.C, tube=k * p.tube)
+    scaled = records.replace(p, y=k * p.y, C=k * p.C, tube=k * p.tube)
     one, other = (list(cls(30, 4, maintenance).start(each))[-1] for each in (p, scaled))
     assert (other.solution().beta / k).tobytes() == one.solution().beta.tobytes()
     assert other.solution().Z.tobytes() == one.solution().Z.tobytes() and other.primal == k * k * one.primal

@@ -2,7 +2,6 @@
 """The whole product of the catalog: trained to its certificate or refused with a remedy, by Python and shell alike."""
 
 import ast
-import dataclasses
 import functools
 import itertools
 import pickle
@@ -17,7 +16,7 @@ from drivers import way_of
 from programs import options_of
 
 import svmcut
-from svmcut import refusals
+from svmcut import records, refusals
 from svmcut.catalog import AUTO, KERNELS, LOSSES, MEASURES, MULTICLASS, RESCALINGS, SOLVERS, TASKS, losses, solvers
 from svmcut.cli import option_checks
 from svmcut.cli.words import in_options
@@ -178,7 +177,7 @@ def trainer_for(task, kernel, solver, threads=1):
     weights = np.random.default_rng(6).uniform(0.2, 3.0, len(examples))
     if task == "rank":
         weights = weights[examples.qid]
-    return named(task).plan(dataclasses.replace(examples, weights=weights), settings)
+    return named(task).plan(records.replace(examples, weights=weights), settings)
 
 
 @pytest.mark.parametrize(("task", "kernel", "solver"), USES)

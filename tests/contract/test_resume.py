@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Every solver, from every kind of place: a fit that goes on ends in the bytes of one that never stopped."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from drivers import driver
 
 from svmcut.data import Csr, Examples, Source
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
+from svmcut.records import replace
 from svmcut.saved import state_classes
 from svmcut.spaces.rows import RowSpace
 

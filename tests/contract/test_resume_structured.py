@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Chains and label sets, every solver: a fit that goes on ends in the bytes of one that never stopped."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from drivers import driver
 
 from svmcut.data import Csr, MultilabelExamples, Sequences, Source
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
+from svmcut.records import replace
 from svmcut.saved import state_classes
 
 CHAINS = {

@@ -2,7 +2,6 @@
 """Runs of every solver of the catalog: independent, without a trace on the solver, resumed between any two steps."""
 
 import copy
-import dataclasses
 import functools
 import itertools
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 from svmcut._native.kernels import KernelRows
 
+from svmcut import records
 from svmcut.catalog import SOLVERS, losses, solver_class
 from svmcut.data import Csr, MultilabelExamples, Sequences, Source
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
@@ -241,7 +241,7 @@ def test_a_run_that_hands_over_asks_the_qp_it_was_given(case, tmp_path, monkeypa
 
 @pytest.mark.parametrize("C", [1e-4, 0.01, 0.02])
 def test_dual_cd_goes_on_from_the_step_where_all_alpha_are_C(C):
-    solver, problem = solver_class("dual-cd")(), dataclasses.replace(hinge(), C=C)
+    solver, problem = solver_class("dual-cd")(), records.replace(hinge(), C=C)
     run, whole, saved = solver.start(problem), [], []
     for progress in run:
         whole.append(essence(progress, True))

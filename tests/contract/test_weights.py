@@ -2,7 +2,6 @@
 """Weights of examples and structures, every solver: weight k is k rows, under both units of C."""
 
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ from svmcut.catalog import RESCALINGS, SOLVERS, TASKS, losses, solvers
 from svmcut.data import Csr, Examples, MultilabelExamples, Sequences, Source
 from svmcut.errors import UsageError
 from svmcut.parameters import Settings
+from svmcut.records import replace
 from svmcut.refusals import check
 from svmcut.solvers.newton import sampled_start
 from svmcut.states import StateError

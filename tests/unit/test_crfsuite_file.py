@@ -2,7 +2,6 @@
 """CRFsuite's text: what is read, what is refused and where; names in model files."""
 
 import gzip
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ from svmcut.files.crfsuite import read_crfsuite, stream_crfsuite
 from svmcut.files.models import read_model, write_model
 from svmcut.kernels import Kernel
 from svmcut.models import ChainModel, ChainShape, KernelChainModel
+from svmcut.records import replace
 
 TEXT = b"""\
 VERB\tw=go\tlen:2\tup\\:2:-1.5e0

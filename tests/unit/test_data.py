@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Rows made in Python are proven once, on their way in; those of a file are."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from drivers import driver
@@ -13,6 +11,7 @@ from svmcut.errors import DataError
 from svmcut.files.examples import read_examples
 from svmcut.kernels import Kernel
 from svmcut.models import ChainModel, ChainShape, KernelModel, LabelDecoder, LinearModel, MultilabelModel
+from svmcut.records import replace
 
 
 def rows(columns=(0, 2, 1), values=(1.0, 2.0, 3.0), indptr=(0, 2, 3), d=3):

@@ -2,7 +2,6 @@
 """Coordinate descent that hands over to steps on the Gram matrix: the same optimum, certified, to the same bytes."""
 
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ from svmcut._native import smo
 from svmcut.data import Csr, Examples, Source
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
 from svmcut.kernels import Kernel
+from svmcut.records import replace
 from svmcut.risks.hinge import HingeRisk
 from svmcut.saved import state_classes
 from svmcut.solvers import dual_cd

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Classes by functions of a kernel, all at once: the optimum, units, model files, refusals."""
 
-import dataclasses
 import itertools
 
 import numpy as np
@@ -12,6 +11,7 @@ from reference.kernel_rows import gram
 from refusals import check_beginnings, refused
 from scipy.optimize import minimize
 
+from svmcut import records
 from svmcut.arrays import vector_examples
 from svmcut.data import Csr
 from svmcut.errors import MemoryLimitError, UsageError
@@ -28,7 +28,7 @@ def examples(rng, n=30, K=3):
 
 
 def trained(X, y, kernel=RBF, weights=None, **parameters):
-    rows = dataclasses.replace(vector_examples(X, y), weights=weights)
+    rows = records.replace(vector_examples(X, y), weights=weights)
     costs = {name: parameters.pop(name, None) for name in ("cost", "example_cost")}
     return driver(rows, **WAY, **kernel_parameters(kernel), **costs, **parameters).fit(*costs.values())
 
@@ -114,7 +114,7 @@ def test_models_go_round(rng, tmp_path, columns):
     if columns:
         rows = Csr(rows.data, np.array([0, 3, 9, 40_000_000], np.int32)[rows.indices], rows.indptr, 40_000_001)
     y, path = np.append(y, y[:5]), str(tmp_path / "model")
-    data = dataclasses.replace(vector_examples(X, y), X=rows.checked())
+    data = records.replace(vector_examples(X, y), X=rows.checked())
     model = driver(data, **WAY, **kernel_parameters(RBF)).fit(None, 0.8).model
     write_model(path, model)
     again, text = read_model(path), (tmp_path / "model").read_text()

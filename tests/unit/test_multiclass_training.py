@@ -2,7 +2,6 @@
 """Training of classes: optimum, units, weights, path, files and predictions."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,6 +17,7 @@ from svmcut.errors import DataError, UsageError
 from svmcut.files.models import read_model, write_model
 from svmcut.models import MulticlassModel
 from svmcut.parameters import Settings
+from svmcut.records import replace
 from svmcut.tasks.prediction import measure, predict
 from svmcut.tasks.protocol import named
 

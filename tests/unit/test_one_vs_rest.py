@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Labels against the rest, side by side: optimum, certificate and bytes."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 from reference import hinge
 
+from svmcut import records
 from svmcut.data import Csr
 from svmcut.risks.hinge import HingeRisk
 from svmcut.risks.one_vs_rest import OneVsRestRisk
@@ -86,6 +85,6 @@ def test_machines_that_are_slow_go_on_alone_from_where_they_stand():
 
 def test_a_gap_that_cannot_be_met_ends_all_the_same():
     X, positive = rows(2, n=12, d=2)
-    given = dataclasses.replace(problem(X, positive), stop=StoppingRule(0.0, 0.0))
+    given = records.replace(problem(X, positive), stop=StoppingRule(0.0, 0.0))
     last, _ = trained(given)
     assert last.gap <= 1e-9 * last.primal

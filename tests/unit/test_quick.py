@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Training of chains that a part held out ends: what is chosen, what is claimed, what is refused."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from drivers import driver
@@ -12,6 +10,7 @@ from svmcut import ChainSVM
 from svmcut._native import chain_ssg
 from svmcut.errors import UsageError
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
+from svmcut.records import replace
 from svmcut.saved import state_classes
 
 

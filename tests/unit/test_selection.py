@@ -2,7 +2,6 @@
 """A search trains every cell on every fold as a run by itself would, in chains that do not hang on the threads."""
 
 import threading
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ from svmcut.data import Csr, Examples, Source
 from svmcut.errors import TrainingError, UsageError
 from svmcut.folds import folds
 from svmcut.parameters import Settings
+from svmcut.records import replace
 from svmcut.selection import CHAIN, Search, cells_of, chains_of, parts_of
 from svmcut.tasks.prediction import measure
 from svmcut.tasks.protocol import named

@@ -3,7 +3,6 @@
 
 import copy
 import pickle
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ from reference.chain import noisy_chains
 from svmcut.data import Csr, Examples, MultilabelExamples, Source
 from svmcut.errors import MemoryLimitError, UsageError
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
+from svmcut.records import replace
 from svmcut.saved import state_classes
 from svmcut.states import StateError
 from svmcut.training.steps import StepPlan

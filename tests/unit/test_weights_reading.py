@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Costs of lines, weights that are given and those of classes multiply; what weighs 0 is gone, lines stay."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -13,6 +11,7 @@ from svmcut.errors import DataError, UsageError
 from svmcut.files.weights import read_weights
 from svmcut.kinds import class_weights
 from svmcut.parameters import Settings
+from svmcut.records import replace
 from svmcut.refusals import plain
 from svmcut.tasks.protocol import named
 from svmcut.tasks.weights import weighed
