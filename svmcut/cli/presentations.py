@@ -11,7 +11,6 @@ from svmcut.classes import SIGNS, classes_of, label_text
 from svmcut.cli.training_report import final_lines
 from svmcut.measures import Measured, contingency_table
 from svmcut.records import replace
-from svmcut.training.outcome import PERCENT
 
 if TYPE_CHECKING:
     from svmcut.cli.options import LearnOptions
@@ -225,6 +224,8 @@ class SvmMulticlass(Multiclass):
 
     def final_lines(self, outcome: Any, options: LearnOptions, cpu_seconds: float, original: bool) -> list[str]:
         """In its units: its weights are as many times those of losses of height 1 as its margin is high."""
+        from svmcut.training.outcome import PERCENT
+
         objective, progress = outcome.objective, outcome.progress
         square = options.path[0].value / objective.c
         scaled = replace(

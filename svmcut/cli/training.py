@@ -370,7 +370,7 @@ class Training:
 
     def _lines(self, progress, objective) -> tuple[str, str]:
         log = report.iteration_line(progress, objective, self.options.algorithm)
-        return log, report.trace_line(progress, objective)
+        return log, report.trace_line(progress, objective) if self.options.trace else ""
 
     def _print(self, line: str, trace: str) -> None:
         with self._bar.hidden(self.options.verbosity > 0):

@@ -34,14 +34,23 @@ def test_help_imports_nothing_heavy():
     assert not loaded & {"numpy", "scipy", "osqp", "tqdm", "json"}
 
 
+#: What only some runs need.
+HEAVY = {"click", "scipy", "osqp", "tqdm", "json"}
+OF_KERNELS = {"svmcut.solvers.smo", "svmcut.spaces.kernel", "svmcut._native.kernels", "svmcut._native.smo"}
+
+
 @pytest.mark.parametrize("options", ["", "--task regression -c 1 --gap=1e-4 --threads 1"])
-def test_a_plain_run_imports_no_click(options, tmp_path):
+def test_a_plain_run_imports_what_it_uses(options, tmp_path):
     (tmp_path / "x").write_text("1 1:1\n-1 2:1\n")
-    files = f"{tmp_path}/x {tmp_path}/model"
-    calls = (f"main('{line}'.split())" for line in (f"learn {options} {files}", f"classify {files} {tmp_path}/scores"))
-    loaded = modules_after(f"from svmcut.cli.start import main; {'; '.join(calls)}")
+    line = f"learn {options} {tmp_path}/x {tmp_path}/model"
+    loaded = modules_after(f"from svmcut.cli.start import main; assert main('{line}'.split()) == 0")
     assert "numpy" in loaded
-    assert not loaded & {"click", "scipy", "osqp", "tqdm"}
+    assert not loaded & (HEAVY | OF_KERNELS | {"svmcut._native.chain", "svmcut.models.chain"})
+    line = f"classify {tmp_path}/x {tmp_path}/model {tmp_path}/scores"
+    loaded = modules_after(f"from svmcut.cli.start import main; assert main('{line}'.split()) == 0")
+    rooms = {name.split(".")[1] for name in loaded if name.startswith("svmcut.")}
+    assert "numpy" in loaded and "tasks" in rooms
+    assert not loaded & (HEAVY | OF_KERNELS) and not rooms & {"training", "solvers", "cutting", "spaces"}
 
 
 def test_the_originals_import_neither_click_nor_scipy(tmp_path):
