@@ -56,11 +56,21 @@ def start(program, *words, **options):
     return subprocess.Popen(command(program, *words), **pipes | options)
 
 
-def forked(program, *words, cwd=None, timeout=TIMEOUT):
-    """What `run` gives, of a fork of this process: nothing is imported again, and nothing of it is left behind."""
+def forked(program, *words, cwd=None, stdin=b"", timeout=TIMEOUT):
+    """What `run` gives, of a fork of this process: nothing is imported again, and nothing of it is left behind.
+
+    Its standard input is a file, or a pipe with so few bytes that it holds them.
+    """
     line = command(program, *map(str, words))
     name = program.split()[0]
-    return _copy(line, main if name == "svmcut" else getattr(originals, name), cwd, timeout)
+    body = main if name == "svmcut" else getattr(originals, name)
+    if not isinstance(stdin, bytes):
+        return _copy(line, body, cwd, timeout, stdin.fileno())
+    reader, writer = os.pipe()
+    with os.fdopen(reader, "rb"):
+        with os.fdopen(writer, "wb") as pipe:
+            pipe.write(stdin)
+        return _copy(line, body, cwd, timeout, reader)
 
 
 def script(path, *words, cwd=None, module=None, timeout=TIMEOUT):
@@ -75,15 +85,16 @@ def script(path, *words, cwd=None, module=None, timeout=TIMEOUT):
         else:
             runpy.run_path(str(path), run_name="__main__")
 
-    return _copy([str(path), *map(str, words)], body, cwd, timeout)
+    with open(os.devnull) as nothing:
+        return _copy([str(path), *map(str, words)], body, cwd, timeout, nothing.fileno())
 
 
-def _copy(line, body, cwd, timeout):
+def _copy(line, body, cwd, timeout, source):
     """A function with a command line, finished in a fork of this process."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         child = os.fork()
         if child == 0:
-            _become(line, body, cwd, output, errors)
+            _become(line, body, cwd, (source, output.fileno(), errors.fileno()))
         ends = time.monotonic() + timeout
         late = threading.Timer(timeout, os.kill, (child, signal.SIGKILL))
         late.start()
@@ -98,13 +109,12 @@ def _copy(line, body, cwd, timeout):
         return subprocess.CompletedProcess(line, os.waitstatus_to_exitcode(ended), *texts)
 
 
-def _become(line, body, cwd, output, errors):
-    """A program with its command line, in a child that ends here."""
+def _become(line, body, cwd, streams):
+    """A program with its command line and standard streams, in a child that ends here."""
     status = 1
     try:
         os.chdir(cwd or ".")
-        sources = (os.open(os.devnull, os.O_RDONLY), output.fileno(), errors.fileno())
-        for descriptor, source in enumerate(sources):
+        for descriptor, source in enumerate(streams):
             os.dup2(source, descriptor)
         sys.stdin, sys.stdout, sys.stderr = map(open, (0, 1, 2), "rww")
         sys.argv = line

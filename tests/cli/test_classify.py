@@ -10,6 +10,7 @@ import time
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from programs import forked
 
 from svmcut.cli import originals
 from svmcut.cli.main import svmcut
@@ -57,11 +58,6 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "test.dat").write_text(ROWS)
     (tmp_path / "rank.dat").write_text(RANKED)
     return tmp_path
-
-
-def run(*args, **kwargs):
-    command = [os.path.join(os.path.dirname(sys.executable), args[0]), *args[1:]]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, **kwargs)
 
 
 def invoke(*args):
@@ -115,26 +111,26 @@ def test_queries_bring_the_ranking_report(folder):
 
 def test_one_class_is_a_warning_and_null(folder):
     (folder / "one.dat").write_text("1 1:1\n2 1:1\n")
-    result = run("svmcut", "classify", "one.dat", "model", "--report", "report.json")
+    result = forked("svmcut", "classify", "one.dat", "model", "--report", "report.json")
     assert result.returncode == 0
     assert result.stderr == (
         "svmcut classify: warning: all 2 examples are positive: a label is positive where it is above 0\n"
     )
     report = json.loads((folder / "report.json").read_text())
     assert report["roc_area"] is None and len(report["warnings"]) == 1
-    assert run("svm_perf_classify", "one.dat", "model").stderr == ""
+    assert forked("svm_perf_classify", "one.dat", "model").stderr == ""
 
 
 def test_the_originals_executable_writes_the_same(folder):
     invoke("test.dat", "model", "a")
-    result = run("svm_perf_classify", "-v", "0", "test.dat", "model", "b")
+    result = forked("svm_perf_classify", "-v", "0", "test.dat", "model", "b")
     assert (result.returncode, result.stderr, result.stdout) == (0, "", NOTE + MEASURES)
     assert (folder / "a").read_bytes() == (folder / "b").read_bytes()
 
 
 def test_the_originals_executable_ignores_queries(folder):
     (folder / "rank.dat").write_text("1 qid:2 1:1\n-1 qid:1 1:1\n")
-    assert "Accuracy" in run("svm_perf_classify", "rank.dat", "model").stdout
+    assert "Accuracy" in forked("svm_perf_classify", "rank.dat", "model").stdout
 
 
 @pytest.mark.parametrize("first", ["?", "doc1", "1", "nan", "a:b", "-", "+"])
@@ -190,7 +186,7 @@ def test_a_model_that_orders_says_that_zero_is_no_threshold(folder, loss):
     result = invoke("-v", "0", "--labels", "test.dat", "model")
     assert result.stderr == ("" if loss == "f1" else f"svmcut classify: warning: {said}\n")
     assert invoke("-v", "0", "--labels", "--unlabelled", "test.dat", "model").stderr == result.stderr
-    assert run("svm_perf_classify", "-v", "0", "test.dat", "model").stdout == NOTE + MEASURES
+    assert forked("svm_perf_classify", "-v", "0", "test.dat", "model").stdout == NOTE + MEASURES
 
 
 def test_the_table_names_the_classes_of_the_model(folder):
@@ -270,7 +266,7 @@ def test_messages_and_statuses(args, status, message, capsys):
 
 def test_traceback_on_request(monkeypatch):
     monkeypatch.setenv("SVMCUT_DEBUG", "1")
-    result = run("svmcut", "classify", "none.dat", "model")
+    result = forked("svmcut", "classify", "none.dat", "model")
     assert "Traceback" in result.stderr and "DataError" in result.stderr
 
 
@@ -329,7 +325,7 @@ def test_signals_leave_nothing_behind(folder, program, number, status, line):
 def test_names_with_blanks_newlines_and_dashes(folder):
     for name in ("a b", "a\nb", "-v", "x" * 255):
         os.replace("test.dat", name)
-        result = run("svmcut", "classify", "--", name, "model", f"{name[:250]}.out")
+        result = forked("svmcut", "classify", "--", name, "model", f"{name[:250]}.out")
         assert (result.returncode, result.stderr) == (0, "")
         assert (folder / f"{name[:250]}.out").read_text() == SCORES
         os.replace(name, "test.dat")

@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from programs import call, run, status_of
+from programs import call, forked, status_of
 
 LEARN = "svmcut learn --task sequence"
 RBF = ("-t", 2, "-g", 2)
@@ -56,7 +56,7 @@ def test_learn_and_classify(files, solver, capsys):
     assert token_error(files) < 8
     assert call(LEARN, "--example-cost", 1, "--gap", 0.05, files / "train", files / "linear") == 0
     assert token_error(files, "linear") > 30
-    assert run("svm_hmm_classify", files / "test", files / "model", files / "more").returncode == 0
+    assert forked("svm_hmm_classify", files / "test", files / "model", files / "more").returncode == 0
     call("svmcut classify", "-v", 0, files / "test", files / "model", files / "tags")
     assert (files / "tags").read_bytes() == (files / "more").read_bytes()
 
@@ -70,8 +70,8 @@ def test_without_a_certificate_dual_and_gap_are_null(files):
 
 def test_the_original_command_line_writes_the_same_model(files):
     options = ("-c", "60", "-e", "0.05", "-t", "2", "-g", "2", "--t", "2")
-    assert run("svm_hmm_learn", *options, files / "train", files / "a").returncode == 0
-    assert run(LEARN, *options, "-w", "4", files / "train", files / "b").returncode == 0
+    assert forked("svm_hmm_learn", *options, files / "train", files / "a").returncode == 0
+    assert forked(LEARN, *options, "-w", "4", files / "train", files / "b").returncode == 0
     assert (files / "a").read_bytes() == (files / "b").read_bytes()
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from programs import TIMEOUT, benchmark, call, run, start
+from programs import TIMEOUT, benchmark, call, forked, run, start
 
 MIXED = """\
 +1 1:0.708333 2:1 3:1 4:-0.320755 6:-1 13:1
@@ -76,12 +76,11 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def scaled(*words, status=0, **options):
+def scaled(*words, stdin=b"", status=0):
     """Standard output of a run as bytes, and what it said."""
-    options = {"text": False} | options
-    done = run("svmcut scale", *words, **options)
+    done = forked("svmcut scale", *words, stdin=stdin)
     assert done.returncode == status, done.stderr
-    return done.stdout, done.stderr.decode()
+    return done.stdout.encode(), done.stderr
 
 
 @pytest.mark.parametrize("text, options, rows, ranges", FROZEN)
@@ -149,7 +148,7 @@ def test_both_programs_write_the_same_and_read_each_other(write, options, rng, c
 
 def test_keys_and_comments_stay():
     rows = "# head\n2 qid:3 cost:0.5 1:2 3:4 # doc 1:7\n\n1 qid:4 1:1 sid:2 3:2\r\n0 qid:4 3:1#x\n"
-    out, _ = scaled("-", input=rows.encode())
+    out, _ = scaled("-", stdin=rows.encode())
     kept = "# head\n2 qid:3 cost:0.5 1:1 3:1 # doc 1:7\n\n1 qid:4 sid:2 3:-0.333333 \n0 qid:4 1:-1 3:-1 #x\n"
     assert out.decode() == kept
     with open("rows", "wb") as file:
@@ -158,14 +157,14 @@ def test_keys_and_comments_stay():
 
 
 def test_input_may_be_packed_standard_input_or_a_pipe():
-    expected, _ = scaled("-l", "0", "-", input=MIXED.encode())
+    expected, _ = scaled("-l", "0", "-", stdin=MIXED.encode())
     with open("packed", "wb") as file:
         file.write(gzip.compress(MIXED.encode()))
     assert scaled("-l", "0", "-s", "ranges", "packed")[0] == expected
-    assert scaled("-l", "0", input=gzip.compress(MIXED.encode()))[0] == expected
+    assert scaled("-l", "0", stdin=gzip.compress(MIXED.encode()))[0] == expected
     with open("packed", "rb") as file:
         assert scaled("-l", "0", stdin=file)[0] == expected
-    assert scaled("-r", "ranges", "-", input=MIXED.encode())[0] == expected
+    assert scaled("-r", "ranges", "-", stdin=MIXED.encode())[0] == expected
     with open("ranges", "rb") as file:
         assert scaled("-r", "-", "packed", stdin=file)[0] == expected
     if hasattr(os, "mkfifo"):
