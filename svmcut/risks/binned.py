@@ -276,6 +276,5 @@ def make_binned(risk: Any, P: int, N: int) -> BinnedContingency | BinnedRocArea 
     """The risk of P positives and N negatives in bins, of one of `make_risk`; None where it needs scores."""
     row = losses("classification")[risk.name]
     if row.table:
-        k = int(min(max(1, np.floor(P * risk.p)), P + N))
-        return BinnedContingency(risk.name, P, N, k, risk.rescaling == "slack", risk.slack_norm)
+        return BinnedContingency(risk.name, P, N, risk.k(P, N), risk.rescaling == "slack", risk.slack_norm)
     return BinnedRocArea(P, N) if risk.name == "roc-area" else None

@@ -81,10 +81,12 @@ class ContingencyRisk:
         if not len(positive) and self.name in ("f1", "prbep", "rec-at-k"):
             most = {"f1": len(y), "prbep": 0, "rec-at-k": 1}[self.name]
             return BoundWithoutPositives(len(y), most, self.rescaling == "slack", self.slack_norm)
-        k = int(min(max(1, math.floor(len(positive) * self.p)), len(y)))
-        return BoundContingency(
-            positive, negative, ROWS[self.name].number, self.rescaling == "slack", self.slack_norm, k, threads
-        )
+        slack, k = self.rescaling == "slack", self.k(len(positive), len(negative))
+        return BoundContingency(positive, negative, ROWS[self.name].number, slack, self.slack_norm, k, threads)
+
+    def k(self, P: int, N: int) -> int:
+        """Of the losses at k, of so many positives and negatives."""
+        return min(max(1, math.floor(P * self.p)), P + N)
 
 
 class BoundContingency:
