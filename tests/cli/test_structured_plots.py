@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """benchmarks/structured_plots.py records curves of every trainer that agree with each other, and draws them."""
 
-import subprocess
 import sys
 import time
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from programs import BENCHMARKS, script
 
 ROOT = Path(__file__).resolve().parents[2]
-BENCHMARKS = ROOT / "benchmarks"
 
 
 @pytest.fixture
@@ -103,11 +102,10 @@ def test_generated_label_sets_are_a_file_of_one_language(tmp_path):
 
     sets = []
     for name, stream in (("train", 1), ("again", 1), ("test", 2)):
-        options = ["--examples", "60", "--labels", "9", "--features", "500", "--stream", str(stream)]
-        done = subprocess.run(
-            [sys.executable, str(BENCHMARKS / "generate_label_sets.py"), *options], capture_output=True, check=True
-        )
-        (tmp_path / name).write_bytes(done.stdout)
+        options = ["--examples", 60, "--labels", 9, "--features", 500, "--stream", stream]
+        done = script(BENCHMARKS / "generate_label_sets.py", *options)
+        assert done.returncode == 0, done.stderr
+        (tmp_path / name).write_text(done.stdout)
         sets.append(read_multilabel(str(tmp_path / name)))
     assert (tmp_path / "train").read_bytes() == (tmp_path / "again").read_bytes() != (tmp_path / "test").read_bytes()
     for part in sets:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Reading by several threads, each its own blocks: nothing of it may show but the time."""
 
+import functools
 import gzip
 import threading
 import time
@@ -20,8 +21,9 @@ def threads(request, monkeypatch):
     return request.param
 
 
-def text_of(rng, rows=500):
-    lines = []
+@functools.cache
+def text_of(rows=500):
+    rng, lines = np.random.default_rng(8), []
     for i in range(rows):
         columns = np.flatnonzero(rng.random(40) < 0.3) + 1
         if i % 17 == 3:
@@ -37,8 +39,8 @@ def read(path, threads):
 
 
 @pytest.mark.parametrize("written", ["plain", "gzip", "mark"])
-def test_the_same_rows(tmp_path, rng, threads, written):
-    path, text = tmp_path / "train.dat", text_of(rng)
+def test_the_same_rows(tmp_path, threads, written):
+    path, text = tmp_path / "train.dat", text_of()
     path.write_bytes({"plain": text, "gzip": gzip.compress(text), "mark": b"\xef\xbb\xbf" + text}[written])
     expected, features = read(path, 1)
     for _ in range(20):  # the members meet in another order every time
@@ -48,8 +50,8 @@ def test_the_same_rows(tmp_path, rng, threads, written):
             np.testing.assert_array_equal(one, two)
 
 
-def test_the_first_fault_of_the_file_is_reported(tmp_path, rng, threads):
-    lines = text_of(rng).split(b"\n")
+def test_the_first_fault_of_the_file_is_reported(tmp_path, threads):
+    lines = text_of().split(b"\n")
     lines[301] = b"1 3:1 2:1"
     lines[303] = b"1 0:1"
     lines[490] = b"x 1:1"
@@ -61,8 +63,8 @@ def test_the_first_fault_of_the_file_is_reported(tmp_path, rng, threads):
 
 
 @pytest.mark.parametrize("bad", [True, False])
-def test_lines_come_before_the_end_of_a_damaged_text(tmp_path, rng, threads, bad):
-    text = text_of(rng, 6000)  # more than gzip unpacks in one go
+def test_lines_come_before_the_end_of_a_damaged_text(tmp_path, threads, bad):
+    text = text_of(6000)  # more than gzip unpacks in one go
     if bad:
         text = b"1 2:1 1:1\n" + text
     path = tmp_path / "train.dat"
@@ -80,9 +82,9 @@ def test_a_line_longer_than_a_block(tmp_path, threads):
     np.testing.assert_array_equal(found[2], [0, 1, 5001, 5002, 10002])
 
 
-def test_the_limit_of_memory(tmp_path, rng, threads):
+def test_the_limit_of_memory(tmp_path, threads):
     path = tmp_path / "train.dat"
-    path.write_bytes(text_of(rng, 5000))
+    path.write_bytes(text_of(5000))
     with pytest.raises(MemoryLimitError, match=r"the limit is 0.1 MB"):
         examples.read_examples(str(path), threads=threads, max_memory=0.1)
 
@@ -113,9 +115,9 @@ def test_an_interrupt_ends_all_members(threads):
     assert threading.active_count() == before
 
 
-def test_no_threads_to_be_had(tmp_path, rng, threads, monkeypatch):
+def test_no_threads_to_be_had(tmp_path, threads, monkeypatch):
     path = tmp_path / "train.dat"
-    path.write_bytes(text_of(rng))
+    path.write_bytes(text_of())
     expected, _ = read(path, 1)
 
     def refuse(self):

@@ -89,7 +89,7 @@ def test_a_pair_is_the_machine_of_its_rows_and_the_first_maximum_of_votes_wins(r
 @pytest.mark.parametrize("exact", [False, True])
 def test_machines_share_kernel_values_where_the_cache_has_room_for_all(rng, monkeypatch, way, free_bias, exact):
     """Float64 for small machines, float32 for large ones; shrinking, threads and resumed runs included."""
-    n = 300 if exact else 2500
+    n = 300 if exact else 2100
     X, y = examples(rng, n)
     y = np.minimum(y, 1) if not exact else y
     y[:9] = 2
