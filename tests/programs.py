@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The commands and the executables, called in this process or as processes of their own."""
 
+import importlib
 import os
+import pkgutil
 import runpy
 import signal
 import subprocess
@@ -15,9 +17,15 @@ from pathlib import Path
 
 import click
 
+from svmcut import cli, files, models, risks, solvers, tasks, training
 from svmcut.cli import learn, originals
 from svmcut.cli.main import svmcut
 from svmcut.cli.start import main
+
+# What a program imports as it needs it, so that no fork of this process need.
+for _room in (cli, files, models, risks, solvers, tasks, training):
+    for _found in pkgutil.walk_packages(_room.__path__, f"{_room.__name__}."):
+        importlib.import_module(_found.name)
 
 BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
 BIN = os.path.dirname(sys.executable)
