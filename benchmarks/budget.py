@@ -67,8 +67,11 @@ class Case:
         return 100 * float(np.mean((model.scores(self.test.X, self.threads) > 0) == (self.test.y > 0)))
 
 
-def curve(case: Case, solver: str, budget: int, epochs: int, seed: int = 0) -> list[dict[str, float]]:
-    """One row an epoch: CPU seconds of the steps so far, primal on all rows, dual, merges in this epoch, accuracy."""
+def curve(
+    case: Case, solver: str, budget: int, epochs: int, seed: int = 0, whole: bool = True
+) -> list[dict[str, float]]:
+    """One row an epoch: CPU seconds of the steps so far, primal on all rows or a sample, dual, merges in this epoch,
+    accuracy."""
     n, rows, seconds, merged = len(case.y), [], 0.0, 0
     machine = SOLVER_CLASSES[solver](budget, epochs, seed=seed, threads=case.threads, seconds_between=1e9)
     run = machine.start(case.problem)
@@ -83,7 +86,7 @@ def curve(case: Case, solver: str, budget: int, epochs: int, seed: int = 0) -> l
             continue
         Z, beta = run.present()
         model = KernelModel(case.kernel, Csr.from_dense(Z), beta, 0.0)
-        s = model.scores(case.train.X, case.threads) if n <= 100_000 else None
+        s = model.scores(case.train.X, case.threads) if whole and n <= 100_000 else None
         squared = float(beta @ model.scores(model.support))
         primal = progress.extra["sampled_primal"]
         if s is not None:

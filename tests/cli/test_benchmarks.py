@@ -212,3 +212,20 @@ def test_figures_of_budgets_know_the_drift(tmp_path, monkeypatch):
             assert row.dual <= row.primal and row.drift < 1e-3 and row.true_dual == pytest.approx(row.dual, rel=1e-3)
         assert row.budget == 0 or row.support <= 100 * row.budget / 119 + 1e-3
     assert max(row.drift for row in rows if row.budget and row.solver == "bsca") > 0.01
+
+
+def test_seeds_of_budgets_stand_beside_smo(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import budget_seeds
+
+    text = f"wine={ROOT / 'data' / 'wine.train'},{ROOT / 'data' / 'wine.test'}:8:0.5"
+    words = ["", "record", str(tmp_path / "csv"), text, "-B", "5", "--epochs", "2", "--seeds", "2"]
+    monkeypatch.setattr(sys, "argv", words)
+    budget_seeds.main()
+    exact, *rows = budget_seeds.read(tmp_path / "csv")
+    assert exact.solver == "smo" and exact.error < 5 and len(rows) == 2 * 2 * 3
+    polished = [row for row in rows if row.epoch == 0]
+    assert len(polished) == 4 and all(row.error < 12 for row in polished)
+    for whole in polished:
+        steps = [row.seconds for row in rows if row[1:4] == whole[1:4] and row.epoch]
+        assert steps == sorted(steps) and steps[-1] < whole.seconds
