@@ -6,15 +6,22 @@
 RCV1LIKE and TEST are files of two classes: a path of eight values of C, measured on TEST, and cutting planes to a gap
 of 1e-4. LABELS is a file of label sets, which are trained without pairs, CLASSES one of classes, trained one against
 the rest. Whole processes, each pinned to as many CPUs as it has threads. The models must have the same bytes.
+
+Before all that: how much a plain sum reads a second, with one thread and with two. What two threads read no faster than
+one they cannot gain.
 """
 
 from __future__ import annotations
 
 import argparse
+import statistics
 import sys
 import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 from timing import alternate, medians, time_process
 
 SVMCUT = str(Path(sys.executable).parent / "svmcut")
@@ -42,12 +49,27 @@ def jobs(given: argparse.Namespace):
         )
 
 
+def bandwidth(rounds: int, size: int = 1 << 26) -> dict[int, float]:
+    """Gigabytes a second of the sum of a float64 array that no cache holds, by the number of threads that share it."""
+    array, seconds = np.ones(size), {1: [], 2: []}
+    for _ in range(max(5, rounds)):
+        for threads, found in seconds.items():
+            with ThreadPoolExecutor(threads) as crew:
+                list(crew.map(np.sum, np.array_split(array[:1000], threads)))  # the threads are there
+                began = time.perf_counter()
+                list(crew.map(np.sum, np.array_split(array, threads)))
+                found.append(time.perf_counter() - began)
+    return {threads: array.nbytes / 1e9 / statistics.median(found) for threads, found in seconds.items()}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("rows", "validate", "labels", "classes"):
         parser.add_argument(f"--{name}")
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
+    one, two = bandwidth(given.rounds).values()
+    print(f"plain sums: {one:.1f} GB/s with one thread, {two:.1f} with two, {one / two:.2f} of the time\n")
     print("| job | 1 thread, wall s | CPU s | 2 threads, wall s | CPU s | ratio by the clock |\n" + "|" + "---|" * 6)
     for name, words in jobs(given):
         with tempfile.TemporaryDirectory() as folder:

@@ -20,9 +20,16 @@ int svmcut_scores(const svmcut_csr* X, const double* w, double constant, double*
  * the last digit. */
 int svmcut_predict(const svmcut_csr* X, const double* w, int64_t d, double constant, double* s, int threads);
 
-/* out[j] += sum_i coef[i] X[i][j]; rows with coef 0 are not read. columns: ranges + 1 increasing column bounds from 0 to
- * n_features, one range a thread where there are many columns. */
-int svmcut_adjoint(const svmcut_csr* X, const double* coef, double* out, const int64_t* columns, int ranges,
+/* Into how many ranges of columns the adjoint is cut over these threads: 1 where rows are few, or columns; the bounds take
+ * an eighth of the bytes of the rows at most. */
+int svmcut_adjoint_ranges(const svmcut_csr* X, int threads);
+
+/* Where the ranges of columns begin in each row, from the second on: bounds[(r - 1) n_rows + i], counted from the row's
+ * first entry. columns: ranges + 1 increasing bounds from 0 to n_features. */
+void svmcut_adjoint_bounds(const svmcut_csr* X, const int64_t* columns, int ranges, int32_t* bounds);
+
+/* out[j] += sum_i coef[i] X[i][j]; rows with coef 0 are not read. bounds: of the ranges, null where there is one. */
+int svmcut_adjoint(const svmcut_csr* X, const double* coef, double* out, const int32_t* bounds, int ranges,
                    int threads);
 
 /* sum_i a[i] b[i] */
@@ -37,8 +44,8 @@ typedef struct {
 
 /* The sums below are to the last bit the same whichever way a vector is given. */
 
-/* sum_i v[i] a[i] */
-double svmcut_vector_dot(int64_t n, const svmcut_vector* v, const double* a, int threads);
+/* out[k] = sum_i vectors[k][i] a[i] */
+int svmcut_dots(int64_t n, int64_t count, const svmcut_vector* vectors, const double* a, double* out, int threads);
 
 /* out[i] = sum_k weights[k] vectors[k][i] */
 void svmcut_combine(int64_t n, int64_t count, const double* weights, const svmcut_vector* vectors, double* out,
@@ -48,7 +55,7 @@ void svmcut_combine(int64_t n, int64_t count, const double* weights, const svmcu
 void svmcut_combine_floats(int64_t n, int64_t count, const double* weights, const float* const* vectors, double* out,
                            int threads);
 
-/* The dot product of that sum with itself, as svmcut_dot gives it; the sum is not stored. */
+/* The dot product of that sum with itself, as svmcut_dot gives it; the sum is not kept. */
 double svmcut_combined_square(int64_t n, int64_t count, const double* weights, const svmcut_vector* vectors,
                               int threads);
 

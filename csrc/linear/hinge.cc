@@ -18,7 +18,7 @@
 
 namespace {
 
-constexpr int64_t kPiece = 1 << 14, kGridPiece = 1 << 16;
+constexpr int64_t kPiece = 1 << 14, kGridPiece = 1 << 16, kWorthThreads = 1 << 16;
 
 // value and offset of the cut of rows begin to end.
 template <bool kWeighted>
@@ -104,7 +104,7 @@ int svmcut_hinge(int64_t n, const double* y, const double* s, const double* v, d
                  double* offset, int threads) {
     const int64_t pieces = (n + kPiece - 1) / kPiece;
     std::vector<std::pair<double, double>> parts(pieces);
-    svmcut::for_pieces(pieces, n < 16 * kPiece ? 1 : threads, [&](int64_t p) {
+    svmcut::for_pieces(pieces, n < kWorthThreads ? 1 : threads, [&](int64_t p) {
         const int64_t begin = p * kPiece, end = std::min(n, begin + kPiece);
         parts[p] = v ? hinge_of<true>(begin, end, y, s, v, coef) : hinge_of<false>(begin, end, y, s, v, coef);
     });
@@ -119,7 +119,7 @@ int svmcut_hinge(int64_t n, const double* y, const double* s, const double* v, d
 int svmcut_hinge_line(int64_t n, const double* y, const double* s, const double* e, const double* v, double wd,
                       double dd, double C, double* step, int threads) {
     const int64_t pieces = (n + kPiece - 1) / kPiece;
-    if (n < 16 * kPiece) threads = 1;
+    if (n < kWorthThreads) threads = 1;
     std::vector<double> part(pieces);
     svmcut::for_pieces(pieces, threads, [&](int64_t p) {
         const int64_t begin = p * kPiece, end = std::min(n, begin + kPiece);

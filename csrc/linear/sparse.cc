@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/parallel.h"
+#include "core/prefetch.h"
 #include "core/wide.h"
 #include "include/linear.h"
 #include "linear/sparse_row.h"
@@ -19,7 +20,8 @@ using svmcut::row_dot;
 
 constexpr int64_t kEntriesPerPiece = 1 << 16;
 constexpr int64_t kVectorPiece = 1 << 14;
-constexpr int64_t kFloatPiece = 1 << 12;  // sums of a piece stay in the first cache
+constexpr int64_t kSumPiece = 1 << 12;  // sums of a piece stay in the first cache
+constexpr int64_t kRowsAhead = 8, kEntriesAhead = 128;  // of rows whose entries are asked for early
 constexpr int64_t kWorthThreads = 1 << 20;  // entries; below, starting a thread costs more than it saves
 
 int64_t entries(const svmcut_csr* X) { return X->indptr[X->n_rows] - X->indptr[0]; }
@@ -37,11 +39,23 @@ std::vector<int64_t> balanced_rows(const svmcut_csr* X, int64_t pieces) {
     return bound;
 }
 
-void add_rows(const svmcut_csr* X, const double* coef, int64_t begin, int64_t end, double* out) {
+// Rows begin to end, of each the entries from first to last, where these are given. Rows are skipped, so the processor
+// does not see which come next.
+void add_rows(const svmcut_csr* X, const double* coef, int64_t begin, int64_t end, double* out,
+              const int32_t* first = nullptr, const int32_t* last = nullptr) {
+    const auto start = [&](int64_t i) { return X->indptr[i] + (first ? first[i] : 0); };
+    const auto stop = [&](int64_t i) { return last ? X->indptr[i] + last[i] : X->indptr[i + 1]; };
     for (int64_t i = begin; i < end; ++i) {
-        if (coef[i] == 0.0) continue;
-        const int64_t start = X->indptr[i];
-        row_add(X->data + start, X->indices + start, X->indptr[i + 1] - start, coef[i], out);
+        const int64_t ahead = i + kRowsAhead;
+        if (ahead < end && coef[ahead] != 0.0) {
+            const int64_t known = std::min(stop(ahead), start(ahead) + kEntriesAhead);
+            for (int64_t e = start(ahead); e < known; e += 16) {
+                svmcut::prefetch(X->data + e);
+                svmcut::prefetch(X->indices + e);
+            }
+        }
+        if (coef[i] != 0.0)
+            row_add(X->data + start(i), X->indices + start(i), stop(i) - start(i), coef[i], out);
     }
 }
 
@@ -64,18 +78,24 @@ int adjoint_by_rows(const svmcut_csr* X, const double* coef, double* out, int64_
 
 // Many columns: every thread owns a range of columns and meets the rows in order, so each column's sum is the one a
 // single thread forms.
-void adjoint_by_columns(const svmcut_csr* X, const double* coef, double* out, const int64_t* columns, int ranges) {
+void adjoint_by_columns(const svmcut_csr* X, const double* coef, double* out, const int32_t* bounds, int ranges) {
     svmcut::for_pieces(ranges, ranges, [&](int64_t r) {
-        const int32_t lo = static_cast<int32_t>(columns[r]), hi = static_cast<int32_t>(columns[r + 1]);
-        for (int64_t i = 0; i < X->n_rows; ++i) {
-            if (coef[i] == 0.0) continue;
-            const int32_t* begin = X->indices + X->indptr[i];
-            const int32_t* end = X->indices + X->indptr[i + 1];
-            const int32_t* first = lo == 0 ? begin : std::lower_bound(begin, end, lo);
-            const int32_t* last = hi >= X->n_features ? end : std::lower_bound(first, end, hi);
-            row_add(X->data + (first - X->indices), first, last - first, coef[i], out);
-        }
+        add_rows(X, coef, 0, X->n_rows, out, r ? bounds + (r - 1) * X->n_rows : nullptr,
+                 r + 1 < ranges ? bounds + r * X->n_rows : nullptr);
     });
+}
+
+// Pieces of rows for `adjoint_by_rows`; 0 where there are too many columns for a sum a piece.
+int64_t adjoint_pieces(const svmcut_csr* X) {
+    const int64_t pieces = std::min<int64_t>(16, entries(X) / kEntriesPerPiece);
+    return pieces > 1 && pieces * X->n_features <= entries(X) / 16 ? pieces : 0;
+}
+
+// How many numbers all of them hold.
+int64_t numbers(int64_t count, const svmcut_vector* vectors) {
+    int64_t sum = 0;
+    for (int64_t k = 0; k < count; ++k) sum += vectors[k].count;
+    return sum;
 }
 
 inline double dot_piece(const double* a, const double* b, int64_t begin, int64_t end) {
@@ -87,7 +107,17 @@ inline double dot_piece(const double* a, const double* b, int64_t begin, int64_t
     return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
 }
 
-// Numbers begin to end of the sum of the vectors, to out[0] and on.
+double vector_dot_piece(const svmcut_vector& v, const double* a, int64_t begin, int64_t end) {
+    if (!v.indices) return dot_piece(v.values, a, begin, end);
+    double s[8] = {0};  // each product in the sum where dot_piece has it
+    const int32_t* last = v.indices + v.count;
+    const int64_t tail = end - (end - begin) % 8;
+    for (const int32_t* i = std::lower_bound(v.indices, last, begin); i != last && *i < end; ++i)
+        s[*i < tail ? (*i - begin) % 8 : 0] += v.values[i - v.indices] * a[*i];
+    return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
+}
+
+// Numbers begin to end of the sum of the vectors, to out[0] and on; as many as kSumPiece are quickest.
 void combine_piece(int64_t count, const double* weights, const svmcut_vector* vectors, int64_t begin, int64_t end,
                    double* out) {
     std::fill(out, out + (end - begin), 0.0);
@@ -152,13 +182,31 @@ int svmcut_predict(const svmcut_csr* X, const double* w, int64_t d, double const
     return SVMCUT_OK;
 }
 
-int svmcut_adjoint(const svmcut_csr* X, const double* coef, double* out, const int64_t* columns, int ranges,
+int svmcut_adjoint_ranges(const svmcut_csr* X, int threads) {
+    if (entries(X) < kWorthThreads || adjoint_pieces(X) > 0) return 1;
+    return static_cast<int>(std::min<int64_t>(threads, 1 + entries(X) / (4 * X->n_rows)));
+}
+
+void svmcut_adjoint_bounds(const svmcut_csr* X, const int64_t* columns, int ranges, int32_t* bounds) {
+    const int64_t pieces = std::min(X->n_rows, entries(X) / kEntriesPerPiece + 1);
+    const auto bound = balanced_rows(X, pieces);
+    svmcut::for_pieces(pieces, ranges, [&](int64_t p) {
+        for (int64_t i = bound[p]; i < bound[p + 1]; ++i) {
+            const int32_t *begin = X->indices + X->indptr[i], *end = X->indices + X->indptr[i + 1], *at = begin;
+            for (int64_t r = 1; r < ranges; ++r) {
+                at = std::lower_bound(at, end, static_cast<int32_t>(columns[r]));
+                bounds[(r - 1) * X->n_rows + i] = static_cast<int32_t>(at - begin);
+            }
+        }
+    });
+}
+
+int svmcut_adjoint(const svmcut_csr* X, const double* coef, double* out, const int32_t* bounds, int ranges,
                    int threads) {
-    const int64_t d = X->n_features, pieces = std::min<int64_t>(16, entries(X) / kEntriesPerPiece);
-    if (entries(X) < kWorthThreads) threads = 1;
-    if (pieces > 1 && pieces * d <= entries(X) / 16) return adjoint_by_rows(X, coef, out, pieces, threads);
-    if (threads > 1 && ranges > 1)
-        adjoint_by_columns(X, coef, out, columns, ranges);
+    if (const int64_t pieces = adjoint_pieces(X))
+        return adjoint_by_rows(X, coef, out, pieces, entries(X) < kWorthThreads ? 1 : threads);
+    if (ranges > 1)
+        adjoint_by_columns(X, coef, out, bounds, ranges);
     else
         add_rows(X, coef, 0, X->n_rows, out);
     return SVMCUT_OK;
@@ -168,32 +216,40 @@ double svmcut_dot(int64_t n, const double* a, const double* b, int threads) {
     return piecewise_sum(n, threads, [&](int64_t begin, int64_t end) { return dot_piece(a, b, begin, end); });
 }
 
-double svmcut_vector_dot(int64_t n, const svmcut_vector* v, const double* a, int threads) {
-    if (!v->indices) return svmcut_dot(n, v->values, a, threads);
-    const int32_t* last = v->indices + v->count;
-    return piecewise_sum(n, threads, [&](int64_t begin, int64_t end) {
-        double s[8] = {0};  // each product in the sum where svmcut_dot has it
-        const int64_t tail = end - (end - begin) % 8;
-        for (const int32_t* i = std::lower_bound(v->indices, last, begin); i != last && *i < end; ++i)
-            s[*i < tail ? (*i - begin) % 8 : 0] += v->values[i - v->indices] * a[*i];
-        return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
+int svmcut_dots(int64_t n, int64_t count, const svmcut_vector* vectors, const double* a, double* out, int threads) {
+    const int64_t pieces = std::max<int64_t>(1, (n + kVectorPiece - 1) / kVectorPiece);
+    std::vector<double> part;
+    try {
+        part.resize(pieces * count);
+    } catch (...) {
+        return SVMCUT_NO_MEMORY;
+    }
+    if (numbers(count, vectors) < kWorthThreads) threads = 1;
+    svmcut::for_pieces(pieces * count, threads, [&](int64_t k) {
+        const int64_t begin = k % pieces * kVectorPiece;
+        part[k] = vector_dot_piece(vectors[k / pieces], a, begin, std::min(n, begin + kVectorPiece));
     });
+    for (int64_t k = 0; k < count; ++k) {
+        out[k] = 0;
+        for (int64_t p = 0; p < pieces; ++p) out[k] += part[k * pieces + p];
+    }
+    return SVMCUT_OK;
 }
 
 void svmcut_combine(int64_t n, int64_t count, const double* weights, const svmcut_vector* vectors, double* out,
                     int threads) {
-    const int64_t pieces = (n + kVectorPiece - 1) / kVectorPiece;
-    svmcut::for_pieces(pieces, n * count < kWorthThreads ? 1 : threads, [&](int64_t p) {
-        const int64_t begin = p * kVectorPiece, end = std::min(n, begin + kVectorPiece);
+    const int64_t pieces = (n + kSumPiece - 1) / kSumPiece;
+    svmcut::for_pieces(pieces, numbers(count, vectors) < kWorthThreads ? 1 : threads, [&](int64_t p) {
+        const int64_t begin = p * kSumPiece, end = std::min(n, begin + kSumPiece);
         combine_piece(count, weights, vectors, begin, end, out + begin);
     });
 }
 
 void svmcut_combine_floats(int64_t n, int64_t count, const double* weights, const float* const* vectors, double* out,
                            int threads) {
-    const int64_t pieces = (n + kFloatPiece - 1) / kFloatPiece;
+    const int64_t pieces = (n + kSumPiece - 1) / kSumPiece;
     svmcut::for_pieces(pieces, n * count < kWorthThreads ? 1 : threads, [&](int64_t p) {
-        const int64_t begin = p * kFloatPiece, size = std::min(n - begin, kFloatPiece);
+        const int64_t begin = p * kSumPiece, size = std::min(n - begin, kSumPiece);
         std::fill_n(out + begin, size, 0.0);
         for (int64_t k = 0; k < count; ++k) add_floats(size, weights[k], vectors[k] + begin, out + begin);
     });
@@ -201,9 +257,15 @@ void svmcut_combine_floats(int64_t n, int64_t count, const double* weights, cons
 
 double svmcut_combined_square(int64_t n, int64_t count, const double* weights, const svmcut_vector* vectors,
                               int threads) {
+    if (n < 16 * kVectorPiece) {  // too few pieces to be shared evenly
+        std::vector<double> sum(n);
+        svmcut_combine(n, count, weights, vectors, sum.data(), threads);
+        return svmcut_dot(n, sum.data(), sum.data(), threads);
+    }
     return piecewise_sum(n, threads, [&](int64_t begin, int64_t end) {
         alignas(64) static thread_local double sum[kVectorPiece];
-        combine_piece(count, weights, vectors, begin, end, sum);
+        for (int64_t at = begin; at < end; at += kSumPiece)
+            combine_piece(count, weights, vectors, at, std::min(end, at + kSumPiece), sum + (at - begin));
         return dot_piece(sum, sum, 0, end - begin);
     });
 }

@@ -14,14 +14,16 @@ from svmcut._native.weights cimport weights_of
 cdef extern from "include/linear.h" nogil:
     int svmcut_scores(const svmcut_csr* X, const double* w, double constant, double* s, int threads)
     int svmcut_predict(const svmcut_csr* X, const double* w, int64_t d, double constant, double* s, int threads)
-    int svmcut_adjoint(const svmcut_csr* X, const double* coef, double* out, const int64_t* columns, int ranges,
+    int svmcut_adjoint_ranges(const svmcut_csr* X, int threads)
+    void svmcut_adjoint_bounds(const svmcut_csr* X, const int64_t* columns, int ranges, int32_t* bounds)
+    int svmcut_adjoint(const svmcut_csr* X, const double* coef, double* out, const int32_t* bounds, int ranges,
                        int threads)
     double svmcut_dot(int64_t n, const double* a, const double* b, int threads)
     ctypedef struct svmcut_vector:
         const double* values
         const int32_t* indices
         int64_t count
-    double svmcut_vector_dot(int64_t n, const svmcut_vector* v, const double* a, int threads)
+    int svmcut_dots(int64_t n, int64_t count, const svmcut_vector* vectors, const double* a, double* out, int threads)
     void svmcut_combine(int64_t n, int64_t count, const double* weights, const svmcut_vector* vectors, double* out,
                         int threads)
     void svmcut_combine_floats(int64_t n, int64_t count, const double* weights, const float* const* vectors, double* out,
@@ -92,18 +94,53 @@ def predict(Rows X, const double[::1] w, double constant, double[::1] out, int t
     served(status)
 
 
-def adjoint(Rows X, const double[::1] coef, double[::1] out, const int64_t[::1] columns, int threads):
-    """out[j] += sum_i coef[i] X[i][j]; columns: the bounds of the threads' ranges of columns."""
+def ranges(Rows X, int threads):
+    """Into how many Ranges of columns `adjoint` is cut over these threads."""
+    return svmcut_adjoint_ranges(&X.csr, threads) if X.csr.n_rows else 1
+
+
+cdef class Ranges:
+    """Ranges of the columns of some rows, and where they begin in each row.
+
+    Parameters
+    ----------
+    X : Rows
+    columns : (ranges + 1,) int64
+        Bounds, increasing from 0 to n_features.
+    """
+
+    cdef Rows X
+    cdef int32_t[::1] bounds
+    cdef int count
+
+    def __init__(self, Rows X, const int64_t[::1] columns):
+        cdef int64_t k
+        self.X, self.count = X, <int>columns.shape[0] - 1
+        if self.count < 1 or columns[0] != 0 or columns[self.count] != X.csr.n_features:
+            raise ValueError("columns must run from 0 to n_features")
+        for k in range(self.count):
+            if columns[k] >= columns[k + 1]:
+                raise ValueError("columns must increase")
+        self.bounds = np.empty((self.count - 1) * X.csr.n_rows, np.int32)
+        if self.bounds.shape[0]:
+            with nogil:
+                svmcut_adjoint_bounds(&X.csr, &columns[0], self.count, &self.bounds[0])
+
+
+def adjoint(Rows X, const double[::1] coef, double[::1] out, Ranges ranges=None, int threads=1):
+    """out[j] += sum_i coef[i] X[i][j]; ranges of columns go to a thread each where rows are many, and columns."""
     if coef.shape[0] != X.csr.n_rows or out.shape[0] < X.csr.n_features:
         raise ValueError("coef or out has the wrong length")
     if X.csr.n_rows == 0 or X.csr.n_features == 0:
         return
-    cdef int ranges = <int>columns.shape[0] - 1
-    if ranges < 1 or columns[0] != 0 or columns[ranges] != X.csr.n_features:
-        raise ValueError("columns must run from 0 to n_features")
-    cdef int status
+    cdef const int32_t* bounds = NULL
+    cdef int status, count = 1
+    if ranges is not None and ranges.count > 1:
+        if ranges.X is not X:
+            raise ValueError("ranges are of other rows")
+        bounds, count = &ranges.bounds[0], ranges.count
     with nogil:
-        status = svmcut_adjoint(&X.csr, &coef[0], &out[0], &columns[0], ranges, threads)
+        status = svmcut_adjoint(&X.csr, &coef[0], &out[0], bounds, count, threads)
     served(status)
 
 
@@ -195,28 +232,17 @@ cdef svmcut_vector vector(object item, int64_t n) except *:
     return found
 
 
-def dots(list vectors, const double[::1] a, double[::1] out, int threads=1):
-    """out[k] = vectors[k] . a, arrays or Nonzeros."""
-    cdef int64_t k
-    cdef svmcut_vector v
-    if out.shape[0] != len(vectors):
-        raise ValueError("one place a vector is needed")
-    for k in range(out.shape[0]):
-        v = vector(vectors[k], a.shape[0])
-        out[k] = svmcut_vector_dot(a.shape[0], &v, first(a), threads)
-
-
 cdef class Vectors:
-    """Arrays or Nonzeros of n numbers each, with a weight each, while the C++ side reads them."""
+    """Arrays or Nonzeros of n numbers each, with a weight or a place each, while the C++ side reads them."""
 
     cdef svmcut_vector* table
     cdef int64_t count
 
-    def __init__(self, const double[::1] weights, list vectors, int64_t n):
+    def __init__(self, const double[::1] each, list vectors, int64_t n):
         cdef int64_t k
         self.count = len(vectors)
-        if weights.shape[0] != self.count:
-            raise ValueError("one weight a vector is needed")
+        if each.shape[0] != self.count:
+            raise ValueError("one number a vector is needed")
         self.table = <svmcut_vector*>malloc((self.count + 1) * sizeof(svmcut_vector))
         if self.table == NULL:
             raise MemoryError
@@ -225,6 +251,16 @@ cdef class Vectors:
 
     def __dealloc__(self):
         free(self.table)
+
+
+def dots(list vectors, const double[::1] a, double[::1] out, int threads=1):
+    """out[k] = vectors[k] . a, arrays or Nonzeros."""
+    cdef Vectors read = Vectors(out, vectors, a.shape[0])
+    cdef int status
+    if read.count:
+        with nogil:
+            status = svmcut_dots(a.shape[0], read.count, read.table, first(a), &out[0], threads)
+        served(status)
 
 
 def combine(const double[::1] weights, list vectors, double[::1] out, int threads=1):

@@ -133,17 +133,17 @@ class LinearSpace(WeightSpace):
         self.X, self.rows, self.n_rows = X, sparse.Rows(X), X.n_rows
 
     @cached_property
-    def _columns(self):
-        """Bounds of column ranges with about equally many entries, one range a thread."""
-        d = self.X.n_features
-        if self.threads == 1 or self.X.nnz == 0:
-            return np.array([0, d])
+    def _ranges(self):
+        """Ranges of columns with about equally many entries; None where adjoints are not cut into them."""
+        count = sparse.ranges(self.rows, self.threads)
+        if count == 1:
+            return None
         start, stop = self.X.indptr[0], self.X.indptr[-1]
         sample = np.sort(self.X.indices[start : stop : max(1, self.X.nnz // 100_000)])
-        inner = sample[[len(sample) * k // self.threads for k in range(1, self.threads)]]
+        inner = sample[[len(sample) * k // count for k in range(1, count)]]
         # by hand: np.unique imports numpy.ma, which takes longer than a small run
         inner = inner[np.diff(inner, prepend=0) > 0]
-        return np.concatenate([[0], inner, [d]]).astype(np.int64)
+        return sparse.Ranges(self.rows, np.concatenate([[0], inner, [self.X.n_features]]).astype(np.int64))
 
     def take(self, rows) -> LinearSpace:
         """The space of these rows."""
@@ -162,7 +162,7 @@ class LinearSpace(WeightSpace):
     def adjoint(self, coef):
         """A^T coef; rows with coefficient 0 are not read, O(nonzeros of the others)."""
         a = np.zeros(self.dim)
-        sparse.adjoint(self.rows, coef, a, self._columns, self.threads)
+        sparse.adjoint(self.rows, coef, a, self._ranges, self.threads)
         if self.bias:
             a[-1] = self.bias * float(np.sum(coef))
         return a

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from svmcut._native.kernels import KernelRows
 
+from svmcut._native import sparse
 from svmcut.data import Csr
 from svmcut.kernels import Kernel
 from svmcut.spaces.kernel import KernelSpace
@@ -48,6 +49,40 @@ def test_same_bytes_for_any_number_of_threads(rng, shape):
                  space.blend(0.3, w, 0.7, elements[0]), np.float64(space.dot(w, elements[1]))]  # fmt: skip
         results.add(b"".join(part.tobytes() for part in parts))
     assert len(results) == 1
+
+
+def test_products_of_many_entries_are_the_same_for_any_number_of_threads(rng):
+    n, d, per_row = 6000, 8000, 200  # 1.2 million entries, and numbers of 160 vectors: threads are worth it
+    indices = rng.integers(1, 40, (n, per_row)).cumsum(axis=1)
+    data = rng.normal(size=indices.shape).astype(np.float32)
+    X = Csr(data.ravel(), indices.ravel().astype(np.int32), np.arange(n + 1) * per_row, d)
+    c, w = np.where(rng.random(n) < 0.5, rng.normal(size=n), 0.0), rng.normal(size=d)
+    elements, weights = list(rng.normal(size=(160, d))), rng.normal(size=160)
+    results = set()
+    for threads in (1, 2, 3, 8, 70):
+        space = LinearSpace(X, 0.0, threads)
+        a, s = space.adjoint(c), space.scores(w)
+        parts = [a, s, space.dots(elements, w), space.combine(weights, elements)]
+        assert space.combined_square(weights, elements) == space.dot(parts[-1], parts[-1])
+        assert parts[2].tolist() == [space.dot(element, w) for element in elements]
+        results.add(b"".join(part.tobytes() for part in parts))
+    assert len(results) == 1
+    expected = np.bincount(indices.ravel(), np.repeat(c, per_row) * data.ravel(), d)
+    np.testing.assert_allclose(a, expected, rtol=1e-11, atol=1e-11)
+
+
+def test_ranges_of_columns_are_checked(rng):
+    X, _ = sparse_rows(rng, 4, 3, 1.0)
+    rows, other = sparse.Rows(X), sparse.Rows(X)
+    for columns in ([0, 2], [1, 3], [3], [0, 2, 2, 3], [0, 4, 3]):
+        with pytest.raises(ValueError, match="columns must"):
+            sparse.Ranges(rows, np.array(columns))
+    for columns in ([0, 3], [0, 1, 3], [0, 1, 2, 3]):
+        out = np.zeros(3)
+        sparse.adjoint(rows, np.ones(4), out, sparse.Ranges(rows, np.array(columns)))
+        np.testing.assert_allclose(out, X.to_dense().sum(axis=0), rtol=1e-6)
+    with pytest.raises(ValueError, match="other rows"):
+        sparse.adjoint(rows, np.ones(4), np.zeros(3), sparse.Ranges(other, np.array([0, 1, 3])))
 
 
 def test_long_vectors_are_summed_alike_for_any_number_of_threads(rng):
