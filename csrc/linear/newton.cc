@@ -24,6 +24,7 @@ constexpr int64_t kRowsPerPiece = 1 << 11;
 constexpr int64_t kMostPieces = 16;
 constexpr int64_t kPollEvery = 64;       // rows between two looks at the cancel flag
 constexpr int kGroup = 8;                 // full rows taken together
+constexpr int64_t kTogether = 4;          // rows of a factorisation that read another one at once
 constexpr int64_t kGramRoom = 1 << 22;  // doubles of private sums
 constexpr double kSmallPivot = 1e-13;  // of the diagonal; below it the pivot is rounding
 
@@ -236,11 +237,54 @@ inline double dot(const double* a, const double* b, int64_t n) {
     return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
 }
 
-// Cholesky's factors of a symmetric positive definite matrix, row by row, and H^-1 g. False where a pivot is not finite.
+// The same with kTogether rows of a matrix, each sum in the order of `dot`; b is read once for all.
+inline void dots(const double* rows, int64_t dim, const double* b, int64_t n, double* out) {
+    typedef double Half __attribute__((vector_size(32), aligned(8), may_alias));
+    const auto half = [](const double* x) { return *reinterpret_cast<const Half*>(x); };
+    const double *p = rows, *q = rows + dim, *r = rows + 2 * dim, *t = rows + 3 * dim;
+    Half p0 = {}, p1 = {}, q0 = {}, q1 = {}, r0 = {}, r1 = {}, t0 = {}, t1 = {};
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        const Half x = half(b + i), y = half(b + i + 4);
+        p0 += half(p + i) * x, p1 += half(p + i + 4) * y;
+        q0 += half(q + i) * x, q1 += half(q + i + 4) * y;
+        r0 += half(r + i) * x, r1 += half(r + i + 4) * y;
+        t0 += half(t + i) * x, t1 += half(t + i + 4) * y;
+    }
+    for (; i < n; ++i) {
+        p0[0] += p[i] * b[i];
+        q0[0] += q[i] * b[i];
+        r0[0] += r[i] * b[i];
+        t0[0] += t[i] * b[i];
+    }
+    const auto sum = [](const Half& s, const Half& u) {
+        return ((s[0] + s[1]) + (s[2] + s[3])) + ((u[0] + u[1]) + (u[2] + u[3]));
+    };
+    out[0] = sum(p0, p1);
+    out[1] = sum(q0, q1);
+    out[2] = sum(r0, r1);
+    out[3] = sum(t0, t1);
+}
+
+// Cholesky's factors of a symmetric positive definite matrix, some rows at once, and H^-1 g. False where a pivot is not
+// finite.
 SVMCUT_WIDE bool solve(int64_t dim, double* H, double* g) {
+    int64_t known = 0, last = 0;  // columns that rows before `last` have already
     for (int64_t i = 0; i < dim; ++i) {
         double* row = H + i * dim;
-        for (int64_t j = 0; j < i; ++j) row[j] = (row[j] - dot(row, H + j * dim, j)) / H[j * dim + j];
+        if (i == last && i + kTogether <= dim) {
+            for (int64_t j = 0; j < i; ++j) {
+                double sums[kTogether];
+                dots(row, dim, H + j * dim, j, sums);
+                for (int64_t k = 0; k < kTogether; ++k) {
+                    double* const x = row + k * dim + j;
+                    *x = (*x - sums[k]) / H[j * dim + j];
+                }
+            }
+            known = i;
+            last = i + kTogether;
+        }
+        for (int64_t j = i < last ? known : 0; j < i; ++j) row[j] = (row[j] - dot(row, H + j * dim, j)) / H[j * dim + j];
         const double diagonal = row[i];
         double pivot = diagonal - dot(row, row, i);
         // I + scale H is positive definite; a pivot lost to rounding is replaced, which shortens the step there

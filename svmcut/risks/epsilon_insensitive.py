@@ -45,6 +45,9 @@ class BoundEpsilonInsensitive(BoundLosses):
         offset = float(np.sum(self.weighed(fractions * self.targets - self.tube * np.abs(fractions))))
         return -self.weighed(fractions), offset
 
+    def nearest_cut(self, coef) -> tuple:
+        return self.dual_cut(np.clip(self.fractions(coef), -1.0, 1.0), None)
+
     def box(self, n: int, most: float = 1.0) -> states.Check:
         return states.reals(n, low=-most, high=most)
 

@@ -8,9 +8,20 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from svmcut import states
 from svmcut._native.losses import LOGISTIC
 from svmcut.risks.losses import SignedLosses
+
+#: Logit of a fraction that is as good as 0, and of one as good as 1.
+FAR = 30.0
+
+
+def logits(fractions):
+    """log u - log(1 - u), from -FAR to FAR."""
+    with np.errstate(divide="ignore"):
+        return np.clip(np.log(fractions) - np.log1p(-fractions), -FAR, FAR)
 
 
 class BoundLogistic(SignedLosses):
@@ -22,6 +33,10 @@ class BoundLogistic(SignedLosses):
         """The tangent where the margin is -logit: H by the logit has all its digits."""
         known = self.linearize(-logit * self.targets)
         return known.coef, known.offset
+
+    def nearest_cut(self, coef) -> tuple:
+        fractions = np.clip(self.fractions(coef), 0.0, 1.0)
+        return self.dual_cut(fractions, logits(fractions))
 
     def box(self, n: int, most: float = 1.0) -> states.Check:
         return states.reals(n, low=0, high=most)

@@ -119,6 +119,10 @@ class BoundLosses:
         """(coef, offset) of the cut that fractions = alpha / (C v) stand for; logit: theirs, where there are any."""
         raise NotImplementedError
 
+    def nearest_cut(self, coef) -> tuple:
+        """(coef, offset) of the cut of R whose coefficients are nearest to these."""
+        raise NotImplementedError
+
     def fractions(self, coef):
         """Those of the cut with these coefficients."""
         found = -coef if self.signed else -(coef * self.targets)

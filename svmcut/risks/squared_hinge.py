@@ -25,6 +25,9 @@ class BoundSquaredHinge(SignedLosses):
         offset = float(np.sum(self.weighed(fractions - 0.25 * fractions * fractions)))
         return -self.weighed(fractions * self.targets), offset
 
+    def nearest_cut(self, coef) -> tuple:
+        return self.dual_cut(np.maximum(self.fractions(coef), 0.0), None)
+
     def box(self, n: int, most: float = 1.0) -> states.Check:
         return states.reals(n, low=0)
 

@@ -27,6 +27,7 @@ from svmcut import states
 from svmcut._native import dual_cd
 from svmcut._native.losses import LOGISTIC
 from svmcut.records import record
+from svmcut.risks.logistic import FAR, logits
 from svmcut.risks.protocol import LossRisk
 from svmcut.solvers.descent import DescentRun, squared_norms
 from svmcut.solvers.loss_newton import FACTORED_DIM, LossNewton
@@ -34,10 +35,6 @@ from svmcut.solvers.protocol import Problem, Progress, Solver, Start, State
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-#: Logit of an alpha that is as good as 0, and of one as good as C.
-FAR = 30.0
-
 
 class LossCdRun(DescentRun):
     """Any loss of one score; the logistic one keeps the logits of its multipliers beside them."""
@@ -88,8 +85,7 @@ class LossCdRun(DescentRun):
             self.fractions = risk.fractions(known.coef)
         np.multiply(self.fractions, self._box, out=self._alpha)
         if self._logit is not None:
-            with np.errstate(divide="ignore"):
-                np.clip(np.log(self.fractions) - np.log1p(-self.fractions), -FAR, FAR, out=self._logit)
+            self._logit[:] = logits(self.fractions)
         coef, _ = risk.dual_cut(self.fractions, self._logit)
         np.multiply(space.adjoint(coef), -problem.C, out=self._w)
 

@@ -12,7 +12,12 @@ work (svmcut/solvers/newton.py does the same for the hinge).
 
 The squared hinge has no second derivative where y f = 1; there the generalised Hessian stands in (Keerthi and DeCoste,
 JMLR 2005). The direction is that of Cholesky's factors where features are few and otherwise of conjugate gradients
-(Lin, Weng and Keerthi, JMLR 2008), whose trust region the line search replaces. With many rows w starts from a sample.
+(Lin, Weng and Keerthi, JMLR 2008), whose trust region the line search replaces; where a thousand features have many
+nonzeros, factors are made once the products of a step have cost half as much as they do. With many rows w starts from a
+sample.
+
+The slopes g + l'' e that a step along e foresees make a second cut: a gradient of 0 but for what the solution of the
+equations leaves. Where C is large, 1/2 |gradient|^2 at the new point is far above what is left of the primal.
 """
 
 from __future__ import annotations
@@ -31,6 +36,7 @@ from svmcut.solvers.second_order import BAND, FINAL, NewtonPoint, SecondOrderRun
 FACTORED_DIM = 1024  # up to here the Hessian may be formed and factorised
 FULL_DIM = 128  # up to here it is, however many nonzeros a row has
 FEW_NONZEROS = 80  # of a row on average: its outer product costs less than some twenty products with it
+FACTOR = 0.02  # time of the factors by dim^3, by that of a product by its nonzeros
 CG_STEPS = 200
 
 
@@ -40,12 +46,12 @@ class Descent(NewtonPoint):
     delta is the width of the smoothing, 0 for a loss without corners.
     """
 
-    def __init__(self, problem: Problem, w, delta: float, s=None, passes: float = 0.0):
+    def __init__(self, problem: Problem, w, delta: float, s=None, passes: float = 0.0, factored: bool = False):
         self.problem, self.space, self.risk, self.C = problem, problem.space, problem.risk, problem.C
         n, dim = self.space.X.n_rows, self.space.dim
         self._curvature = np.empty(n)
-        self._factored = dim <= FULL_DIM or (dim <= FACTORED_DIM and self.space.X.nnz <= FEW_NONZEROS * n)
-        self.w, self.delta, self.passes = w, delta, passes
+        self.factored = factored or dim <= FULL_DIM or (dim <= FACTORED_DIM and self.space.X.nnz <= FEW_NONZEROS * n)
+        self.w, self.delta, self.passes, self.ahead = w, delta, passes, None
         if s is None:
             s = self.space.scores(w)
             self.passes += 1
@@ -92,6 +98,8 @@ class Descent(NewtonPoint):
         t = self.risk.smooth_minimum(self.s, e, space.dot(w, p), space.dot(p, p), self.C, self.delta)
         if not t > 0:
             return False
+        # the slopes that the Newton equations foresee: what their solution leaves is the gradient there
+        self.ahead = self.risk.nearest_cut(self.known.coef + self._curvature * e)
         self.w = space.blend(1.0, w, t, p)
         self._look(space.blend(1.0, self.s, t, e))
         return True
@@ -99,13 +107,23 @@ class Descent(NewtonPoint):
     def _direction(self):
         space, bent = self.space, self._curvature
         rows = np.flatnonzero(bent).astype(np.int32)
-        if self._factored:
-            H, p = np.empty((space.dim, space.dim)), -self.gradient
-            native.band_gram(space.rows, rows, space.bias, H, space.threads, bent)
-            self.passes += len(rows) / max(1, len(bent))
-            if native.solve_shifted(H, self.C, p):
+        if not self.factored:
+            most = self._worth(len(rows))
+            p, products = self._conjugate_gradients(rows, self.C, bent, steps=most)
+            self.factored = space.dim <= FACTORED_DIM and 2 * products > most
+            if products < most or not self.factored:
                 return p
-        return self._conjugate_gradients(rows, self.C, bent, steps=CG_STEPS)
+        H, p = np.empty((space.dim, space.dim)), -self.gradient
+        native.band_gram(space.rows, rows, space.bias, H, space.threads, bent)
+        self.passes += len(rows) / max(1, len(bent))
+        return p if native.solve_shifted(H, self.C, p) else self._conjugate_gradients(rows, self.C, bent)[0]
+
+    def _worth(self, rows: int) -> int:
+        """The products with the Hessian of so many rows that cost no more than its factors, where they may be had."""
+        dim, nonzeros = self.space.dim, self.space.X.nnz / max(1, self.space.n_rows)
+        if dim > FACTORED_DIM:
+            return CG_STEPS
+        return int(nonzeros / 3 + FACTOR * dim**3 / max(1.0, rows * nonzeros))
 
 
 def sampled_start(problem: Problem, w, delta: float):
@@ -133,7 +151,8 @@ class LossNewtonRun(SecondOrderRun):
 
     def _descent_state(self) -> State:
         descent = self._descent
-        return {"w": descent.w, "s": descent.s, "delta": descent.delta, "passes": descent.passes, "going": self._going}
+        return {"w": descent.w, "s": descent.s, "delta": descent.delta, "passes": descent.passes, "going": self._going,
+                "factored": descent.factored}  # fmt: skip
 
     def _descend(self, saved: State | None) -> Generator[Progress, None, bool]:
         problem = self._problem
@@ -146,9 +165,10 @@ class LossNewtonRun(SecondOrderRun):
         else:
             kinds = problem.space.kinds()
             states.checked(saved, states.fields(
-                w=kinds.element, s=kinds.scores, delta=states.real(0), passes=states.REAL, going=states.flag
+                w=kinds.element, s=kinds.scores, delta=states.real(0), passes=states.REAL, going=states.flag,
+                factored=states.flag,
             ), "descent")  # fmt: skip
-            descent = Descent(problem, saved["w"], saved["delta"], saved["s"], saved["passes"] - 1)
+            descent = Descent(problem, saved["w"], saved["delta"], saved["s"], saved["passes"] - 1, saved["factored"])
             self._going = saved["going"]
         return (yield from self._rounds(descent, saved))
 

@@ -182,7 +182,7 @@ class Descent(NewtonPoint):
             self.passes += len(rows) / len(self.signs)
             if native.solve_shifted(H, scale, p):
                 return p
-        return self._conjugate_gradients(rows, scale, self.weights)
+        return self._conjugate_gradients(rows, scale, self.weights)[0]
 
 
 def sampled_start(problem: Problem, w, delta: float):

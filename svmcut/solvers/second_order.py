@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from svmcut.risks.protocol import Linearization
 from svmcut.risks.weights import total
 from svmcut.solvers.fractional import FractionalRun
 from svmcut.solvers.protocol import Problem, Progress, Solver, Stall, Start, State
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 SAMPLE_EVERY = 8  # rows of one sampled row
 SAMPLE_ROWS = 4000  # no sample is smaller
@@ -38,6 +41,8 @@ class NewtonPoint:
     smoothing, unfinished : float
         Parts of the gap: the smoothing's work, and 1/2 |gradient|^2.
     passes : float
+    ahead : ((n,) float64, float) or None
+        Coefficients and offset of the cut that the last step foresaw for its end.
     """
 
     space: Any
@@ -49,6 +54,7 @@ class NewtonPoint:
     smoothing: float
     unfinished: float
     passes: float
+    ahead: tuple[NDArray, float] | None = None
 
     def lower(self, target: float) -> bool:
         """Lowers delta towards the one that leaves a gap of `target`, if the gap is mostly its work; True if it did."""
@@ -67,12 +73,15 @@ class NewtonPoint:
         raise NotImplementedError
 
     def _conjugate_gradients(self, rows, scale: float, curvatures, tol: float = 0.1, steps: int = 100):
-        """(I + scale X'BX) p = -gradient to a residual of tol |gradient|, B the curvatures of rows, None for 1."""
+        """(p, products) of (I + scale X'BX) p = -gradient to a residual of tol |gradient|, or as far as so many steps
+        lead; B the curvatures of rows, None for 1."""
         space = self.space
         p, r = space.zero(), -self.gradient
         q, rr = r.copy(), space.dot(r, r)
         enough = tol * tol * rr
-        for _ in range(steps):
+        products = 0
+        while products < steps:
+            products += 1
             Hq = space.zero()
             native.band_product(space.rows, rows, space.bias, q, Hq, space.threads, curvatures)
             self.passes += 2 * len(rows) / space.X.n_rows
@@ -86,7 +95,7 @@ class NewtonPoint:
                 break
             q *= rr / before
             q += r
-        return p
+        return p, products
 
 
 def sample_of(problem: Problem, least: int | None = None, each: int = 20) -> Problem | None:
@@ -130,6 +139,10 @@ class SecondOrderRun(FractionalRun):
                 known = descent.tangent
                 self.offer(descent.w, descent.s, known.value)
                 self.cut(descent.a, known.offset, self.risk, known.coef)
+                if descent.ahead is not None:
+                    (coef, offset), descent.ahead = descent.ahead, None
+                    self.cut(self._problem.space.adjoint(coef), offset, self.risk, coef)
+                    descent.passes += 1
                 self.passes = descent.passes
             met = self.met()
             yield self.progress(again=saved is not None)

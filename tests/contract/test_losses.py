@@ -159,6 +159,37 @@ def test_the_gap_at_a_tangent_is_half_the_squared_gradient(rng):
             assert gap == pytest.approx(0.5 * gradient @ gradient, rel=1e-9)
 
 
+@pytest.mark.parametrize("loss", RISKS)
+def test_the_nearest_cut_lies_below_the_risk(rng, loss):
+    _, y = data(loss)
+    risk = RISKS[loss].bind(y, None, weights(len(y)))
+    for size in (0.1, 1.0, 30.0):
+        wanted = size * rng.normal(size=len(y))
+        coef, offset = risk.nearest_cut(wanted)
+        for _ in range(10):
+            s = 3 * rng.normal(size=len(y))
+            assert offset + coef @ s <= risk.linearize(s).value * (1 + 1e-12)
+        tangent = risk.linearize(s)
+        coef, offset = risk.nearest_cut(tangent.coef)
+        assert coef == pytest.approx(tangent.coef, abs=1e-9)
+        assert offset == pytest.approx(tangent.offset, rel=1e-6)
+
+
+@pytest.mark.parametrize(("loss", "steps"), [("squared-hinge", 16), ("logistic", 8)])
+def test_a_step_certifies_itself_and_hard_equations_are_factorised(rng, loss, steps):
+    """Long and short columns at a large C: a gradient is far above what is left of the primal, products are many."""
+    X = (rng.normal(size=(500, 140)) * np.geomspace(1, 1e-3, 140)).astype(np.float32)
+    y = np.where(X @ (rng.normal(size=140) / np.geomspace(1, 1e-3, 140)) + 3 * rng.normal(size=500) > 0, 1.0, -1.0)
+    run = LossNewton().start(problem(loss, X, y, 1e4, StoppingRule(0, 1e-6)))
+    history = list(run)
+    assert history[-1].gap <= 1e-6 * history[-1].primal
+    assert run._descent.factored
+    assert len(history) <= steps and history[-1].passes < 200
+    gradient = run._descent.gradient
+    if loss == "logistic":
+        assert history[-1].gap <= 0.05 * float(gradient @ gradient)
+
+
 @pytest.mark.parametrize("solver", [LossCd, LossNewton])
 def test_another_risk_or_space_is_refused(solver):
     X, y = data("logistic")

@@ -146,6 +146,14 @@ def test_gram_product_and_solution_are_those_of_dense_rows(rng, n, bias, density
     assert g == pytest.approx(truth, rel=1e-8, abs=1e-10)
 
 
+@pytest.mark.parametrize("dim", [*range(1, 10), 21])
+def test_factors_of_rows_taken_together_solve_the_equations(rng, dim):
+    A, g = rng.normal(size=(dim, 2 * dim)), rng.normal(size=dim)
+    truth = np.linalg.solve(np.eye(dim) + 2.0 * A @ A.T, g)
+    assert native.solve_shifted(np.tril(A @ A.T), 2.0, g)
+    assert g == pytest.approx(truth, rel=1e-9)
+
+
 @pytest.mark.parametrize("trial", range(20))
 def test_line_step_ends_near_the_minimum_of_the_line(trial):
     rng = np.random.default_rng(trial)
@@ -196,7 +204,8 @@ def test_newton_direction_solves_the_newton_equations(rng):
     assert descent.gradient == pytest.approx(gradient, rel=1e-9, abs=1e-9)
     assert descent._direction() == pytest.approx(-np.linalg.solve(H, gradient), rel=1e-8)
     rows = np.nonzero((descent.at.coef != 0) & (np.abs(descent.at.coef) < 1))[0].astype(np.int32)
-    by_gradients = descent._conjugate_gradients(rows, 2.0 / 0.8, None, tol=1e-12)
+    by_gradients, products = descent._conjugate_gradients(rows, 2.0 / 0.8, None, tol=1e-12)
+    assert 1 <= products <= 40
     assert by_gradients == pytest.approx(-np.linalg.solve(H, gradient), rel=1e-7)
 
 
