@@ -48,7 +48,7 @@ class DescentRun(FractionalRun):
         self._alpha, self._w, self._looks = np.zeros(problem.space.X.n_rows), problem.space.zero(), 0
         # The estimate adds gaps of many moments and knows no search of the line: its last ratio to the gap says when
         # to look.
-        self._ratio, self._stall, self._last = 1.0, Stall(60), (0, math.inf)
+        self._ratio, self._stall, self._last, self._foreseen = 1.0, Stall(60), (0, math.inf), math.inf
 
     def _kept(self) -> states.Check:
         """What the fractions of a state may be."""
@@ -60,7 +60,7 @@ class DescentRun(FractionalRun):
     def _descent_state(self) -> State:
         return {
             "alpha": self._alpha.copy(), "w": self._w.copy(), "looks": self._looks, "native": self._native.save(),
-            "numbers": (self._ratio, *self._last), "stall": self._stall.state(),
+            "numbers": (self._ratio, *self._last, self._foreseen), "stall": self._stall.state(),
         }  # fmt: skip
 
     def _cut(self) -> tuple[NDArray[np.float64], float]:
@@ -87,7 +87,7 @@ class DescentRun(FractionalRun):
         block = min(max(10, 200_000 // (space.X.nnz + 10 * n)), 200)  # epochs that cost more than a look does
         if saved is not None:
             descent.load(*saved["native"])
-            self._ratio, *last = saved["numbers"]
+            self._ratio, *last, self._foreseen = saved["numbers"]
             self._last = tuple(last)
             self._stall.restore(saved["stall"])
         self._stage = "descent"

@@ -11,7 +11,8 @@ The fastest of the trainers here on sparse rows with many features. Hsieh, Chang
 
 Deviations from the paper: the constant feature has its own weight and X is not copied; the run ends at a duality gap
 and not at a projected gradient; the exact gap is computed when the sum of the gaps met on the way says that it is due.
-Where the gap falls too slowly and features are few, Newton's method goes on from the point reached; where rows are few
+Where features are few and the epochs to come are predicted to cost more than Newton's method, which with a thousand
+dense features is a few hundred epochs, that goes on from the point reached; where rows are few
 and so ill-conditioned that the epochs to come cost more than the Gram matrix and steps on it, those do if they may
 (gram_smo.py, benchmarks/ill_conditioned.py); where it stalls, cutting planes do.
 """
@@ -34,13 +35,25 @@ from svmcut.solvers.protocol import Problem, Progress, Solver, Start, State
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from svmcut.spaces.linear import LinearSpace
 
 #: Seconds of an entry or a tenth of a row in an epoch, of an entry of a row against all rows, of all steps by n^2.
 EPOCH, GRAM, STEPS = 1.4e-9, 0.7e-9, 100e-9
+#: Seconds of a matrix's factors by dim^3, of an entry of a row's outer product, of an entry read for a score.
+FACTORS, OUTER, READ = 3e-11, 1e-9, 1.3e-9
 #: Less is not worth a change; rows of the largest Gram matrix.
 LEAST, MOST_ROWS = 0.3, 20_000
 #: Beside 4 n^2 bytes: for the cache of SMO, and of few rows another 4 n^2.
 SPARE_MB = 64.0
+
+
+def newton_step(space: LinearSpace) -> float:
+    """What a step of Newton's method costs, in epochs; its matrix is that of some tenth of the rows."""
+    X, dim = space.X, space.dim
+    if dim > DENSE_DIM:
+        return 1.0
+    seconds = FACTORS * dim**3 + OUTER * 0.05 * X.nnz**2 / X.n_rows + READ * 4 * X.nnz
+    return seconds / (EPOCH * (X.nnz + 10 * X.n_rows))
 
 
 class DualCdRun(DescentRun):
@@ -69,11 +82,15 @@ class DualCdRun(DescentRun):
         return Newton() if self._newton else super()._successor()
 
     def _leaves(self, epochs: float) -> bool:
-        """Two looks in a row must have the epochs to come cost more than steps on the Gram matrix."""
+        """Two looks in a row must have the epochs to come cost more than what would go on: Newton's method, where
+        features are few, or steps on the Gram matrix."""
         X = self._problem.space.X
         n, room = X.n_rows, self._solver.gram_mb
-        if self._newton or n > MOST_ROWS or 4e-6 * n * n + SPARE_MB > room:
-            return super()._leaves(epochs)
+        if self._newton:
+            least, self._foreseen = min(epochs, self._foreseen), epochs
+            return least > self._solver.max_epochs * max(1.0, newton_step(self._problem.space))
+        if n > MOST_ROWS or 4e-6 * n * n + SPARE_MB > room:
+            return False
         seconds = EPOCH * (X.nnz + 10 * n) * epochs
         self._slow = self._slow + 1 if seconds > max(LEAST, GRAM * n * X.nnz + STEPS * n * n) else 0
         self._gram = self._slow >= 2
@@ -85,7 +102,7 @@ class DualCdRun(DescentRun):
         v = problem.risk.weights
         norms = squared_norms(space)
         if saved is not None:
-            numbers = states.row(states.real(0), states.COUNT, states.REAL)
+            numbers = states.row(states.real(0), states.COUNT, states.REAL, states.real(infinite=True))
             states.checked(saved, states.fields(
                 alpha=states.reals(n, low=0), w=space.kinds().element, looks=states.COUNT, numbers=numbers,
                 native=states.row(states.array(np.int32, 2 * n), states.anything),
@@ -133,7 +150,8 @@ class DualCd(Solver):
     seed : int
         Of the order of the visits.
     max_epochs : float
-        Epochs of all rows the run may be predicted to need yet where Newton's method could go on (few features).
+        Epochs of all rows the run may be predicted to need yet where Newton's method could go on (few features), where
+        a step of that costs no more than an epoch; else so many times that.
     gram_mb : float
         Megabytes that the Gram matrix may take where steps on it go on; 0 for never.
     """

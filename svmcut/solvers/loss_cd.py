@@ -62,7 +62,7 @@ class LossCdRun(DescentRun):
         problem, n = self._problem, len(self._alpha)
         space, risk = problem.space, problem.risk
         if saved is not None:
-            numbers = states.row(states.real(0), states.COUNT, states.REAL)
+            numbers = states.row(states.real(0), states.COUNT, states.REAL, states.real(infinite=True))
             logit = states.anything if self._logit is None else states.reals(n)
             states.checked(saved, states.fields(
                 alpha=risk.box(n, float(self._box.max())), logit=logit, w=space.kinds().element, looks=states.COUNT,

@@ -18,7 +18,7 @@ from svmcut.errors import TrainingError
 from svmcut.qp.checked import CheckedSimplexQp
 from svmcut.risks.hinge import HingeRisk
 from svmcut.solvers.auto import choose
-from svmcut.solvers.dual_cd import DualCd
+from svmcut.solvers.dual_cd import DualCd, newton_step
 from svmcut.solvers.newton import Descent, Newton, line_step, smooth
 from svmcut.solvers.protocol import Problem, Start, StoppingRule
 from svmcut.spaces.linear import LinearSpace
@@ -269,6 +269,23 @@ def test_a_hand_over_keeps_the_bounds_and_the_count(rng):
     assert [p.iteration for p in history] == list(range(1, len(history) + 1))
     assert all(b.passes >= a.passes for a, b in itertools.pairwise(history))
     assert history[-1].gap <= 1e-4 * history[-1].primal
+
+
+def test_the_descent_goes_on_as_long_as_a_step_of_newton_costs_many_epochs(rng):
+    X = rng.normal(size=(400, 300)).astype(np.float32)
+    y = np.where(X @ rng.normal(size=300) + 6 * rng.normal(size=400) > 0, 1.0, -1.0)
+    task = problem(X, y, 1.0, 1e-5)
+    step = newton_step(task.space)
+    assert 10 < step < 30
+    assert newton_step(LinearSpace(Csr.from_dense(X[:, :3]))) < 3
+    stages, epochs = [], []
+    for most in (15, 15 / step):
+        run = DualCd(max_epochs=most).start(task)
+        last = list(run)[-1]
+        assert last.gap <= 1e-5 * last.primal
+        stages.append(run.state()["stage"])
+        epochs.append(run._native.epochs)
+    assert stages == ["descent", "handed"] and epochs[0] > 2 * epochs[1]
 
 
 def test_choice_of_a_solver():
