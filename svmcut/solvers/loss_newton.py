@@ -13,8 +13,8 @@ work (svmcut/solvers/newton.py does the same for the hinge).
 The squared hinge has no second derivative where y f = 1; there the generalised Hessian stands in (Keerthi and DeCoste,
 JMLR 2005). The direction is that of Cholesky's factors where features are few and otherwise of conjugate gradients
 (Lin, Weng and Keerthi, JMLR 2008), whose trust region the line search replaces; where a thousand features have many
-nonzeros, factors are made once the products of a step have cost half as much as they do. With many rows w starts from a
-sample.
+nonzeros, factors are made once the products of a step have cost half as much as they do. The squared hinge's curvature
+is 2 or 0: a step changes the Hessian by the rows that came and went. With many rows w starts from a sample.
 
 The slopes g + l'' e that a step along e foresees make a second cut: a gradient of 0 but for what the solution of the
 equations leaves. Where C is large, 1/2 |gradient|^2 at the new point is far above what is left of the primal.
@@ -28,6 +28,7 @@ import numpy as np
 
 from svmcut import states
 from svmcut._native import newton as native
+from svmcut._native.losses import SQUARED_HINGE
 from svmcut.records import record
 from svmcut.risks.protocol import Linearization, LossRisk
 from svmcut.solvers.protocol import Problem, Progress, Solver, State
@@ -36,22 +37,25 @@ from svmcut.solvers.second_order import BAND, FINAL, NewtonPoint, SecondOrderRun
 FACTORED_DIM = 1024  # up to here the Hessian may be formed and factorised
 FULL_DIM = 128  # up to here it is, however many nonzeros a row has
 FEW_NONZEROS = 80  # of a row on average: its outer product costs less than some twenty products with it
-FACTOR = 0.02  # time of the factors by dim^3, by that of a product by its nonzeros
+FACTOR = 0.01  # half the time of the factors by dim^3, by that of a product by its nonzeros
 CG_STEPS = 200
 
 
 class Descent(NewtonPoint):
     """The point of a minimisation: w, its scores s, value, tangent, curvatures and gradient there.
 
-    delta is the width of the smoothing, 0 for a loss without corners.
+    delta is the width of the smoothing, 0 for a loss without corners; `before` the Hessian of the last step and its
+    curvatures, where the next one changes it.
     """
 
-    def __init__(self, problem: Problem, w, delta: float, s=None, passes: float = 0.0, factored: bool = False):
+    def __init__(
+        self, problem: Problem, w, delta: float, s=None, passes: float = 0.0, factored: bool = False, before=None
+    ):
         self.problem, self.space, self.risk, self.C = problem, problem.space, problem.risk, problem.C
         n, dim = self.space.X.n_rows, self.space.dim
         self._curvature = np.empty(n)
         self.factored = factored or dim <= FULL_DIM or (dim <= FACTORED_DIM and self.space.X.nnz <= FEW_NONZEROS * n)
-        self.w, self.delta, self.passes, self.ahead = w, delta, passes, None
+        self.w, self.delta, self.passes, self.ahead, self.before = w, delta, passes, None, before
         if s is None:
             s = self.space.scores(w)
             self.passes += 1
@@ -110,20 +114,35 @@ class Descent(NewtonPoint):
         if not self.factored:
             most = self._worth(len(rows))
             p, products = self._conjugate_gradients(rows, self.C, bent, steps=most)
-            self.factored = space.dim <= FACTORED_DIM and 2 * products > most
-            if products < most or not self.factored:
+            self.factored = products == most and space.dim <= FACTORED_DIM
+            if not self.factored:
                 return p
-        H, p = np.empty((space.dim, space.dim)), -self.gradient
-        native.band_gram(space.rows, rows, space.bias, H, space.threads, bent)
-        self.passes += len(rows) / max(1, len(bent))
+        H, p = self._hessian(rows), -self.gradient
         return p if native.solve_shifted(H, self.C, p) else self._conjugate_gradients(rows, self.C, bent)[0]
 
+    def _hessian(self, rows):
+        """sum l_i'' x_i x_i', the caller's to change; of the squared hinge the last one and what few rows change."""
+        space, bent, changed, curvature, H = self.space, self._curvature, rows, self._curvature, None
+        if self.before is not None:
+            H, known = self.before
+            changed, curvature = np.flatnonzero(bent != known).astype(np.int32), bent - known
+            if 2 * len(changed) > len(rows):
+                H, changed, curvature = None, rows, bent
+        out = np.empty((space.dim, space.dim))
+        native.band_gram(space.rows, changed, space.bias, out, space.threads, curvature)
+        self.passes += len(changed) / max(1, len(bent))
+        if H is not None:
+            out += H
+        if self.risk.number == SQUARED_HINGE:
+            self.before = out.copy(), bent.copy()
+        return out
+
     def _worth(self, rows: int) -> int:
-        """The products with the Hessian of so many rows that cost no more than its factors, where they may be had."""
+        """The products with the Hessian of so many rows that cost half of what its factors do, if it may have some."""
         dim, nonzeros = self.space.dim, self.space.X.nnz / max(1, self.space.n_rows)
         if dim > FACTORED_DIM:
             return CG_STEPS
-        return int(nonzeros / 3 + FACTOR * dim**3 / max(1.0, rows * nonzeros))
+        return 1 + int(nonzeros / 6 + FACTOR * dim**3 / max(1.0, rows * nonzeros))
 
 
 def sampled_start(problem: Problem, w, delta: float):
@@ -152,7 +171,7 @@ class LossNewtonRun(SecondOrderRun):
     def _descent_state(self) -> State:
         descent = self._descent
         return {"w": descent.w, "s": descent.s, "delta": descent.delta, "passes": descent.passes, "going": self._going,
-                "factored": descent.factored}  # fmt: skip
+                "factored": descent.factored, "before": descent.before}  # fmt: skip
 
     def _descend(self, saved: State | None) -> Generator[Progress, None, bool]:
         problem = self._problem
@@ -163,12 +182,13 @@ class LossNewtonRun(SecondOrderRun):
             start = (self.w, delta) if self._warm else sampled_start(problem, self.w, delta)
             descent = Descent(problem, *start)
         else:
-            kinds = problem.space.kinds()
+            kinds, dim, n = problem.space.kinds(), problem.space.dim, problem.space.n_rows
             states.checked(saved, states.fields(
                 w=kinds.element, s=kinds.scores, delta=states.real(0), passes=states.REAL, going=states.flag,
-                factored=states.flag,
+                factored=states.flag, before=states.maybe(states.row(states.reals(dim, dim), states.reals(n, low=0))),
             ), "descent")  # fmt: skip
-            descent = Descent(problem, saved["w"], saved["delta"], saved["s"], saved["passes"] - 1, saved["factored"])
+            descent = Descent(problem, saved["w"], saved["delta"], saved["s"], saved["passes"] - 1, saved["factored"],
+                              saved["before"])  # fmt: skip
             self._going = saved["going"]
         return (yield from self._rounds(descent, saved))
 

@@ -186,6 +186,11 @@ def test_a_step_certifies_itself_and_hard_equations_are_factorised(rng, loss, st
     assert run._descent.factored
     assert len(history) <= steps and history[-1].passes < 200
     gradient = run._descent.gradient
+    if loss == "squared-hinge":  # the Hessian that came of changes is that of the last direction's curvatures
+        H, bent = run._descent.before
+        A = full(X, 1.0)
+        assert np.tril(H) == pytest.approx(np.tril((A.T * bent) @ A), rel=1e-9, abs=1e-9)
+        assert history[-1].passes < 140
     if loss == "logistic":
         assert history[-1].gap <= 0.05 * float(gradient @ gradient)
 
