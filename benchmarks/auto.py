@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Is ``--solver auto`` ever far from the fastest trainer of the hinge loss?
+"""Is ``--solver auto`` ever far from the fastest trainer of a sum of losses?
 
-    python benchmarks/auto.py [--rule gap|epsilon] [--limit SECONDS] [FILE ...]
+    python benchmarks/auto.py [FILE ...] [--files-only] [--rule gap|epsilon] [--limit SECONDS] [--loss LOSS] [-C C ...]
 
 Trains every generated set and every FILE (LIBSVM text, gzip allowed) at five values of C with each trainer, one thread,
-and prints CPU seconds, auto's choice and its ratio to the best. "gap" stops at a relative gap of 1e-3, "epsilon" at the
-command line's default. A run that takes longer than the limit is printed as ">": it is no better than that.
+and prints CPU seconds, auto's choice, whatever that hands over to, and its ratio to the best. "gap" stops at a relative
+gap of 1e-3, "epsilon" at the command line's default. A run that takes longer than the limit is printed as ">": it is no
+better than that. Options of several values stand behind the files.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ import numpy as np
 from svmcut.catalog import solvers
 from svmcut.data import Csr
 from svmcut.files.examples import read_examples
-from svmcut.risks.hinge import HingeRisk
+from svmcut.risks import make_risk
 from svmcut.solvers.auto import choose
 from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.spaces.linear import LinearSpace
 from svmcut.training.stage import make_solver
 
-SOLVERS = tuple(solvers("classification", False))
+HINGE = "error-rate"
 COSTS = (0.01, 0.1, 1.0, 10.0, 100.0)
 
 
@@ -84,13 +85,13 @@ def generated():
         yield name, *make()
 
 
-def seconds(name: str, X, y, C: float, rule: StoppingRule, limit: float) -> tuple[float, bool]:
+def seconds(name: str, loss: str, X, y, C: float, rule: StoppingRule, limit: float) -> tuple[float, bool]:
     """(least CPU seconds of up to three runs, whether the rule was met)."""
     best, met = float("inf"), False
     for _ in range(3):
         start = time.process_time()
-        problem = Problem(HingeRisk().bind(y), LinearSpace(X, 1.0), C, rule)
-        for progress in make_solver(name).start(problem):
+        problem = Problem(make_risk(loss).bind(y), LinearSpace(X, 1.0), C, rule)
+        for progress in make_solver(name, loss=loss).start(problem):
             met = rule.met(progress.primal, progress.dual)
             if time.process_time() - start > limit:
                 break
@@ -105,27 +106,34 @@ def main() -> None:
     parser.add_argument("--rule", choices=("gap", "epsilon"), default="gap")
     parser.add_argument("--limit", type=float, default=20.0)
     parser.add_argument("--only", default="", help="sets whose name contains this")
+    parser.add_argument("--loss", choices=(HINGE, "squared-hinge", "logistic"), default=HINGE)
+    parser.add_argument("-C", dest="costs", type=float, nargs="+", default=COSTS)
+    parser.add_argument("--solvers", nargs="+", help="in place of all that train the loss")
+    parser.add_argument("--files-only", action="store_true", help="no generated sets")
     parser.add_argument("files", nargs="*", type=Path)
     options = parser.parse_args()
 
+    names = options.solvers or tuple(solvers("classification", False))
+
     def sets():
-        yield from (item for item in generated() if options.only in item[0])
+        if not options.files_only:
+            yield from (item for item in generated() if options.only in item[0])
         for path in options.files:
             examples = read_examples(str(path))
             yield path.name.split(".")[0], examples.X, np.where(examples.y > 0, 1.0, -1.0)
 
-    print(f"{'set':28}{'C':>6}" + "".join(f"{name:>15}" for name in SOLVERS) + f"  {'auto':14}{'ratio':>6}", flush=True)
+    print(f"{'set':28}{'C':>6}" + "".join(f"{name:>15}" for name in names) + f"  {'auto':14}{'ratio':>6}", flush=True)
     worst = 0.0
     for name, X, y in sets():
-        for C in COSTS:
+        for C in options.costs:
             rule = StoppingRule(0, 1e-3) if options.rule == "gap" else StoppingRule(C * len(y) / 100 * 0.1)
             times, cells, limit = {}, "", options.limit
             choice = choose(X.n_rows, X.n_features + 1, X.nnz, C)
-            for solver in sorted(SOLVERS, key=lambda s: s != choice):
-                times[solver], met = seconds(solver, X, y, C, rule, limit)
+            for solver in sorted(names, key=lambda s: s != choice):
+                times[solver], met = seconds(solver, options.loss, X, y, C, rule, limit)
                 times[solver] += 0 if met else 1e9
                 limit = min(options.limit, 10 * min(times.values()) + 0.1)
-            for solver in SOLVERS:
+            for solver in names:
                 t = times[solver]
                 cells += f"{t:15.4f}" if t < 1e9 else f"{'>' + format(t - 1e9, '.2f'):>15}"
             ratio = times[choice] / min(times.values())
