@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import perceptron
-import sampled_cuts
 from budget import Case, curve, polished
 from kernel import libsvm, plain
 
@@ -25,19 +24,22 @@ class Growth(NamedTuple):
     panel: str
     curve: str
     x: float
+    seed: float
     seconds: float
     iterations: float
+    points: float
     train_error: float
     error: float
 
 
 class Evaluation(NamedTuple):
-    """Test error in percent, mean of the seeds, after x kernel values in units of n^2."""
+    """Test error in percent, mean of the seeds, after x kernel values in units of n^2; deviation nan where unknown."""
 
     panel: str
     curve: str
     x: float
     error: float
+    deviation: float
 
 
 class Epoch(NamedTuple):
@@ -70,36 +72,14 @@ class EpochState(NamedTuple):
 Rows = list[Growth] | list[Evaluation] | list[Epoch] | list[EpochState]
 
 
-def grown(options) -> Iterator[Growth]:
-    """Bare trainers on boards of more and more rows."""
-    panel = f"-c {options.cost:g}" if options.cost is not None else f"C = {options.example_cost:g} an example"
-    with tempfile.TemporaryDirectory() as folder:
-        for trainer, n, run in sampled_cuts.growth(options, Path(folder)):
-            yield Growth(panel, trainer, n, run.seconds, run.iterations, run.train_error, run.error)
-
-
-def sampled(options) -> Iterator[Growth]:
-    """Sampled cuts of more and more examples on files, a curve a C."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        train, test = (Path(plain(path, folder)) for path in (options.train, options.test))
-        for cost in options.example_costs:
-            options.example_cost = cost
-            for solver in options.solvers:
-                for r in options.r:
-                    words = ("--sample-size", r, "--no-polish", "--no-certify")
-                    run = sampled_cuts.run_svmcut(options, folder, train, test, solver, *words)
-                    label = f"C = {options.example_cost:g}"
-                    yield Growth(solver, label, r, run.seconds, run.iterations, run.train_error, run.error)
-
-
 def evaluated(options) -> Iterator[Evaluation]:
     """Trainers step by step, beside smo, at equal numbers of kernel values."""
     for name in options.sets:
-        for trainer, passes, errors in perceptron.curves(name, options):
-            for x, error in zip(passes, errors, strict=True):
+        panel = name if options.rows is None else f"{name}, {options.rows:,} rows"
+        for trainer, passes, *found in perceptron.curves(name, options):
+            for x, error, deviation in zip(passes, *found, strict=True):
                 if error == error:
-                    yield Evaluation(name, trainer, x, error)
+                    yield Evaluation(panel, trainer, x, error, deviation)
 
 
 def budgeted(options) -> Iterator[Epoch]:

@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The curves of docs/benchmarks-kernels.md: growth of sampled cuts, error over kernel values, training on a budget.
 
-    python benchmarks/kernel_plots.py rows growth.csv -n 1000 10000 100000 -g 8 -c 100 --peers
-    python benchmarks/kernel_plots.py samples samples.csv TRAIN TEST -g 0.0078125 -r 100 400 1600
     python benchmarks/kernel_plots.py evaluations evaluations.csv adult --data FOLDER --epochs 4
     python benchmarks/kernel_plots.py budget budget.csv NAME=TRAIN,TEST:COST:GAMMA ... -B 100 500 --peers
     python benchmarks/kernel_plots.py draw docs/plots/kernel-rows.png growth.csv
 
-The first four train on one thread and add lines to a CSV file; "draw" makes a figure of one and runs nothing. "rows"
-and "samples" time whole processes without polish and certificate, on boards of make_checkers.py and on files: Figures 1
-to 3 and 4 to 7 of Yu and Joachims, KDD 2008. "evaluations" is Figure 2 of Cotter, Shalev-Shwartz and Srebro, ICML 2012
+The first two train on one thread and add lines to a CSV file; "draw" makes a figure of one, or of what kdd2008.py
+recorded, and runs nothing. "evaluations" is Figure 2 of Cotter, Shalev-Shwartz and Srebro, ICML 2012
 (benchmarks/perceptron.py has the parameters). "budget" counts CPU seconds of the steps, and of the whole training where
 it is polished: Figures 2, 5 and 6 of Qaadan, Schueler and Glasmachers, 2018. svm-train runs with --peers.
 """
@@ -20,7 +17,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from kernel_curves import Epoch, EpochState, Evaluation, Growth, budgeted, evaluated, grown, read, sampled, write
+from kernel_curves import Epoch, EpochState, Evaluation, Growth, budgeted, evaluated, read, write
 
 ORDER = ("seconds", "iterations", "train_error", "error")  # of the panels of growth, from above
 TITLES = {
@@ -33,29 +30,49 @@ def names(rows, field: str = "panel") -> list:
     return list(dict.fromkeys(getattr(row, field) for row in rows))
 
 
+def spread(values, form: str) -> str:
+    """Mean ± standard deviation; the value where there is one."""
+    return f"{np.mean(values):{form}}" + (f" ± {np.std(values, ddof=1):{form}}" if len(values) > 1 else "")
+
+
 def draw_growth(rows: list[Growth]):
-    """A column a panel, below each other seconds, iterations and both errors; prints the exponents."""
+    """A column a panel, below each other seconds, iterations and both errors, means with bars from least to most.
+
+    Prints the numbers and the exponents of the means.
+    """
     from plots import exponent
     from style import legend, look, panels
 
     columns = names(rows)
     figure, axes = panels(len(ORDER), len(columns), sharex="col", sharey="row")
-    print("| panel | curve | exponent of seconds | of iterations | last: CPU s | iterations | train, test error % |")
-    print("|---|---|---:|---:|---:|---:|---|")
+    print("| panel | curve | x | seeds | CPU s | rounds | points | train error % | test error % |")
+    print("|---|---|---:|---:|---:|---:|---:|---:|---:|")
+    slopes = []
     for column, panel in zip(axes.T, columns, strict=True):
         for name in names([row for row in rows if row.panel == panel], "curve"):
-            line = sorted((row for row in rows if (row.panel, row.curve) == (panel, name)), key=lambda row: row.x)
-            x, last = [row.x for row in line], line[-1]
-            slopes = [exponent(x, [getattr(row, field) for row in line]) for field in ORDER[:2]]
-            print(f"| {panel} | {name} | {slopes[0]:.2f} | {slopes[1]:.2f} | {last.seconds:.2f} | "
-                  f"{last.iterations:.0f} | {last.train_error:.2f}, {last.error:.2f} |")  # fmt: skip
+            found: dict[float, list[Growth]] = {}
+            for row in sorted((row for row in rows if (row.panel, row.curve) == (panel, name)), key=lambda row: row.x):
+                found.setdefault(row.x, []).append(row)
+            means = {}
+            for x, runs in found.items():
+                cells = [spread([getattr(row, field) for row in runs], form) for field, form in zip(
+                    ("seconds", "iterations", "points", "train_error", "error"), (".1f", ".0f", ".0f", ".2f", ".2f"),
+                    strict=True)]  # fmt: skip
+                print(f"| {panel} | {name} | {x:,.0f} | {len(runs)} | {' | '.join(cells)} |")
             for axis, field in zip(column, ORDER, strict=True):
-                shown = axis.semilogx if field.endswith("error") else axis.loglog
-                shown(x, [getattr(row, field) for row in line], **look(name))
+                values = [[getattr(row, field) for row in runs] for runs in found.values()]
+                means[field] = np.array([np.mean(own) for own in values])
+                bars = means[field] - [min(own) for own in values], [max(own) for own in values] - means[field]
+                axis.errorbar(list(found), means[field], bars, elinewidth=0.8, **look(name))
+                axis.set_xscale("log")
+                axis.set_yscale("linear" if field.endswith("error") else "log")
+            grown = (f"{exponent(list(found), means[field]):.2f}" for field in ORDER[:2])
+            slopes.append(f"{panel}, {name}: CPU seconds and rounds grow by exponents {', '.join(grown)}")
         column[0].set_title(panel)
         column[-1].set_xlabel("examples in a sample" if panel.endswith("-cuts") else "training rows")
     for axis, field in zip(axes[:, 0], ORDER, strict=True):
         axis.set_ylabel(TITLES[field])
+    print("\n".join(slopes))
     legend(figure)
     return figure
 
@@ -71,11 +88,17 @@ def draw_evaluations(rows: list[Evaluation]):
     print("|---|---|" + "---:|" * len(marks))
     for axis, panel in zip(axes, sets, strict=True):
         for name in names([row for row in rows if row.panel == panel], "curve"):
-            line = {row.x: row.error for row in rows if (row.panel, row.curve) == (panel, name)}
-            print(f"| {panel} | {name} | " + " | ".join(f"{line[x]:.2f}" if x in line else "-" for x in marks) + " |")
-            axis.semilogx(list(line), list(line.values()), **look(name))
+            line = [row for row in rows if (row.panel, row.curve) == (panel, name)]
+            cells = dict.fromkeys(marks, "-")
+            for row in line:
+                known = row.deviation == row.deviation
+                cells[row.x] = f"{row.error:.2f}" + (f" ± {row.deviation:.2f}" if known else "")
+            print(f"| {panel} | {name} | {' | '.join(cells.values())} |")
+            x, error, deviation = (np.array([getattr(row, field) for row in line]) for field in Evaluation._fields[2:])
+            axis.semilogx(x, error, **look(name))
+            axis.fill_between(x, error - deviation, error + deviation, color=look(name)["color"], alpha=0.15, lw=0)
         # smo is far above all others until it is nearly done
-        axis.set_ylim(top=1.2 * float(np.median([row.error for row in rows if row.panel == panel])))
+        axis.set_ylim(top=1.05 * max(row.error for row in rows if row.panel == panel and row.curve != "smo"))
         axis.set(title=panel, xlabel="kernel values / n^2", ylabel="test error, %")
     legend(figure)
     return figure
@@ -151,7 +174,6 @@ def draw(target: Path, path: Path) -> None:
 
 def parse() -> argparse.Namespace:
     """What the command line says."""
-    import sampled_cuts
     from perceptron import SETS
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -162,22 +184,12 @@ def parse() -> argparse.Namespace:
         command.add_argument("target", type=Path, metavar="CSV", help="lines are added to it")
         return command
 
-    command = recorder("rows")
-    sampled_cuts.arguments_of(command)
-    command.set_defaults(solvers=["sampled-cuts", "constant-cuts", "subspace", "smo"])
-    command = recorder("samples")
-    command.add_argument("train", type=Path)
-    command.add_argument("test", type=Path)
-    command.add_argument("-r", type=int, nargs="+", default=[100, 200, 400, 800])
-    command.add_argument("-g", "--gamma", type=float, required=True)
-    command.add_argument("--example-costs", type=float, nargs="+", default=[0.1, 1.0], help="a curve each")
-    command.add_argument("--solvers", nargs="+", default=["constant-cuts", "sampled-cuts"], help="a panel each")
-    command.set_defaults(cost=None)
     command = recorder("evaluations")
     command.add_argument("sets", nargs="+", choices=sorted(name for name in SETS if SETS[name].plain))
     command.add_argument("--data", type=Path, required=True, help="folder of the sets")
     command.add_argument("--epochs", type=float, default=4.0, help="of sbp; passes of n^2 kernel values for the others")
     command.add_argument("--seeds", type=int, default=3)
+    command.add_argument("--rows", type=int, help="so many of the training rows")
     command = recorder("budget")
     command.add_argument("sets", nargs="+", metavar="NAME=TRAIN,TEST:COST:GAMMA")
     command.add_argument("-B", "--budgets", type=int, nargs="+", default=[100, 200, 500, 1000])
@@ -186,9 +198,8 @@ def parse() -> argparse.Namespace:
     command = commands.add_parser("draw")
     command.add_argument("target", type=Path, metavar="FIGURE", help="written as .svg and .png")
     command.add_argument("file", type=Path, metavar="CSV")
-    for name in ("samples", "budget"):
-        commands.choices[name].add_argument("--seed", type=int, default=0)
-    for name in ("samples", "evaluations", "budget"):
+    commands.choices["budget"].add_argument("--seed", type=int, default=0)
+    for name in ("evaluations", "budget"):
         commands.choices[name].add_argument("--threads", type=int, default=1)
     return parser.parse_args()
 
@@ -199,7 +210,7 @@ def main() -> None:
     if given.what == "draw":
         draw(given.target, given.file)
         return
-    recorders = {"rows": grown, "samples": sampled, "evaluations": evaluated, "budget": budgeted}
+    recorders = {"evaluations": evaluated, "budget": budgeted}
     write(given.target, recorders[given.what](given))
 
 

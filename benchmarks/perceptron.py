@@ -44,8 +44,8 @@ SETS = {
 }  # fmt: skip
 
 
-def read(folder, name):
-    """(X, y, X_test, y_test); a set without a test file is cut."""
+def read(folder, name, rows=None):
+    """(X, y, X_test, y_test), of so many training rows drawn by seed 0; a set without a test file is cut."""
     from svmcut.files.examples import read_examples
 
     chosen = SETS[name]
@@ -53,9 +53,24 @@ def read(folder, name):
     y = np.where(train.y > 0, 1.0, -1.0)
     if chosen.test is None:
         cut = chosen.rows
-        return train.X.rows(0, cut), y[:cut], train.X.rows(cut, len(y)), y[cut:]
-    test = read_examples(str(folder / chosen.test))
-    return train.X, y, test.X, np.where(test.y > 0, 1.0, -1.0)
+        X, y, X_test, y_test = train.X.rows(0, cut), y[:cut], train.X.rows(cut, len(y)), y[cut:]
+    else:
+        test = read_examples(str(folder / chosen.test))
+        X, X_test, y_test = train.X, test.X, np.where(test.y > 0, 1.0, -1.0)
+    if rows is None or rows >= len(y):
+        return X, y, X_test, y_test
+    keep = np.sort(np.random.default_rng(0).permutation(len(y))[:rows])
+    return X.take(keep), y[keep], X_test, y_test
+
+
+def nu_of_optimum(problem):
+    """Mean hinge loss of the optimum over its length, which is how the paper finds nu."""
+    from svmcut._native.kernels import KernelRows
+
+    *_, (_, (beta, _)) = smo_looks(problem)
+    used = np.flatnonzero(beta)
+    f = KernelRows(problem.X, problem.kernel, problem.threads).accumulate_foreign(problem.X.take(used), beta[used])
+    return float(np.mean(np.maximum(0.0, 1.0 - problem.y * f)) / np.sqrt(beta @ f))
 
 
 def trainers(epochs, seed, nu):
@@ -108,7 +123,10 @@ def smo_looks(problem):
 
 
 def curves(name, arguments):
-    """(trainer, passes, test errors in percent, mean of the seeds) for every trainer on a set; a pass is n^2 values."""
+    """(trainer, passes, mean test errors of the seeds, standard deviations) for every trainer on a set, in percent.
+
+    A pass is n^2 kernel values; smo, which draws nothing, runs once and deviates by nan.
+    """
     from svmcut._native.kernels import KernelRows
 
     from svmcut.kernels import Kernel
@@ -118,9 +136,11 @@ def curves(name, arguments):
     # progress at looks alone, which come at fixed steps, so that the errors do not depend on the clock
     expansion.PIECE_SECONDS = 1e9
     gamma, C, nu = SETS[name].plain
-    X, y, X_test, y_test = read(arguments.data, name)
+    X, y, X_test, y_test = read(arguments.data, name, arguments.rows)
     n, kernel = len(y), Kernel("rbf", gamma=gamma)
     test_rows = KernelRows(X_test, kernel, arguments.threads)
+    if SETS[name].rows or arguments.rows:  # the paper's nu is that of its own rows
+        nu = nu_of_optimum(ExpansionProblem(X, y, kernel, C, np.zeros(n, bool), threads=arguments.threads))
 
     def error(beta, b):
         return test_error(test_rows, y_test, X, beta, b)
@@ -134,9 +154,10 @@ def curves(name, arguments):
             run = trainers(arguments.epochs, seed, nu)[trainer].start(problem)
             looks = ((progress.evaluations, run.solution()) for progress in run)
             found.append(at_marks(looks, error, marks))
-        yield trainer, passes, np.mean(found, axis=0)
+        deviations = np.std(found, axis=0, ddof=1) if len(found) > 1 else np.full(len(passes), np.nan)
+        yield trainer, passes, np.mean(found, axis=0), deviations
     problem = ExpansionProblem(X, y, kernel, C, np.zeros(n, bool), threads=arguments.threads)
-    yield "smo", passes, at_marks(smo_looks(problem), error, marks)
+    yield "smo", passes, at_marks(smo_looks(problem), error, marks), np.full(len(passes), np.nan)
 
 
 def evaluations(arguments):
@@ -144,7 +165,7 @@ def evaluations(arguments):
     for name in arguments.sets or [name for name in SETS if SETS[name].plain]:
         gamma, C, nu = SETS[name].plain
         print(f"\n{name}: gamma {gamma:g}, C {C:g}, nu {nu:g}, mean test error of {arguments.seeds} seeds, percent\n")
-        for k, (trainer, passes, errors) in enumerate(curves(name, arguments)):
+        for k, (trainer, passes, errors, _) in enumerate(curves(name, arguments)):
             if k == 0:
                 print("| kernel values / n^2 | " + " | ".join(f"{p:g}" for p in passes) + " |")
                 print("|---|" + "---:|" * len(passes))
@@ -230,6 +251,7 @@ def main():
     parser.add_argument("--epochs", type=float, default=10, help="of sbp in `evaluations`")
     parser.add_argument("--passes", type=float, nargs="+", default=[1.0, 2.0, 3.0], help="epochs of sbp in `libsvm`")
     parser.add_argument("--most", type=int, default=512, help="products a row in `bases`")
+    parser.add_argument("--rows", type=int, help="of the training rows, in `evaluations`")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seeds", type=int, default=SEEDS, help="of `evaluations`: as many runs from 0 on")
