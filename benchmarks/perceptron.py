@@ -64,7 +64,7 @@ def read(folder, name, rows=None):
 
 
 def nu_of_optimum(problem):
-    """Mean hinge loss of the optimum over its length, which is how the paper finds nu."""
+    """Mean hinge loss of the optimum over its length, as the paper finds nu; its own values are those of its rows."""
     from svmcut._native.kernels import KernelRows
 
     *_, (_, (beta, _)) = smo_looks(problem)
@@ -139,7 +139,7 @@ def curves(name, arguments):
     X, y, X_test, y_test = read(arguments.data, name, arguments.rows)
     n, kernel = len(y), Kernel("rbf", gamma=gamma)
     test_rows = KernelRows(X_test, kernel, arguments.threads)
-    if SETS[name].rows or arguments.rows:  # the paper's nu is that of its own rows
+    if SETS[name].rows or arguments.rows:
         nu = nu_of_optimum(ExpansionProblem(X, y, kernel, C, np.zeros(n, bool), threads=arguments.threads))
 
     def error(beta, b):
@@ -193,7 +193,7 @@ def bases(arguments):
     sizes = [2**j for j in range(20) if 2**j <= arguments.most]
     for name in arguments.sets or [name for name in SETS if SETS[name].plain]:
         gamma, C, nu = SETS[name].plain
-        data = X, y, X_test, y_test = read(arguments.data, name)
+        data = X, y, X_test, y_test = read(arguments.data, name, arguments.rows)
         n, kernel, seeds = len(y), Kernel("rbf", gamma=gamma), range(arguments.seeds)
         test_rows = KernelRows(X_test, kernel, arguments.threads)
         print(f"\n{name}: gamma {gamma:g}, C {C:g}, test error in percent, of {len(seeds)} seeds where random\n")
@@ -203,8 +203,10 @@ def bases(arguments):
             for kind, drawn in (("fourier", seeds), ("pivoted", (0,)), ("even", (0,)))
         }
         curves = []
+        problem = ExpansionProblem(X, y, kernel, C, np.zeros(n, bool), threads=arguments.threads)
+        if SETS[name].rows or arguments.rows:
+            nu = nu_of_optimum(problem)
         for seed in seeds:
-            problem = ExpansionProblem(X, y, kernel, C, np.zeros(n, bool), threads=arguments.threads)
             curves.append([])
             for k in sizes:
                 run = trainers(k / n, seed, nu)["sbp"].start(problem)
@@ -251,7 +253,7 @@ def main():
     parser.add_argument("--epochs", type=float, default=10, help="of sbp in `evaluations`")
     parser.add_argument("--passes", type=float, nargs="+", default=[1.0, 2.0, 3.0], help="epochs of sbp in `libsvm`")
     parser.add_argument("--most", type=int, default=512, help="products a row in `bases`")
-    parser.add_argument("--rows", type=int, help="of the training rows, in `evaluations`")
+    parser.add_argument("--rows", type=int, help="so many of the training rows")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seeds", type=int, default=SEEDS, help="of `evaluations`: as many runs from 0 on")
