@@ -69,6 +69,9 @@ def draw_growth(rows: list[Growth]):
             grown = (f"{exponent(list(found), means[field]):.2f}" for field in ORDER[:2])
             slopes.append(f"{panel}, {name}: CPU seconds and rounds grow by exponents {', '.join(grown)}")
         column[0].set_title(panel)
+        ticks = sorted({row.x for row in rows if row.panel == panel})
+        column[-1].set_xticks(ticks, [f"{x:g}" for x in ticks])
+        column[-1].minorticks_off()
         column[-1].set_xlabel("examples in a sample" if panel.endswith("-cuts") else "training rows")
     for axis, field in zip(axes[:, 0], ORDER, strict=True):
         axis.set_ylabel(TITLES[field])
