@@ -3,7 +3,7 @@
 
     python benchmarks/figures_2018.py record CSV NAME=TRAIN,TEST:COST:GAMMA ... [--rows 3000] [-B 100 500] [--epochs 10]
     python benchmarks/figures_2018.py swing NAME=TRAIN,TEST:COST:GAMMA ... [--rows 3000] [-B 100] [--costs 32 1 0.1]
-    python benchmarks/figures_2018.py tasks TASK=TRAIN,TEST:COST:GAMMA ... [-B 50 200] [--rounds 3]
+    python benchmarks/figures_2018.py tasks TASK=TRAIN,TEST:COST:GAMMA ... [-B 50 200] [--rounds 3] [--beside svm-train]
     python benchmarks/figures_2018.py draw without docs/plots/budget-without.svg CSV
     python benchmarks/figures_2018.py draw drift docs/plots/budget-drift.svg CSV
 
@@ -21,6 +21,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -185,6 +186,10 @@ def tasks(given) -> None:
                 key: [svmcut, "learn", "-v", "0", *job, "--report", paths[key].with_suffix(".json"), train, paths[key]]
                 for key, job in jobs.items()
             }
+            if given.beside:
+                key, kind = ("svm-train", "all"), "3" if task == "regression" else "0"
+                paths[key] = folder / "libsvm"
+                learn[key] = [given.beside, "-q", "-s", kind, "-c", cost, "-g", gamma, train, paths[key]]
             measured, failures = alternate(
                 {key: lambda job=job: time_process([*map(str, job)], statuses=(0, 3)) for key, job in learn.items()},
                 given.rounds, warm_up=0,
@@ -194,14 +199,19 @@ def tasks(given) -> None:
                     print(f"| {task} | {' | '.join(key)} | {failures[key]} | | | | |", flush=True)
                     continue
                 cpu, exact = (np.array([run.cpu for run in measured[one]]) for one in (key, ("smo", "all")))
-                told = json.loads(path.with_suffix(".json").read_text())
+                if key[0] == "svm-train":
+                    primal, support = "", re.search(r"^total_sv (\d+)$", path.read_text(), re.M)[1]
+                else:
+                    told = json.loads(path.with_suffix(".json").read_text())
+                    primal, support = f"{told['primal']:.5g}", told["support_vectors"]
+                # svmcut reads libsvm's models
                 judged = [svmcut, "classify", "--report", folder / "judged", test, path, folder / "predictions"]
                 subprocess.run([*map(str, judged)], check=True, capture_output=True)
                 measures = json.loads((folder / "judged").read_text())
                 error = (f"mean square {measures['mse']:.3f}" if task == "regression"
                          else f"{100 - measures['accuracy']:.2f} %")  # fmt: skip
                 print(f"| {task} | {' | '.join(key)} | {np.median(cpu):.2f} | {np.median(cpu / exact):.2f} | "
-                      f"{told['primal']:.5g} | {told['support_vectors']} | {error} |", flush=True)  # fmt: skip
+                      f"{primal} | {support} | {error} |", flush=True)  # fmt: skip
 
 
 def read(path: Path) -> list[Look]:
@@ -289,6 +299,7 @@ def main() -> None:
     command.add_argument("sets", nargs="+", metavar="TASK=TRAIN,TEST:COST:GAMMA")
     command.add_argument("-B", "--budgets", type=int, nargs="+", default=[50, 200])
     command.add_argument("--rounds", type=int, default=3)
+    command.add_argument("--beside", metavar="svm-train")
     for name in ("record", "swing"):
         command = commands.choices[name]
         command.add_argument("sets", nargs="+", metavar="NAME=TRAIN,TEST:COST:GAMMA")
