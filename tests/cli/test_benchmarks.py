@@ -229,3 +229,20 @@ def test_seeds_of_budgets_stand_beside_smo(tmp_path, monkeypatch):
     for whole in polished:
         steps = [row.seconds for row in rows if row[1:4] == whole[1:4] and row.epoch]
         assert steps == sorted(steps) and steps[-1] < whole.seconds
+
+
+def test_time_over_labels_is_of_certified_looks(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import label_growth
+
+    sizes = "--labels", "9", "--examples", "80", "--features", "300", "--example-cost", "0.3", "--gap", "0.05"
+    words = ["", "record", str(tmp_path / "csv"), *sizes, "--trainers", "gdmm", "gdmm:2", "bcfw"]
+    monkeypatch.setattr(sys, "argv", words)
+    label_growth.main()
+    runs = label_growth.read(tmp_path / "csv")
+    assert list(runs) == [(9, "gdmm"), (9, "gdmm:2"), (9, "bcfw")]
+    ends = [run[-1] for run in runs.values()]
+    assert all(end.primal - end.dual <= 0.05 * end.primal for end in ends)
+    assert max(end.dual for end in ends) <= min(end.primal for end in ends) * (1 + 1e-6)
+    seconds = label_growth.first(runs[9, "bcfw"], lambda at: at.primal - at.dual <= 0.05 * at.primal)
+    assert seconds == runs[9, "bcfw"][-1].seconds > runs[9, "bcfw"][0].seconds
