@@ -130,13 +130,15 @@ def _report(error: BaseException, program: Callable[[], str], resumable: bool, o
         _silence_stdout()
         return 1
     if isinstance(error, SvmcutError):
-        from svmcut.cli.words import in_options
-
         place, text = f"{program()}: ", error.original if original else str(error)
         if isinstance(error, FileError):
             place = str(error).removesuffix(error.message)
             text = text.removeprefix(place)
-        _complain(place + in_options(text, original))
+        with contextlib.suppress(MemoryError):  # too little even for the options' names
+            from svmcut.cli.words import in_options
+
+            text = in_options(text, original)
+        _complain(place + text)
         return error.exit_status
     if isinstance(error, OSError):
         _silence_stdout()

@@ -175,6 +175,21 @@ def test_guard(error, status, message, monkeypatch, capsys):
     assert guard(work, lambda: "prog", statuses=(0, 1)) == 1
 
 
+def test_an_error_is_told_where_no_memory_is_left_for_the_options_names(monkeypatch, capsys):
+    class Full:
+        def find_spec(self, name, *rest):
+            if name == "svmcut.cli.words":
+                raise MemoryError
+
+    def work():
+        raise DataError("x.dat", "reading it takes 4.2 MB")
+
+    monkeypatch.delitem(sys.modules, "svmcut.cli.words", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Full(), *sys.meta_path])
+    assert guard(work, lambda: "prog") == 1
+    assert capsys.readouterr().err == "x.dat: reading it takes 4.2 MB\n"
+
+
 def test_guard_gives_the_handlers_back():
     """To the program it is called in; where the process ends with it, they stay."""
     handlers = signal.getsignal(signal.SIGTERM), sys.unraisablehook
