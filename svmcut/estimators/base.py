@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
+import sys
 import warnings
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -43,6 +45,8 @@ WORDS = {
     "bias": "intercept_scaling", "free_bias": "fit_intercept", "seed": "random_state", "p": "k",
     "multiclass": "multi_class",
 }  # fmt: skip
+P = ParamSpec("P")
+T = TypeVar("T")
 #: multi_class in their words, scikit-learn's, with those of the catalog.
 MULTI_CLASS = dict(zip(("crammer_singer", "ovr", "ovo"), MULTICLASS, strict=True))
 
@@ -63,6 +67,32 @@ def own_words() -> Iterator[None]:
     except SvmcutError as error:
         error.args = (in_words(str(error), word),)
         raise
+
+
+def whole(fit: Callable[Concatenate[T, P], Any]) -> Callable[Concatenate[T, P], T]:
+    """A fit that sets all attributes or none: it trains a copy, whose attributes are taken over in one step.
+
+    What it raises, and Ctrl-C at any moment, leaves the estimator as it was. Failures speak of its parameters.
+    """
+
+    @functools.wraps(fit)
+    def fitted(self: T, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        trial = object.__new__(type(self))
+        trial.__dict__.update(self.__dict__)
+        with own_words():
+            fit(trial, *args, **kwargs)
+        self.__dict__ = trial.__dict__
+        return self
+
+    return fitted
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warns where a caller's own line is, however deep in svmcut the reason was found."""
+    level = 1
+    while sys._getframe(level).f_globals.get("__name__", "").startswith("svmcut."):
+        level += 1
+    warnings.warn(in_words(message, word), category, stacklevel=level + 1)
 
 
 def threads_of(n_jobs: int | None) -> int:
@@ -95,6 +125,9 @@ class Trained(BaseEstimator):
     verbose: int
     warm_start: bool = False
     _starts: tuple[bytes, dict[int | None, tuple[float, Start] | None]]
+    _loss: str
+    _k: float
+    _calibrated: bool
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__getstate__().items() if name != "_starts"}
@@ -113,7 +146,7 @@ class Trained(BaseEstimator):
         }  # fmt: skip
         settings = plain(Settings(**{**usual, **parameters}))
         for message in check(settings):
-            warnings.warn(in_words(message, word), UserWarning, stacklevel=4)
+            warn(message)
         return settings
 
     def _validated(self, X: Any, **options: Any) -> Any:
@@ -148,11 +181,15 @@ class Trained(BaseEstimator):
         """
         with ProgressBar(self.verbose > 0, settings, driver.target) as bar:
             outcome = driver.fit(settings.cost, settings.example_cost, bar.show)
-        if outcome.stopped_by == "interrupt":
+        if driver.interrupted or outcome.stopped_by == "interrupt":
             raise KeyboardInterrupt
         for message in (*driver.warnings, *outcome.warnings, *driver.underfitted(outcome)):
-            warnings.warn(in_words(message, word), UserWarning, stacklevel=4)
+            warn(message)
         return outcome
+
+    def _keep(self, outcomes: list[Outcome], settings: Settings) -> None:
+        """Sets the attributes of the machines, and what of the parameters they were trained with."""
+        self._loss, self._k, self._calibrated = settings.loss or "", settings.p, settings.probability
 
     def _last(self, data: Examples, y: NDArray, settings: Settings) -> dict[int | None, Any]:
         """What the last fit left by machine, where it was on the same rows and differed in C alone; to be filled."""
@@ -161,8 +198,8 @@ class Trained(BaseEstimator):
         weights = np.zeros(0) if data.weights is None else data.weights
         for part in (X.indptr - X.indptr[0], X.indices[X.stored], X.data[X.stored], y, weights):
             known.update(np.ascontiguousarray(part).data)
-        if getattr(self, "_starts", (b"",))[0] != known.digest():
-            self._starts = known.digest(), {}
+        last: tuple[bytes, dict[int | None, Any]] = getattr(self, "_starts", (b"", {}))
+        self._starts = known.digest(), dict(last[1]) if last[0] == known.digest() else {}
         return self._starts[1]
 
     def _certify(self, outcomes: list[Outcome]) -> Self:
@@ -179,11 +216,11 @@ class Trained(BaseEstimator):
         if short:
             worst = max(short, key=lambda k: self.gap_[k])
             of = f"{len(short)} of {len(machines)} machines" if len(machines) > 1 else "training"
-            warnings.warn(
+            warn(
                 f"{of} ended ({ends[worst]}) at gap {self.gap_[worst]:.4g} of primal "
                 f"{self.primal_[worst]:.6g}, above tol={self.tol:g}; raise max_iter or tol, or scale the features",
-                ConvergenceWarning, stacklevel=3,
-            )  # fmt: skip
+                ConvergenceWarning,
+            )
         return self
 
 

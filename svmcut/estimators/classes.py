@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
@@ -16,7 +17,7 @@ from svmcut.catalog import TASKS
 from svmcut.classes import SIGNS
 from svmcut.data import Csr, Examples, Source
 from svmcut.errors import DataError
-from svmcut.estimators.base import Trained, numeric, own_words, threads_of
+from svmcut.estimators.base import Trained, numeric, threads_of
 from svmcut.files.models import write_model
 from svmcut.probabilities import fit_temperature, of_several, of_two
 from svmcut.records import replace
@@ -55,35 +56,33 @@ class Machines(ClassifierMixin, Trained):
 
     def _fit(self, X: Any, y: Any, weights: Any = None, class_weight: Any = None) -> Self:
         """Trains the machines and keeps them."""
-        with own_words():
-            X, y = self._validated(X, y=y)
-            check_classification_targets(y)
-            if not self.__sklearn_tags__().classifier_tags.multi_class and type_of_target(y) == "multiclass":
-                raise DataError("y", "Only binary classification is supported. The type of the target is multiclass.")
-            rows = as_rows(X)
-            settings = self._settings(**self._parameters(rows))
-            classes, codes = np.unique(y, return_inverse=True)
-            weights = class_weights(codes, classes, class_weight, weights)
-            data = Examples(rows, codes.astype(np.float64), None, None, Source("X")).checked()
-            _, data = self._weighed(data, settings, weights)
-            left, codes = np.unique(data.y, return_inverse=True)
-            settings = self._of_several(settings, len(left))
-            own = named(settings.task)
-            self.classes_ = classes[left.astype(np.intp)]
-            if len(left) == 1:
-                what = f"all rows that weigh anything are of one class, {self.classes_.tolist()[0]!r}"
-                raise DataError("y", f"{what}; {type(self).__name__} needs two")
-            outcomes, held, starts = [], [], self._last(data, codes, settings) if self.warm_start else {}
-            for k in (range(1, 2) if len(left) == 2 else range(len(left))) if settings.task == self.task else (None,):
-                y = codes.astype(np.float64) if k is None else np.where(codes == k, *reversed(SIGNS))
-                driver = own.plan(replace(data, y=y), settings)
-                driver.warm = starts.get(k)
-                outcomes.append(self._drive(driver, settings))
-                starts[k] = driver.warm
-                held.append(getattr(driver, "held_out", None))
-            self._keep(outcomes, settings)
-            if settings.probability:
-                self._calibration = calibration(outcomes, held, codes, data.weights)
+        X, y = self._validated(X, y=y)
+        check_classification_targets(y)
+        if not self.__sklearn_tags__().classifier_tags.multi_class and type_of_target(y) == "multiclass":
+            raise DataError("y", "Only binary classification is supported. The type of the target is multiclass.")
+        rows = as_rows(X)
+        settings = self._settings(**self._parameters(rows))
+        classes, codes = np.unique(y, return_inverse=True)
+        weights = class_weights(codes, classes, class_weight, weights)
+        data = Examples(rows, codes.astype(np.float64), None, None, Source("X")).checked()
+        _, data = self._weighed(data, settings, weights)
+        left, codes = np.unique(data.y, return_inverse=True)
+        settings = self._of_several(settings, len(left))
+        own = named(settings.task)
+        self.classes_ = classes[left.astype(np.intp)]
+        if len(left) == 1:
+            what = f"all rows that weigh anything are of one class, {self.classes_.tolist()[0]!r}"
+            raise DataError("y", f"{what}; {type(self).__name__} needs two")
+        outcomes, held, starts = [], [], self._last(data, codes, settings) if self.warm_start else {}
+        for k in (range(1, 2) if len(left) == 2 else range(len(left))) if settings.task == self.task else (None,):
+            y = codes.astype(np.float64) if k is None else np.where(codes == k, *reversed(SIGNS))
+            driver = own.plan(replace(data, y=y), settings)
+            driver.warm = starts.get(k)
+            outcomes.append(self._drive(driver, settings))
+            starts[k] = driver.warm
+            held.append(getattr(driver, "held_out", None))
+        self._keep(outcomes, settings)
+        self._calibration = calibration(outcomes, held, codes, data.weights) if settings.probability else None
         return self._certify(outcomes)
 
     def _parameters(self, rows: Csr) -> dict[str, Any]:
@@ -93,10 +92,6 @@ class Machines(ClassifierMixin, Trained):
     def _of_several(self, settings: Settings, n_classes: int) -> Settings:
         """The settings where there are so many classes."""
         return settings
-
-    def _keep(self, outcomes: list[Outcome], settings: Settings) -> None:
-        """Sets the attributes of the machines."""
-        raise NotImplementedError
 
     def _machines(self) -> list[ScoringModel]:
         """One, of the second class, or one a class."""
@@ -117,6 +112,8 @@ class Machines(ClassifierMixin, Trained):
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities (n, K) of the classes, in the order of classes_; with probability=True."""
         scores = self.decision_function(X)
+        if not self._calibrated:
+            raise NotFittedError("the last fit was without probability=True; fit again")
         return of_two(scores, self._calibration) if scores.ndim == 1 else of_several(scores, self._calibration)
 
     @available_if(_with_probability)
@@ -138,7 +135,7 @@ class Machines(ClassifierMixin, Trained):
             return
         (machine,) = self._machines()
         labels = None if numbers is None or tuple(numbers) == SIGNS else (float(numbers[0]), float(numbers[1]))
-        sigmoid = self._calibration if getattr(self, "probability", False) else None
+        sigmoid = self._calibration if self._calibrated else None
         write_model(str(path), replace(machine, labels=labels, loss=self._mark(), sigmoid=sigmoid))
 
     def _of_classes(self, names: NDArray[np.float64]) -> MulticlassModel | KernelMulticlassModel:
@@ -147,8 +144,7 @@ class Machines(ClassifierMixin, Trained):
 
     def _mark(self) -> str | None:
         """The loss that a model file names; None for the task's own."""
-        loss = self._parameters(Csr.from_dense(np.zeros((1, 1)))).get("loss")
-        return None if loss == TASKS[self.task].loss else loss
+        return None if self._loss in ("", TASKS[self.task].loss) else self._loss
 
 
 def calibration(outcomes: list[Outcome], held: list[Any], codes: NDArray, weights: NDArray | None) -> Any:

@@ -14,7 +14,7 @@ from svmcut.distributed.parts import Reading
 from svmcut.distributed.plan import planned
 from svmcut.errors import UsageError
 from svmcut.estimators import linear
-from svmcut.estimators.base import own_words
+from svmcut.estimators.base import whole
 from svmcut.files.patterns import files_of
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ class LinearSVM(linear.LinearSVM):
     def __getstate__(self) -> Any:
         return {**super().__getstate__(), "client": None}
 
+    @whole
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Trains on files, or on a dask.array X (n, d) in blocks of rows and y (n,), labels of two classes as numbers.
 
@@ -69,32 +70,31 @@ class LinearSVM(linear.LinearSVM):
         """
         if sample_weight is not None:
             raise UsageError("weights of rows in blocks are not taken; give class_weight, or cost: in the files")
-        with own_words():
-            client, parts, name = here(self.client), X, "X"
-            if hasattr(X, "to_delayed"):
-                X = X.rechunk({1: -1})
-                blocks = [client.compute(X.to_delayed().ravel().tolist()),
-                          client.compute(y.rechunk((X.chunks[0],)).to_delayed().ravel().tolist())]  # fmt: skip
-                parts = list(zip(*blocks, strict=True))
-            elif y is not None:
-                raise UsageError("y is for a dask.array X; the lines of files begin with their labels")
-            else:
-                name, parts = files_of(X if isinstance(X, str | os.PathLike) else [*X])
-            settings = self._settings(
-                loss=linear.SUMS.get(self.loss, self.loss), example_cost=self.C, bias=self._bias(),
-                class_weight=self.class_weight, threads=1, given=frozenset({"task"}),
-            )  # fmt: skip
-            rows = DaskRows(client)
-            try:
-                parted, driver = planned(rows, parts, settings, Reading(False), path=name)
-                outcome = self._drive(driver, settings)
-            finally:
-                rows.close()
-            negative, positive = driver.marks["labels"] or SIGNS
-            self.classes_ = np.array([positive] if negative is None else [negative, positive])
-            self.n_features_in_ = parted.X.n_features
-            self._keep([outcome], driver.settings)
-            return self._certify([outcome])
+        client, parts, name = here(self.client), X, "X"
+        if hasattr(X, "to_delayed"):
+            X = X.rechunk({1: -1})
+            blocks = [client.compute(X.to_delayed().ravel().tolist()),
+                      client.compute(y.rechunk((X.chunks[0],)).to_delayed().ravel().tolist())]  # fmt: skip
+            parts = list(zip(*blocks, strict=True))
+        elif y is not None:
+            raise UsageError("y is for a dask.array X; the lines of files begin with their labels")
+        else:
+            name, parts = files_of(X if isinstance(X, str | os.PathLike) else [*X])
+        settings = self._settings(
+            loss=linear.SUMS.get(self.loss, self.loss), example_cost=self.C, bias=self._bias(),
+            class_weight=self.class_weight, threads=1, given=frozenset({"task"}),
+        )  # fmt: skip
+        rows = DaskRows(client)
+        try:
+            parted, driver = planned(rows, parts, settings, Reading(False), path=name)
+            outcome = self._drive(driver, settings)
+        finally:
+            rows.close()
+        negative, positive = driver.marks["labels"] or SIGNS
+        self.classes_ = np.array([positive] if negative is None else [negative, positive])
+        self.n_features_in_ = parted.X.n_features
+        self._keep([outcome], driver.settings)
+        return self._certify([outcome])
 
     def decision_function(self, X: Any) -> Any:
         """(n,) scores: of a dask.array a dask.array, block by block."""

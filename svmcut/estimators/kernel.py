@@ -10,7 +10,7 @@ import numpy as np
 from svmcut.catalog import AUTO, BASIS_KINDS, SOLVERS
 from svmcut.data import Csr
 from svmcut.errors import UsageError
-from svmcut.estimators.base import MULTI_CLASS
+from svmcut.estimators.base import MULTI_CLASS, Trained, whole
 from svmcut.estimators.classes import Machines
 from svmcut.estimators.regression import Regressor
 from svmcut.models import KernelMulticlassModel
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 KERNELS = {"linear": "linear", "poly": "polynomial", "rbf": "rbf", "sigmoid": "sigmoid"}
 
 
-class Expansions:
+class Expansions(Trained):
     """What machines of kernels share: parameters, and sums over support vectors.
 
     Attributes
@@ -84,6 +84,7 @@ class Expansions:
         return found
 
     def _keep(self, outcomes: list[Outcome], settings: Settings) -> None:
+        super()._keep(outcomes, settings)
         self._kernel_machines = [outcome.model for outcome in outcomes]
         self.intercept_ = np.concatenate([0.0 - np.atleast_1d(machine.b) for machine in self._kernel_machines])
 
@@ -198,6 +199,7 @@ class KernelSVM(Expansions, Machines):
         self.basis_kind, self.multi_class, self.probability = basis_kind, multi_class, probability
         self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
 
+    @whole
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """As LinearSVM.fit."""
         return self._fit(X, y, sample_weight, self.class_weight)
@@ -216,7 +218,7 @@ class KernelSVM(Expansions, Machines):
         return replace(settings, task="multiclass", multiclass=MULTI_CLASS[self.multi_class], max_iterations=most)
 
     def _of_classes(self, names: NDArray[np.float64]) -> KernelMulticlassModel:
-        (model,) = self._kernel_machines if not self.probability else (None,)
+        (model,) = self._kernel_machines if not self._calibrated else (None,)
         if model is None:
             raise ValueError(
                 "a model file of kernels has no probabilities of more than two classes; fit with probability=False, or "

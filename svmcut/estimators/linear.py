@@ -10,7 +10,7 @@ import numpy as np
 from svmcut.catalog import AUTO, MULTICLASS, TASKS, losses, solvers
 from svmcut.data import Csr
 from svmcut.errors import UsageError
-from svmcut.estimators.base import MULTI_CLASS
+from svmcut.estimators.base import MULTI_CLASS, whole
 from svmcut.estimators.classes import Machines
 from svmcut.measures import classification_measures
 from svmcut.models import LinearModel, MulticlassModel
@@ -47,6 +47,7 @@ class LinearMachines(Machines):
     intercept_scaling: float
 
     def _keep(self, outcomes: list[Outcome], settings: Settings) -> None:
+        super()._keep(outcomes, settings)
         models: list[Any] = [outcome.model for outcome in outcomes]
         if isinstance(models[0], MulticlassModel):
             self._keep_all(models[0])
@@ -64,7 +65,7 @@ class LinearMachines(Machines):
 
     def _of_classes(self, names: NDArray[np.float64]) -> MulticlassModel:
         bias = float(self.intercept_.any())
-        known: dict[str, Any] = {"temperature": self._calibration} if self.probability else {}
+        known: dict[str, Any] = {"temperature": self._calibration} if self._calibrated else {}
         known["loss"] = self._mark()
         return MulticlassModel(self.coef_.T, self.intercept_, bias, names, None, self.n_features_in_, **known)
 
@@ -137,6 +138,7 @@ class LinearSVM(LinearMachines):
         self.max_iter, self.warm_start, self.probability = max_iter, warm_start, probability
         self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
 
+    @whole
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Trains on rows X (n, d), their classes y (n,), and what they weigh.
 
@@ -201,6 +203,7 @@ class PerfClassifier(LinearMachines):
         tags.classifier_tags.multi_class = False
         return tags
 
+    @whole
     def fit(self, X: Any, y: Any) -> Self:
         """Trains on rows X (n, d) of two classes y (n,).
 
@@ -222,11 +225,11 @@ class PerfClassifier(LinearMachines):
         if sample_weight is not None:
             raise UsageError(f"sample_weight weighs examples, but {self.loss} is no measure of single examples")
         scores, positive = self.decision_function(X), np.asarray(y) == self.classes_[1]
-        if (row := losses(self.task)[self.loss]).at is None:
+        if (row := losses(self.task)[self._loss]).at is None:
             measured = classification_measures(positive, scores)
             value = measured.values.get(row.name.replace("-", "_"))
             return float(measured.correct) if value is None else value / PERCENT
-        k = ContingencyRisk(self.loss, self.k or 0.0, one_class=True).bind(np.where(positive, 1.0, -1.0)).k
+        k = ContingencyRisk(self._loss, self._k, one_class=True).bind(np.where(positive, 1.0, -1.0)).k
         hits = int(positive[np.lexsort((positive, -scores))][:k].sum())
         return hits / (k if row.at[1] <= 1 else max(1, int(positive.sum())))  # of the first k, or of the positives
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from svmcut.arrays import as_rows, vector_examples
 from svmcut.errors import DataError
-from svmcut.estimators.base import Trained, own_words, threads_of
+from svmcut.estimators.base import Trained, threads_of, whole
 from svmcut.files.models import write_model
 from svmcut.measures import ranking_measures
 from svmcut.models import LinearModel
@@ -61,6 +61,7 @@ class RankSVM(Trained):
         self.C, self.loss, self.tol, self.solver, self.max_iter = C, loss, tol, solver, max_iter
         self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
 
+    @whole
     def fit(self, X: Any, y: Any, qid: Any = None) -> Self:
         """Trains on rows X (n, d), their grades y (n,) and their queries qid (n,), in any order.
 
@@ -69,16 +70,15 @@ class RankSVM(Trained):
         ValueError
             Without qid, and wherever LinearSVM.fit does.
         """
-        with own_words():
-            X, y = self._validated(X, y=y, y_numeric=True)
-            queries = _queries(qid, len(y))
-            order = np.argsort(queries, kind="stable")
-            rows = as_rows(X).checked()
-            if (np.diff(queries) < 0).any():
-                rows = rows.take(order)
-            settings = self._settings(cost=self.C, loss=self.loss)
-            own, data = self._weighed(vector_examples(rows, y[order], queries[order]), settings, None)
-            outcome = self._run(own, data, settings)
+        X, y = self._validated(X, y=y, y_numeric=True)
+        queries = _queries(qid, len(y))
+        order = np.argsort(queries, kind="stable")
+        rows = as_rows(X).checked()
+        if (np.diff(queries) < 0).any():
+            rows = rows.take(order)
+        settings = self._settings(cost=self.C, loss=self.loss)
+        own, data = self._weighed(vector_examples(rows, y[order], queries[order]), settings, None)
+        outcome = self._run(own, data, settings)
         model: Any = outcome.model
         self.coef_ = np.zeros(self.n_features_in_)
         self.coef_[slice(len(model.w)) if model.columns is None else model.columns] = model.w

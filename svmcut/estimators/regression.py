@@ -13,7 +13,7 @@ from svmcut.arrays import as_rows
 from svmcut.catalog import AUTO, TASKS, solvers
 from svmcut.data import Examples, Source
 from svmcut.errors import UsageError
-from svmcut.estimators.base import Trained, own_words, threads_of
+from svmcut.estimators.base import Trained, threads_of, whole
 from svmcut.files.models import write_model
 from svmcut.models import LinearModel
 from svmcut.records import replace
@@ -35,6 +35,7 @@ class Regressor(RegressorMixin, Trained):
 
     task = "regression"
 
+    @whole
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Trains on rows X (n, d), their targets y (n,), and what they weigh.
 
@@ -43,26 +44,21 @@ class Regressor(RegressorMixin, Trained):
         ValueError, MemoryError
             That say what to do.
         """
-        with own_words():
-            X, y = self._validated(X, y=y, y_numeric=True)
-            rows = as_rows(X)
-            settings = self._settings(**self._parameters(rows))
-            data = Examples(rows, np.ascontiguousarray(y, np.float64), None, None, Source("X")).checked()
-            own, data = self._weighed(data, settings, sample_weight)
-            starts = self._last(data, data.y, settings) if self.warm_start else {}
-            driver = own.plan(data, settings)
-            driver.warm = starts.get(None)
-            outcome = self._drive(driver, settings)
-            starts[None] = driver.warm
-            self._keep([outcome], settings)
+        X, y = self._validated(X, y=y, y_numeric=True)
+        rows = as_rows(X)
+        settings = self._settings(**self._parameters(rows))
+        data = Examples(rows, np.ascontiguousarray(y, np.float64), None, None, Source("X")).checked()
+        own, data = self._weighed(data, settings, sample_weight)
+        starts = self._last(data, data.y, settings) if self.warm_start else {}
+        driver = own.plan(data, settings)
+        driver.warm = starts.get(None)
+        outcome = self._drive(driver, settings)
+        starts[None] = driver.warm
+        self._keep([outcome], settings)
         return self._certify([outcome])
 
     def _parameters(self, rows: Csr) -> dict[str, Any]:
         """Of Settings, for these rows."""
-        raise NotImplementedError
-
-    def _keep(self, outcomes: list[Outcome], settings: Settings) -> None:
-        """Sets the attributes of the machine."""
         raise NotImplementedError
 
     def _machines(self) -> list[ScoringModel]:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from svmcut.arrays import as_rows, multilabel_examples, named_rows
 from svmcut.data import Csr, Names, Sequences, Source
 from svmcut.errors import DataError
-from svmcut.estimators.base import Trained, own_words, threads_of
+from svmcut.estimators.base import Trained, own_words, threads_of, whole
 from svmcut.files.models import write_model
 from svmcut.models import ChainModel, LabelDecoder, MultilabelModel
 from svmcut.records import replace
@@ -65,16 +65,16 @@ class MultilabelSVM(Trained):
         self.fit_intercept, self.intercept_scaling = fit_intercept, intercept_scaling
         self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
 
+    @whole
     def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
         """Trains on rows X (n, d) and the indicator matrix Y (n, K), dense or sparse, of their labels."""
-        with own_words():
-            X = self._validated(X)
-            bias = self.intercept_scaling if self.fit_intercept else 0.0
-            settings = self._settings(example_cost=self.C, pairs=self.pairs, bias=bias)
-            data = multilabel_examples(as_rows(X), Y)
-            self._labels = len(data.names)
-            own, data = self._weighed(data, settings, sample_weight)
-            outcome = self._run(own, data, settings)
+        X = self._validated(X)
+        bias = self.intercept_scaling if self.fit_intercept else 0.0
+        settings = self._settings(example_cost=self.C, pairs=self.pairs, bias=bias)
+        data = multilabel_examples(as_rows(X), Y)
+        self._labels = len(data.names)
+        own, data = self._weighed(data, settings, sample_weight)
+        outcome = self._run(own, data, settings)
         self._model = outcome.model
         return self._certify([outcome])
 
@@ -178,6 +178,7 @@ class ChainSVM(Trained):
         self.quick = quick
         self.max_iter, self.n_jobs, self.random_state, self.verbose = max_iter, n_jobs, random_state, verbose
 
+    @whole
     def fit(self, X: Sequence[Any], y: Sequence[Sequence[Any]], sample_weight: Any = None) -> Self:
         """Trains on sequences X and their tags y.
 
@@ -190,21 +191,20 @@ class ChainSVM(Trained):
         y : list of lists
             Tags of any type that sorts.
         """
-        with own_words():
-            tags, lengths = [tag for sequence in y for tag in sequence], [len(sequence) for sequence in y]
-            if len(X) != len(y) or [_length(sequence) for sequence in X] != lengths or 0 in lengths:
-                raise DataError("y", "has not one tag for every token of X, or a sequence has none; expected one each")
-            self.classes_, codes = np.unique(np.asarray(tags), return_inverse=True)
-            self._columns: dict[str, int] | None = None if _is_matrix(X[0]) else {}
-            rows = self._tokens(X, learn=True)
-            settings = self._settings(
-                example_cost=self.C, transitions=self.transitions, emissions=self.emissions, quick=self.quick,
-                gap=None if self.quick else self.tol,
-            )
-            bounds = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-            data = Sequences(rows, bounds, codes.astype(np.int32), Source("X"))
-            own, data = self._weighed(data, settings, sample_weight)
-            outcome = self._run(own, data, settings)
+        tags, lengths = [tag for sequence in y for tag in sequence], [len(sequence) for sequence in y]
+        if len(X) != len(y) or [_length(sequence) for sequence in X] != lengths or 0 in lengths:
+            raise DataError("y", "has not one tag for every token of X, or a sequence has none; expected one each")
+        self.classes_, codes = np.unique(np.asarray(tags), return_inverse=True)
+        self._columns: dict[str, int] | None = None if _is_matrix(X[0]) else {}
+        rows = self._tokens(X, learn=True)
+        settings = self._settings(
+            example_cost=self.C, transitions=self.transitions, emissions=self.emissions, quick=self.quick,
+            gap=None if self.quick else self.tol,
+        )
+        bounds = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        data = Sequences(rows, bounds, codes.astype(np.int32), Source("X"))
+        own, data = self._weighed(data, settings, sample_weight)
+        outcome = self._run(own, data, settings)
         self._model, self.n_features_in_ = outcome.model, rows.n_features
         return self._certify([outcome])
 

@@ -111,7 +111,7 @@ class CalibratedDriver(Driver):
             all_rows, rows = self.plan.units.samples, driver.plan.units.samples
             part_cost = cost if cost is None or not all_rows else cost * rows / all_rows
             outcome = driver.fit(part_cost, example_cost)
-            if outcome.stopped_by == "interrupt":
+            if driver.interrupted or outcome.stopped_by == "interrupt":
                 raise KeyboardInterrupt
             model: Any = outcome.model
             scores = model.decisions if isinstance(model, KernelMulticlassModel) else model.scores

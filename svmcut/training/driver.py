@@ -43,6 +43,8 @@ class Driver:
         Keys of the report that it has of the data.
     warm : (float, Start) or None
         C of the last fit and what the next one starts from, which may be another driver's on the same data.
+    interrupted : bool
+        Whether Ctrl-C came in a fit, which may have met its target just then.
     """
 
     def __init__(self, plan: Plan):
@@ -51,6 +53,7 @@ class Driver:
         self.counts: dict[str, Any] = {}
         self._began = time.perf_counter()
         self.warm: tuple[float, Start] | None = None
+        self.interrupted = False
 
     def objective(self, cost: float | None, example_cost: float | None) -> Objective:
         """As Units.objective."""
@@ -156,6 +159,7 @@ class Driver:
                     if over:
                         return progress, "rounding"
         except KeyboardInterrupt as signal:
+            self.interrupted = True
             if isinstance(signal, Interrupted):
                 progress = signal.progress
             if progress is None:
