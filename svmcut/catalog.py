@@ -110,7 +110,7 @@ SOLVERS = {
     solver.name: solver
     for solver in (
         Solver("cutting-plane", "svmcut.solvers.cutting_plane:CuttingPlane", tuple(TASKS),
-               (*_VECTORS, "regression", "sequence"), plain=False, takes=(*_CUTS, "line_search")),
+               (*_VECTORS, "regression", "sequence"), plain=False, definite=True, takes=(*_CUTS, "line_search")),
         Solver("dual-cd", {"classification": "svmcut.solvers.dual_cd:DualCd",
                            "multiclass": "svmcut.solvers.multiclass_cd:MulticlassCd",
                            "multilabel": "svmcut.solvers.dual_cd:DualCd"}, (*_SCORED, "multilabel"),
@@ -131,15 +131,17 @@ SOLVERS = {
         Solver("subspace", "svmcut.solvers.cutting_plane:CuttingPlane", (), (*_VECTORS, "regression"), plain=False,
                takes=(*_CUTS, "basis")),
         Solver("sampled-cuts", "svmcut.solvers.sampled_cuts:SampledCuts", (), (*_VECTORS, "sequence"), drawn=True,
-               plan="draws", polished=True, takes=(*_CUTS, *_SPAN, "sample_size"), after=("basis",)),
+               definite=True, plan="draws", polished=True, takes=(*_CUTS, *_SPAN, "sample_size"), after=("basis",)),
         Solver("constant-cuts", "svmcut.solvers.constant_cuts:ConstantCuts", (), _CLASSES, _HINGE, drawn=True,
-               plan="draws", polished=True, takes=(*_CUTS, *_SPAN, "sample_size", "patience"), after=("basis",)),
+               definite=True, plan="draws", polished=True, takes=(*_CUTS, *_SPAN, "sample_size", "patience"),
+               after=("basis",)),
         Solver("bsca", "svmcut.solvers.bsca:Bsca", (), _SINGLE, _TUBE, plan="budget", polished=True, takes=_BUDGET,
                adaptive=True, after=("qp",), defaults={"epochs": 10.0}),
         Solver("bsgd", "svmcut.solvers.bsgd:Bsgd", (), _SINGLE, _TUBE, plan="budget", polished=True, takes=_BUDGET,
                after=("qp",), defaults={"epochs": 10.0}),
         Solver("sbp", "svmcut.solvers.sbp:Sbp", (), _CLASSES, _HINGE, plan="steps", polished=False, free_bias=True,
-               takes=(*_STEPS, "free_bias", "nu", "average"), after=("basis", "qp"), defaults={"epochs": 3.0}),
+               definite=True, takes=(*_STEPS, "free_bias", "nu", "average"), after=("basis", "qp"),
+               defaults={"epochs": 3.0}),
         Solver("pegasos", "svmcut.solvers.pegasos:Pegasos", (), _CLASSES, _HINGE, plan="steps", polished=False,
                takes=(*_STEPS, "sampling"), after=("basis", "qp"), defaults={"epochs": 10.0}),
         Solver("sdca", "svmcut.solvers.sdca:Sdca", (), _CLASSES, _HINGE, plan="steps", polished=False,
@@ -202,6 +204,14 @@ KERNELS = {
         KernelRow("sigmoid", 3, "tanh(s x.z + r)", ("scale_kernel", "coef0"), ("remove",)),
     )
 }
+
+
+def is_definite(kernel: str, degree: int, gamma: float, scale: float, offset: float) -> bool:
+    """Whether every matrix of values of a kernel of these parameters is known to be positive semidefinite."""
+    if kernel == "polynomial":
+        return (scale >= 0 and offset >= 0) or (offset == 0 and degree % 2 == 0)
+    return kernel == "linear" or (kernel == "rbf" and gamma >= 0)
+
 
 #: Parameters that kernels read, of which a grid may have several values.
 KERNEL_PARAMETERS = tuple(dict.fromkeys(name for row in KERNELS.values() for name in row.takes))

@@ -7,6 +7,9 @@ command line prints ``str(error)`` on stderr and exits with ``error.exit_status`
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+
 
 class SvmcutError(Exception):
     """Base of all failures that are reported as one message.
@@ -89,3 +92,18 @@ class ClusterError(SvmcutError, RuntimeError):
 
 class MemoryLimitError(SvmcutError, MemoryError):
     """The memory a step needs is more than there is; says both."""
+
+
+_SPELLING = (
+    r"parameter '(\w+)'|\b([a-z_0-9]+)=('[\w-]+'(?:(?:, | or )'[\w-]+')*|True|False|-?[\d.]+(?:e[+-]?\d+)?(?: or \d+)?)"
+)
+
+
+def in_words(message: str, flag: Callable[[str, str | None], str | None]) -> str:
+    """A message in which flag(name, value or None) stands for a parameter, unless that is None."""
+
+    def put(match: re.Match) -> str:
+        name, value = match[1] or match[2], match[3]
+        return flag(name, None if value is None else value.replace("'", "")) or match[0]
+
+    return re.sub(_SPELLING, put, message)

@@ -59,10 +59,8 @@ class Kernel:
 
     @property
     def is_definite(self) -> bool:
-        """Whether every matrix of its values is positive semidefinite; a dual value bounds nothing else."""
-        if self.name == "polynomial":
-            return self.scale >= 0 and self.offset >= 0
-        return self.name != "sigmoid"
+        """Whether every matrix of its values is known to be positive semidefinite; a dual value bounds nothing else."""
+        return catalog.is_definite(self.name, self.degree, self.gamma, self.scale, self.offset)
 
     def expansion(self, X: Csr, support: Csr, alpha: NDArray, b: float = 0.0, threads: int = 1) -> NDArray:
         """f(x_i) = sum_k alpha_k K(z_k, x_i) - b for every row of X.

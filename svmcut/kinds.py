@@ -134,8 +134,8 @@ class Typed(NamedTuple):
     value: float
 
 
-def several(one: Kind) -> Kind:
-    """One value, or several, separated by commas."""
+def several(one: Kind, original: Kind | None = None) -> Kind:
+    """One value, or several, separated by commas; `original` is what the originals read, a single one."""
 
     def read(text: str) -> tuple[Typed, ...]:
         return tuple(Typed(part.strip(), one.parse(part)) for part in text.split(","))
@@ -143,7 +143,7 @@ def several(one: Kind) -> Kind:
     def read_one(text: str) -> tuple[Typed, ...]:
         if "," in text:
             raise Refused(f"{text!r} is not one number")
-        return read(text)
+        return (Typed(text.strip(), (original or one).parse(text)),)
 
     plain = Kind(one.name, one.expected, read_one, tuple)
     return Kind(f"{one.name}[,{one.name}...]", one.expected, read, tuple, plain=plain)

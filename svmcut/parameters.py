@@ -25,6 +25,7 @@ from svmcut.catalog import (
     SAMPLING,
     SOLVERS,
     TASKS,
+    is_definite,
     losses,
 )
 from svmcut.kinds import (
@@ -54,6 +55,8 @@ KKT_TOLERANCE = 1e-3
 #: Rows, and tokens, below which a dual bound that costs kernel values of its own is computed unless told otherwise.
 CERTIFIED_ROWS = 50_000
 C, DEGREE = number(0, LARGEST_C, above=True), integer(0)
+#: Of products and distances in a kernel, which is not definite below 0; the originals take any.
+FACTOR, FACTORS = number(0), ("gamma", "scale_kernel")
 
 
 def param(default: Any, kind: Kind) -> Any:
@@ -155,6 +158,8 @@ class Settings:
     given : frozenset of str or None
         Names of the parameters that were asked for, and are refused where they have no effect; None for those that
         differ from their defaults.
+    original : bool
+        Whether a program with an original's name runs, which takes kernels of any parameters and writes eight digits.
     """
 
     task: str = param("classification", one_of(tuple(TASKS)))
@@ -179,8 +184,8 @@ class Settings:
     time_limit: float | None = param(None, duration(above=True))
     kernel: str = param("linear", one_of({name: row.number for name, row in KERNELS.items()}))
     degree: Any = param(KERNEL_DEFAULTS["degree"], DEGREE)
-    gamma: Any = param(KERNEL_DEFAULTS["gamma"], ANY)
-    scale_kernel: Any = param(KERNEL_DEFAULTS["scale_kernel"], ANY)
+    gamma: Any = param(KERNEL_DEFAULTS["gamma"], FACTOR)
+    scale_kernel: Any = param(KERNEL_DEFAULTS["scale_kernel"], FACTOR)
     coef0: Any = param(KERNEL_DEFAULTS["coef0"], ANY)
     u: str = param(KERNEL_DEFAULTS["u"], TEXT)
     basis: int = param(500, integer(1))
@@ -214,11 +219,17 @@ class Settings:
     zero_based: bool = param(False, FLAG)
     input: str = param(INPUTS[0], one_of(INPUTS))
     given: frozenset[str] | None = None
+    original: bool = False
 
     @property
     def has_kernel(self) -> bool:
         """Whether the run is one on kernel values."""
         return self.kernel != "linear" or (self.solver != AUTO and SOLVERS[self.solver].on_values(self.task))
+
+    @property
+    def is_definite(self) -> bool:
+        """Whether the kernel is known to be positive semidefinite."""
+        return is_definite(self.kernel, self.degree, self.gamma, self.scale_kernel, self.coef0)
 
     @property
     def is_plain(self) -> bool:

@@ -2,15 +2,13 @@
 """What no run can honour: every refusal that needs no data.
 
 Messages speak of parameters: ``parameter 'gap'`` and ``solver='smo'``, or ``basis_method=1 or 2``. The command line
-puts its flags in their place (`in_words`), so messages of the whole library keep to this spelling, warnings too.
+puts its flags in their place (`svmcut.errors.in_words`), so all messages keep to this spelling, warnings too.
 """
 
 from __future__ import annotations
 
 import math
-import re
 import reprlib
-from collections.abc import Callable
 
 from svmcut.catalog import (
     AUTO,
@@ -31,7 +29,8 @@ from svmcut.catalog import (
     takes,
 )
 from svmcut.errors import UsageError
-from svmcut.parameters import DEFAULTS, EXAMPLE_COST, KINDS, Settings
+from svmcut.kinds import ANY
+from svmcut.parameters import DEFAULTS, EXAMPLE_COST, FACTORS, KINDS, Settings
 from svmcut.records import replace
 from svmcut.rows import Loss, Solver
 
@@ -72,6 +71,7 @@ def check(settings: Settings) -> list[str]:
         if settings.task == "multiclass":
             _check_classes(settings)
         _check_vectors(settings)
+    _check_definite(settings)
     _check_effects(settings)
     return _warnings(settings, loss)
 
@@ -84,7 +84,7 @@ def plain(settings: Settings) -> Settings:
         if value is None and DEFAULTS[name] is None:
             continue
         try:
-            values[name] = kind.take(value)
+            values[name] = (ANY if settings.original and name in FACTORS else kind).take(value)
         except ValueError:
             raise UsageError(f"parameter '{name}' is {reprlib.repr(value)}; expected {kind.expected}") from None
     values["loss"] = values["loss"] or TASKS[values["task"]].loss
@@ -351,6 +351,21 @@ def reads(settings: Settings, solver: str) -> set[str]:
     return found if polished or "polish" not in found else found - {*row.after}
 
 
+def _check_definite(settings: Settings) -> None:
+    """Refuses solvers that mean nothing with a kernel that need not be definite; the originals' programs run all."""
+    if not settings.has_kernel or settings.original or settings.is_definite:
+        return
+    offset = f" with coef0={settings.coef0:g}" if settings.kernel == "polynomial" else ""
+    short = f"{_what(settings)}{offset} need not be positive definite"
+    if settings.task == "sequence" or settings.is_joint:
+        other = "" if settings.task == "sequence" else f", or give multiclass='{MULTICLASS[2]}'"
+        raise UsageError(f"{short}, which cutting planes ask for; use kernel='rbf'{other}")
+    if (name := chosen_solver(settings)) != AUTO and SOLVERS[name].definite:
+        loss, usable = losses(settings.task)[settings.loss or ""], solvers(settings.task, True)
+        known = [other for other, row in usable.items() if _serves(row, settings, loss) and not row.definite]
+        raise UsageError(f"{short}, which solver '{name}' asks for; use solver={_or(known)}")
+
+
 def _check_effects(settings: Settings) -> None:
     """Refuses parameters that no solver reads which may run."""
     task, name, may_run = TASKS[settings.task], chosen_solver(settings), candidates(settings)
@@ -383,18 +398,3 @@ def _warnings(settings: Settings, loss: Loss) -> list[str]:
 
 def _or(names) -> str:
     return listed([f"'{name}'" for name in names], "or")
-
-
-_SPELLING = (
-    r"parameter '(\w+)'|\b([a-z_0-9]+)=('[\w-]+'(?:(?:, | or )'[\w-]+')*|True|False|-?[\d.]+(?:e[+-]?\d+)?(?: or \d+)?)"
-)
-
-
-def in_words(message: str, flag: Callable[[str, str | None], str | None]) -> str:
-    """A message in which flag(name, value or None) stands for a parameter, unless that is None."""
-
-    def put(match: re.Match) -> str:
-        name, value = match[1] or match[2], match[3]
-        return flag(name, None if value is None else value.replace("'", "")) or match[0]
-
-    return re.sub(_SPELLING, put, message)

@@ -150,6 +150,9 @@ class Solver(NamedTuple):
         Whether its sampling may follow the rises of its dual.
     binary : tuple of str
         Tasks of several classes or labels whose machines it trains one against the rest alone.
+    definite : bool
+        Whether on kernel values it needs a kernel that is known to be positive semidefinite: its lower bound, or the
+        length of w, mean nothing with another.
     takes : tuple of str
         Parameters that not every solver has.
     after : tuple of str
@@ -172,6 +175,7 @@ class Solver(NamedTuple):
     first_order: bool = False
     adaptive: bool = False
     binary: tuple[str, ...] = ()
+    definite: bool = False
     takes: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     defaults: Mapping[str, Any] = {}
@@ -243,8 +247,8 @@ class Format(NamedTuple):
     first : bytes
         Line 1; of a foreign format that or its first word.
     where : str
-        Module with `read`, of (path, line 1, open file), and `write`, of (path, line 1, output, model), which raise as
-        `svmcut.files.models.read_model` and `write_model`.
+        Module with `read`, of (path, line 1, open file), and `write`, of (path, line 1, output, model, original), which
+        raise as `svmcut.files.models.read_model` and `write_model`.
     models : tuple of str
         Classes of svmcut.models.
     foreign : bool

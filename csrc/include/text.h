@@ -84,9 +84,10 @@ enum {
 
 /* Each writes n items as printf would in the C locale and returns the bytes written; the caller sizes `out` by the
  * widths above. nan has no sign. Columns are 0-based, their text is 1-based. */
-int64_t svmcut_format_scores(const double* scores, int64_t n, char* out);                      /* "%.8f\n" */
-int64_t svmcut_format_pairs(const int32_t* columns, const float* values, int64_t n, char* out); /* "%d:%.8g " */
-int64_t svmcut_format_integers(const int64_t* values, int64_t n, char* out);                   /* "%ld\n" */
+int64_t svmcut_format_scores(const double* scores, int64_t n, char* out);    /* "%.8f\n" */
+int64_t svmcut_format_integers(const int64_t* values, int64_t n, char* out); /* "%ld\n" */
+/* "%d:%.8g "; where `exact`, "%d:%.9g " for values that eight digits do not read back as the same float. */
+int64_t svmcut_format_pairs(const int32_t* columns, const float* values, int64_t n, int exact, char* out);
 
 /* Counts what bounds the arrays svmcut_parse_expansion fills: newline-terminated lines, and ':' characters. */
 void svmcut_count_expansion(const char* text, int64_t size, int64_t* lines, int64_t* colons);

@@ -49,15 +49,15 @@ char* copy(char* out, const char* text) {
 
 enum class Style { fixed, general };
 
-char* print8(char* out, double value, Style style) {
+char* print(char* out, double value, Style style, int digits = 8) {
     if (std::isnan(value)) return copy(out, "nan");
     if (std::isinf(value)) return copy(out, value < 0 ? "-inf" : "inf");
 #ifdef SVMCUT_CHARCONV
     const auto format = style == Style::fixed ? std::chars_format::fixed : std::chars_format::general;
-    return std::to_chars(out, out + SVMCUT_SCORE_WIDTH - 1, value, format, 8).ptr;
+    return std::to_chars(out, out + SVMCUT_SCORE_WIDTH - 1, value, format, digits).ptr;
 #else
-    const char* format = style == Style::fixed ? "%.8f" : "%.8g";
-    return with_point(out, std::snprintf(out, SVMCUT_SCORE_WIDTH, format, value));
+    const char* format = style == Style::fixed ? "%.*f" : "%.*g";
+    return with_point(out, std::snprintf(out, SVMCUT_SCORE_WIDTH, format, digits, value));
 #endif
 }
 
@@ -135,6 +135,15 @@ bool parse_real(const char* p, const char* end, Real* value) {
     return std::isfinite(*value);
 }
 
+/* Eight digits where they read back as the same float, else the nine that always do. */
+char* print_exact(char* out, float value) {
+    char* end = print(out, value, Style::general);
+    float read = 0;
+    if (std::isfinite(value) && (!parse_real(out, end, &read) || read != value))
+        end = print(out, value, Style::general, 9);
+    return end;
+}
+
 struct Fault {
     int32_t kind = SVMCUT_EXPANSION_OK;
     const char* at = nullptr;
@@ -198,18 +207,18 @@ extern "C" {
 int64_t svmcut_format_scores(const double* scores, int64_t n, char* out) {
     char* p = out;
     for (int64_t i = 0; i < n; ++i) {
-        p = print8(p, scores[i], Style::fixed);
+        p = print(p, scores[i], Style::fixed);
         *p++ = '\n';
     }
     return p - out;
 }
 
-int64_t svmcut_format_pairs(const int32_t* columns, const float* values, int64_t n, char* out) {
+int64_t svmcut_format_pairs(const int32_t* columns, const float* values, int64_t n, int exact, char* out) {
     char* p = out;
     for (int64_t i = 0; i < n; ++i) {
         p = std::to_chars(p, p + SVMCUT_INTEGER_WIDTH, static_cast<int64_t>(columns[i]) + 1).ptr;
         *p++ = ':';
-        p = print8(p, static_cast<double>(values[i]), Style::general);
+        p = exact ? print_exact(p, values[i]) : print(p, static_cast<double>(values[i]), Style::general);
         *p++ = ' ';
     }
     return p - out;

@@ -10,7 +10,7 @@ from libc.stdlib cimport free, malloc
 cdef extern from "include/text.h" nogil:
     int SVMCUT_SCORE_WIDTH, SVMCUT_PAIR_WIDTH, SVMCUT_INTEGER_WIDTH
     int64_t svmcut_format_scores(const double*, int64_t, char*)
-    int64_t svmcut_format_pairs(const int32_t*, const float*, int64_t, char*)
+    int64_t svmcut_format_pairs(const int32_t*, const float*, int64_t, int, char*)
     int64_t svmcut_format_integers(const int64_t*, int64_t, char*)
     void svmcut_count_expansion(const char*, int64_t, int64_t*, int64_t*)
     int svmcut_parse_expansion(const char*, int64_t, int64_t, int64_t, double*, int64_t*, int32_t*, float*,
@@ -64,8 +64,11 @@ def format_scores(const double[::1] scores):
     return b"".join(pieces)
 
 
-def format_pairs(const int32_t[::1] columns, const float[::1] values):
-    """(k,) 0-based columns and (k,) float32 values as ``index:%.8g `` pairs with 1-based indices, bytes."""
+def format_pairs(const int32_t[::1] columns, const float[::1] values, bint exact=False):
+    """(k,) 0-based columns and (k,) float32 values as ``index:%.8g `` pairs with 1-based indices, bytes.
+
+    exact: nine digits where eight do not read back as the same float32.
+    """
     cdef int64_t n = columns.shape[0], start, count, used
     if values.shape[0] != n:
         raise ValueError("columns and values differ in length")
@@ -75,7 +78,7 @@ def format_pairs(const int32_t[::1] columns, const float[::1] values):
         for start in range(0, n, PIECE):
             count = min(n - start, PIECE)
             with nogil:
-                used = svmcut_format_pairs(&columns[start], &values[start], count, out)
+                used = svmcut_format_pairs(&columns[start], &values[start], count, exact, out)
             pieces.append(out[:used])
     finally:
         free(out)

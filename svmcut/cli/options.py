@@ -51,6 +51,8 @@ from svmcut.parameters import (
     DEGREE,
     EPSILON,
     EXAMPLE_COST,
+    FACTOR,
+    FACTORS,
     KKT_TOLERANCE,
     C,
     Settings,
@@ -68,7 +70,7 @@ LEARNT = tuple(name for name in TASKS if name != "rank")
 def _values(name: str, kind: Kind) -> Any:
     """A field of one or several values of a parameter of the kernel."""
     default = KERNEL_DEFAULTS[name]
-    return param((Typed(f"{default:g}", default),), several(kind))
+    return param((Typed(f"{default:g}", default),), several(kind, ANY if name in FACTORS else None))
 
 
 @record(kw_only=True)
@@ -81,8 +83,8 @@ class LearnOptions(Settings):
     cost: tuple[Typed, ...] | None = param(None, several(C))
     example_cost: tuple[Typed, ...] | None = param(None, several(C))
     degree: tuple[Typed, ...] = _values("degree", DEGREE)
-    gamma: tuple[Typed, ...] = _values("gamma", ANY)
-    scale_kernel: tuple[Typed, ...] = _values("scale_kernel", ANY)
+    gamma: tuple[Typed, ...] = _values("gamma", FACTOR)
+    scale_kernel: tuple[Typed, ...] = _values("scale_kernel", FACTOR)
     coef0: tuple[Typed, ...] = _values("coef0", ANY)
     algorithm: int | None = param(None, integer(0, 9))
     weights: str | None = param(None, PATH)
@@ -147,7 +149,8 @@ class LearnOptions(Settings):
 
     def as_dict(self) -> dict[str, Any]:
         """The values for the report; of a list a single one is a number."""
-        values = {item.name: getattr(self, item.name) for item in fields(self) if item.name != "given"}
+        names = [item.name for item in fields(self) if item.name not in ("given", "original")]
+        values = {name: getattr(self, name) for name in names}
         for name in ("cost", "example_cost", *KERNEL_PARAMETERS):
             if values[name] is not None:
                 numbers = [typed.value for typed in values[name]]

@@ -299,7 +299,7 @@ def _learn(program: str, summary: str, task: str, algorithm: int, argv: list[str
                 given["multiclass"] = MULTICLASS[0]
         files = dict(zip(("example_file", "model_file"), arguments))
         command = "rank" if task == "rank" else "learn"
-        values = {"command": command, "given": frozenset(), **files, **task_defaults(task), **given}
+        values = {"command": command, "given": frozenset(), "original": True, **files, **task_defaults(task), **given}
         return run(LearnOptions(**values), original=program)
 
     return run_original(learn_grammar(program, summary, task, algorithm), work, argv)

@@ -258,7 +258,7 @@ class Training:
         if not options.has_kernel or options.basis_method:
             self._say("Compacting linear model...done")
         with report.step(self._say, "Writing learned model"):
-            write_model(target, outcome.model)
+            write_model(target, outcome.model, bool(self.original))
             if options.alphas:
                 with write_atomically(options.alphas) as output:
                     output.write("".join(f"{value:.17g}\n" for value in outcome.multipliers).encode())

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from svmcut.catalog import TASKS
 from svmcut.cli.options import options
+from svmcut.errors import in_words
 from svmcut.kinds import FLAG
-from svmcut.refusals import in_words
 
 
 def in_options(message: str, original: bool = False) -> str:

@@ -20,12 +20,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from svmcut.arrays import as_rows, given_weights
 from svmcut.catalog import MULTICLASS
 from svmcut.data import Csr, Examples
-from svmcut.errors import DataError, SvmcutError
+from svmcut.errors import DataError, SvmcutError, in_words
 from svmcut.machine import usable_cpus
 from svmcut.parameters import Settings
 from svmcut.progress_bar import ProgressBar
 from svmcut.records import replace
-from svmcut.refusals import check, in_words, plain
+from svmcut.refusals import check, plain
 from svmcut.tasks.protocol import Task, named
 from svmcut.tasks.weights import weighed
 from svmcut.training.outcome import ENDS
@@ -52,7 +52,7 @@ MULTI_CLASS = dict(zip(("crammer_singer", "ovr", "ovo"), MULTICLASS, strict=True
 
 
 def word(name: str, value: str | None) -> str | None:
-    """A parameter as an estimator has it, as svmcut.refusals.in_words asks for it."""
+    """A parameter as an estimator has it, as svmcut.errors.in_words asks for it."""
     if name not in WORDS:
         return None
     own = {theirs: repr(ours) for ours, theirs in MULTI_CLASS.items()}

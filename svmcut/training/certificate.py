@@ -10,17 +10,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svmcut import states
+from svmcut.files.rounding import KEPT
 from svmcut.records import record, replace
 from svmcut.risks.weights import total
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, State, StoppingRule
+from svmcut.training.gate import Reading
 from svmcut.training.outcome import Outcome
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from svmcut.cutting.bundle import CutBundle
     from svmcut.spaces.linear import LinearSpace
+    from svmcut.training.gate import Part
 
     Certify = Callable[[Any, Progress], tuple[float, float]]
+
+#: Weights of a part of a model that is written and read back where its digits cannot matter.
+SAMPLED = 1000
 
 
 def scaled_bound(offset: float, squared: float, most: float = 1.0) -> float:
@@ -36,34 +44,67 @@ def scaled_bound(offset: float, squared: float, most: float = 1.0) -> float:
     return theta * offset - 0.5 * theta * theta * squared
 
 
-def primal_of_file(
-    w, problem: Problem, outcome: Outcome, rise: float = math.inf, restore: Callable[[Any], None] | None = None
-) -> float | None:
-    """1/2 |w|^2 + C R(A w) of weights as a reader of the model file gets them; None where no digit can matter.
+def in_columns(values: NDArray, own: NDArray | None, wanted: NDArray | None, width: int) -> NDArray[np.float64]:
+    """Rows of weights, one a feature, in another numbering: (width, ...) float64.
 
     Parameters
     ----------
-    w : (d,) float64
+    values : (k, ...)
+    own : (k,) int or None
+        Increasing features the rows belong to; None for 0 to k - 1.
+    wanted : (width,) int or None
+        Those of the rows that are returned. One of them that has no weight gets 0, and where a weight belongs to none
+        of them, all are nan.
+    """
+    own = np.arange(len(values)) if own is None else own
+    places = own if wanted is None else np.searchsorted(wanted, own)
+    known = places < width
+    if wanted is not None:
+        known[known] = wanted[places[known]] == own[known]
+    out = np.zeros((width, *values.shape[1:]))
+    out[places[known]] = values[known]
+    if np.any(values[~known]):
+        out[:] = np.nan
+    return out
+
+
+def weights_reading(
+    w_of: Callable[[Any], NDArray], problem: Problem, outcome: Outcome, rise: float, original: bool,
+    part: Callable[[], Part] | None = None,
+) -> Reading:  # fmt: skip
+    """How the gate reads a model of weights of features.
+
+    Parameters
+    ----------
+    w_of : callable
+        The element of the problem's space that a model is.
     problem : Problem
     outcome : Outcome
-        Its norm and primal count.
+        Its norm counts.
     rise : float
         R changes by at most e times this where no weight changes by more than the part e of it; inf where that is not
         known.
-    restore : callable or None
-        Called with the weights read back, to set those again that the file holds in another way.
+    original, part
+        As in Reading.
     """
-    from svmcut.files.rounding import KEPT, read_back
 
-    most = KEPT * (problem.C * rise + outcome.norm**2)
-    if most <= 0.01 * problem.stop.target(outcome.primal):
-        return None
-    kept = read_back(w).astype(np.float64)
-    if restore is not None:
-        restore(kept)
-    with np.errstate(over="ignore", invalid="ignore"):
-        value = problem.value(kept)
-    return float(0.5 * problem.space.dot(kept, kept) + problem.C * value)
+    def value(model: Any) -> float:
+        w = w_of(model)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return float(0.5 * problem.space.dot(w, w) + problem.C * problem.value(w))
+
+    return Reading(value, KEPT * (problem.C * rise + outcome.norm**2), part, original)
+
+
+def some(values: NDArray) -> NDArray[np.int64]:
+    """Where SAMPLED of these weights are that are not 0, spread over all."""
+    used = np.flatnonzero(values)
+    return used[np.unique(np.linspace(0, max(0, len(used) - 1), min(SAMPLED, len(used))).astype(np.int64))]
+
+
+def close(kept: Any, trained: Any) -> bool:
+    """Whether numbers read back are those of training, up to the digits of a file."""
+    return bool(np.allclose(kept, trained, rtol=KEPT, atol=1e-37))
 
 
 def rise_of_scores(space: LinearSpace, w, K: int, weights, each: bool) -> float:

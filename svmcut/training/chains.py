@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from svmcut.catalog import losses
@@ -16,9 +18,13 @@ from svmcut.risks.chain_scaled import SquaredSequences, slack_rescaled, squared,
 from svmcut.solvers.auto import choose_chain
 from svmcut.spaces.chain import ChainSpace
 from svmcut.structured.chain import ChainSequences
+from svmcut.training.certificate import in_columns
 from svmcut.training.checks import LARGEST_INDEX, check_counting, check_memory, check_parts, checked_weights
 from svmcut.training.settings import CUTTING_PLANE, kernel_of
 from svmcut.training.structured import Structured
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class Chains(Structured):
@@ -66,6 +72,13 @@ class Chains(Structured):
     def made(self, w) -> ChainModel:
         kernel, highest = kernel_of(self.settings), self._examples.X.n_features
         return ChainModel(w, self.model.shape, kernel, self._columns, highest, self._loss)
+
+    def weights(self, model: ChainModel) -> NDArray[np.float64]:
+        """Those of a model in the columns of training."""
+        shape, own = model.shape, self.model.shape
+        emissions = model.w[: shape.n_features * shape.node_size].reshape(shape.n_features, shape.node_size)
+        placed = in_columns(emissions, model.columns, self._columns, own.n_features)
+        return np.concatenate([placed.ravel(), model.w[emissions.size :]])
 
     def _risk(self) -> SequenceSum:
         s, chains, threads, v = self.settings, self.model.chains, self.settings.threads, self.model.weights

@@ -20,13 +20,16 @@ from svmcut.solvers.one_vs_rest import OneVsRest
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.multilabel import LabelSpace
 from svmcut.structured.multilabel import LabelSets
-from svmcut.training.certificate import rise_of_scores
+from svmcut.training.certificate import close, in_columns, rise_of_scores, some
 from svmcut.training.checks import check_label_memory, check_parts, checked_weights
+from svmcut.training.gate import Part
 from svmcut.training.outcome import Objective
 from svmcut.training.stage import Stage, make_solver
 from svmcut.training.structured import Structured
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from svmcut.training.outcome import Outcome
     from svmcut.training.stage import Ended
 
@@ -83,6 +86,29 @@ class LabelSetPlan(Structured):
             W, constant, first.astype(np.int32), second.astype(np.int32), weights, self._examples.names, self._columns
         )
 
+    def weights(self, model: MultilabelModel) -> NDArray[np.float64]:
+        """Those of a model in the columns of training."""
+        own, v = self.model, None
+        W = in_columns(model.W, model.columns, self._columns, own.examples.X.n_features)
+        if own.bias:
+            W = np.vstack([W, model.constant / own.bias])
+        if own.pairs:
+            v = np.zeros((own.n_labels, own.n_labels))
+            v[model.first, model.second] = model.v
+        return own.join(W, v)
+
+    def part(self, model: MultilabelModel) -> Part:
+        """The weights of some features."""
+        places = np.unique(some(model.W.ravel()) // max(1, self.model.n_labels))
+        columns = places.astype(np.int32) if model.columns is None else model.columns[places]
+        part = replace(model, W=model.W[places], columns=columns)
+
+        def holds(kept: MultilabelModel) -> bool:
+            W = in_columns(kept.W, kept.columns, columns, len(columns))
+            return close(W, part.W) and close(kept.constant, part.constant)
+
+        return Part(part, holds)
+
     def rise(self, w, problem: Problem) -> float:
         """Known where labels are machines of their own."""
         if not isinstance(problem.risk, OneVsRestRisk):
@@ -99,8 +125,3 @@ class LabelSetPlan(Structured):
                 "for a run without them"
             )
         return outcome
-
-    def restore(self, kept, w) -> None:
-        """The file has the weights of the constant feature as thresholds, with all digits."""
-        if self.model.bias:
-            self.model.split(kept)[0][-1] = self.model.split(w)[0][-1]

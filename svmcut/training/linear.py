@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,12 +18,16 @@ from svmcut.qp import make_qp
 from svmcut.records import replace
 from svmcut.solvers.protocol import Problem, Start
 from svmcut.spaces.rows import RowSpace, linear_space
-from svmcut.training.certificate import primal_of_file
+from svmcut.training.certificate import close, in_columns, some, weights_reading
+from svmcut.training.gate import Part
 from svmcut.training.initial import read_initial
 from svmcut.training.outcome import Objective, Outcome
 from svmcut.training.settings import CUTTING_PLANE, kernel_of
 from svmcut.training.stage import Ended, Plan, Stage, make_solver
 from svmcut.training.vectors import Vectors
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class Linear(Plan):
@@ -79,16 +83,28 @@ class Linear(Plan):
         """The weights, with their primal as a reader of the model file gets it."""
         w, problem = ended.progress.solution(), ended.stage.problem
         outcome = ended.outcome(ended.stage.name, self._model(w, ended.progress.cuts), self.space.dot(w, w))
-        bias = self.bias
         rise = self.rise(outcome.norm) if self.vectors.steepness < math.inf else math.inf
-
-        def restore(kept) -> None:  # the file has the weight of the constant feature as a threshold
-            kept[-1] = float(f"{bias * float(w[-1]):.8g}") / bias
-
         if isinstance(self.space, RowSpace):
-            w, problem = self.space.weights(w), replace(problem, space=self.space.features)
-        outcome.primal_of_file = primal_of_file(w, problem, outcome, rise, restore if bias else None)
-        return outcome.judge(problem.stop, ended.stopped_by)
+            problem = replace(problem, space=self.space.features)
+        model, original = outcome.model, self.settings.original
+        reading = weights_reading(self._weights, problem, outcome, rise, original, lambda: self._part(model))
+        return outcome.judge(problem.stop, ended.stopped_by, reading=reading)
+
+    def _weights(self, model: Any) -> NDArray[np.float64]:
+        """Those of the features trained on, and of the constant one, which a model has as a threshold."""
+        w = in_columns(model.w, model.columns, self.vectors.columns, self.vectors.X.n_features)
+        return np.append(w, (0.0 - model.b) / self.bias) if self.bias else w
+
+    def _part(self, model: Any) -> Part:
+        """Some of the weights of a model."""
+        places = some(model.w)
+        columns = places.astype(np.int32) if model.columns is None else model.columns[places]
+        part = replace(model, w=model.w[places], columns=columns)
+
+        def holds(kept: Any) -> bool:
+            return close(in_columns(kept.w, kept.columns, columns, len(columns)), part.w) and close(kept.b, part.b)
+
+        return Part(part, holds)
 
     def rise(self, norm: float) -> float:
         """As `primal_of_file` takes it, norm being |w|, of a risk whose steepness is known."""

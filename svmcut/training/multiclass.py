@@ -10,9 +10,9 @@ import numpy as np
 
 from svmcut.catalog import AUTO, CHOICES, CUTTING_PLANE, MULTICLASS, TASKS
 from svmcut.data import Examples
-from svmcut.files.rounding import read_back
 from svmcut.models import MulticlassModel
 from svmcut.parameters import Settings
+from svmcut.records import replace
 from svmcut.risks import make_risk
 from svmcut.risks.multiclass import CrammerSingerRisk, SquaredCrammerSingerRisk
 from svmcut.risks.one_vs_rest import OneVsRestRisk
@@ -21,8 +21,9 @@ from svmcut.rows import MARGIN, SLACK
 from svmcut.solvers.one_vs_rest import OneVsRest
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.multilabel import LabelSpace
-from svmcut.training.certificate import primal_of_file, rise_of_scores
+from svmcut.training.certificate import close, in_columns, rise_of_scores, some, weights_reading
 from svmcut.training.checks import check_class_memory, check_class_numbers, checked_weights, class_warnings
+from svmcut.training.gate import Part
 from svmcut.training.outcome import PERCENT, Objective, Outcome, Units, class_units
 from svmcut.training.stage import Ended, Plan, Stage, make_solver
 
@@ -101,13 +102,26 @@ class MulticlassPlan(Plan):
             cut = self.space.adjoint(self.risk.linearize(np.zeros(self.space.X.n_rows * len(self.names))).coef)
             outcome.longest_cut = math.sqrt(self.space.dot(cut, cut))
         outcome.multipliers = self.units.original * outcome.multipliers
+        model, original = outcome.model, self.settings.original
+        reading = weights_reading(self._weights, problem, outcome, self._rise(w), original, lambda: self._part(model))
+        return outcome.judge(problem.stop, ended.stopped_by, reading=reading)
 
-        def restore(kept) -> None:
-            kept[:] = read_back(self._written * w).astype(np.float64) / self._written
+    def _weights(self, model: Any) -> NDArray[np.float64]:
+        """Those of a model in the unit and the columns of training."""
+        W = in_columns(model.W, model.columns, self._columns, self.space.X.n_features)
+        return (np.vstack([W, model.constant]) if self.bias else W).ravel() / self._written
 
-        scaled = restore if self._written != 1 else None
-        outcome.primal_of_file = primal_of_file(w, problem, outcome, self._rise(w), scaled)
-        return outcome.judge(problem.stop, ended.stopped_by)
+    def _part(self, model: Any) -> Part:
+        """The weights of some features."""
+        places = np.unique(some(model.W.ravel()) // max(1, len(self.names)))
+        columns = places.astype(np.int32) if model.columns is None else model.columns[places]
+        part = replace(model, W=model.W[places], columns=columns)
+
+        def holds(kept: Any) -> bool:
+            W = in_columns(kept.W, kept.columns, columns, len(columns))
+            return close(W, part.W) and close(kept.constant, part.constant)
+
+        return Part(part, holds)
 
     def _rise(self, w) -> float:
         """The risk changes by at most e times this where no weight changes by more than the part e of it: the scores of

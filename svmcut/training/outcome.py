@@ -16,19 +16,19 @@ from svmcut.errors import UsageError
 from svmcut.records import field, fields, record, replace
 from svmcut.refusals import refuse_example_cost
 from svmcut.solvers.protocol import Progress, StoppingRule, Unsaved
+from svmcut.training.gate import STATIONARY, judge
 
 if TYPE_CHECKING:
     from svmcut.models import ChainModel, Model
+    from svmcut.training.gate import Reading
 
 PERCENT = 100.0
-#: A dual value above the primal by more than this part of it is a mistake in the program, not rounding.
-SLIP = 1e-9
 #: A model may be underfitted whose slack is above this part of that of w = 0, and |w|^2 of C times what the risk fell.
 UNDERFITTED, STRAIGHT = 0.9, 0.7
 #: Ends of training that are its aim and claim no certificate.
-ENDS = ("epochs", "span", "samples", "held-out")
+ENDS = ("epochs", "span", "samples", "held-out", STATIONARY)
 #: Ends before the aim.
-STOPS = ("limit", "interrupt", "rounding", "basis", "file", "mistake")
+STOPS = ("limit", "interrupt", "cap", "rounding", "float32", "basis", "file", "mistake")
 #: What a run says whose sampled cuts ended before their stopping rule was met.
 FULL = "the cuts filled their memory; raise parameter 'max_memory' or parameter 'sample_size'"
 
@@ -163,11 +163,13 @@ class Outcome:
     solver : str
         The solver that ran.
     converged : bool
-        Whether the certificate of the model, as its file has it, meets the stopping rule; see `judge`.
+        Whether the certificate of the model, as its file has it, meets the stopping rule; svmcut.training.gate says so.
     stopped_by : str or None
-        Where it does not: "limit", "interrupt", "rounding"; "basis" where the span of the basis leaves no smaller gap,
-        "file" where the digits of the model file do not; "mistake" where the certificate cannot be. "epochs", "span",
-        "samples" and "held-out" where training did what it was asked for, which was no gap of the full problem.
+        Where it does not: "limit", "interrupt"; "cap" where the solver had made all the passes it makes; "rounding"
+        where float64 leaves no smaller gap, "float32" where kernel values in single precision do not, "basis" where the
+        span of the basis does not, "file" where the digits of the model file do not; "mistake" where the certificate
+        cannot be. "epochs", "span", "samples" and "held-out" where training did what it was asked for, which was no gap
+        of the full problem; "stationary" where there is none, as the kernel need not be definite.
     norm, longest_cut : float
         Length of w with the weight of the constant feature, and of the longest cut normal, in the unit of the risk.
     multipliers : (cuts,) float64
@@ -228,30 +230,11 @@ class Outcome:
         ), "outcome")  # fmt: skip
         return self
 
-    def judge(self, rule: StoppingRule, stopped_by: str | None, otherwise: str = "rounding") -> Outcome:
-        """Sets `converged` and `stopped_by` from the one certificate of the model; the place where that is decided.
-
-        Parameters
-        ----------
-        rule : StoppingRule
-        stopped_by : str or None
-            What ended the solver before its own rule was met.
-        otherwise : str
-            Why training ended where the certificate misses the rule and nothing ended it before.
-        """
-        primal, dual, file = self.primal, self.dual, self.primal_of_file
-        self.converged, self.stopped_by = rule.met(primal, dual), None
-        if dual > primal + SLIP * abs(primal):
-            self.converged, self.stopped_by = False, "mistake"
-            self.warnings.append(
-                f"the dual value {dual:.9g} is above the primal value {primal:.9g}: an error of svmcut, and no "
-                "certificate; please report it"
-            )
-        elif not self.converged:
-            self.stopped_by = stopped_by or otherwise
-        elif file is not None and not rule.met(file, dual):
-            self.converged, self.stopped_by = False, "file"
-        return self
+    def judge(
+        self, rule: StoppingRule, stopped_by: str | None, otherwise: str = "rounding", reading: Reading | None = None
+    ) -> Outcome:
+        """This, with the verdict of the gate: see svmcut.training.gate.judge."""
+        return judge(self, rule, stopped_by, otherwise, reading)
 
     @property
     def done(self) -> bool:

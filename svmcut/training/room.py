@@ -15,7 +15,8 @@ from svmcut.machine import planned_memory
 from svmcut.models import KernelModel
 from svmcut.risks.protocol import SignedRisk
 from svmcut.training.certificate import scaled_bound
-from svmcut.training.outcome import SLIP, Outcome
+from svmcut.training.gate import SLIP
+from svmcut.training.outcome import Outcome
 from svmcut.training.settings import SMO, kernel_of
 from svmcut.training.stage import Plan
 from svmcut.training.vectors import Vectors
@@ -234,6 +235,10 @@ class KernelPlan(Plan):
 
 def kernel_warnings(kernel: Kernel) -> list[str]:
     """What a user should know of a kernel."""
-    if kernel.name != "sigmoid":
+    if kernel.is_definite:
         return []
-    return ["the sigmoid kernel need not be positive semidefinite; where it is not, primal, dual and gap bound nothing"]
+    of = " of these parameters" if kernel.name != "sigmoid" else ""
+    return [
+        f"the {kernel.name} kernel{of} need not be positive definite: training ends at a stationary point, and no dual "
+        "bound is known"
+    ]

@@ -28,7 +28,7 @@ def resolved(settings: Settings, n: int, time_limit: float | None = None) -> Set
     named = SOLVERS.get(solver)
     if s.has_kernel and s.task in SOLVERS[SUBSPACE].kernel and not s.is_joint:
         exact = s.task in SOLVERS[SMO].kernel and s.is_usual
-        solver = choose_kernel_solver(solver, n, exact, s.free_bias)
+        solver = choose_kernel_solver(solver, n, exact, s.free_bias, s.is_definite or s.original)
     row = SOLVERS.get(solver)
     if s.free_bias is None:  # "auto" is without where it has the objective of svm_perf
         free = row if task.original is None else named
@@ -54,7 +54,9 @@ def kernel_of(settings: Settings) -> Kernel:
     return Kernel(s.kernel, s.degree, s.gamma, s.scale_kernel, s.coef0, s.u)
 
 
-def choose_kernel_solver(solver: str, n: int, exact: bool, free_bias: bool | None = None) -> str:
+def choose_kernel_solver(
+    solver: str, n: int, exact: bool, free_bias: bool | None = None, definite: bool = True
+) -> str:
     """The solver that "auto" stands for with a kernel: exact while n allows it, a subspace beyond.
 
     Parameters
@@ -67,6 +69,8 @@ def choose_kernel_solver(solver: str, n: int, exact: bool, free_bias: bool | Non
         Whether smo trains for the risk.
     free_bias : bool or None
         True leaves smo only.
+    definite : bool
+        False leaves smo and a subspace, whose problem is convex where that of all functions need not be.
 
     Notes
     -----
@@ -77,4 +81,4 @@ def choose_kernel_solver(solver: str, n: int, exact: bool, free_bias: bool | Non
         return solver
     if exact and (n <= SMO_ROWS or free_bias):
         return SMO
-    return CUTTING_PLANE if n <= GRAM_ROWS else SUBSPACE
+    return CUTTING_PLANE if n <= GRAM_ROWS and definite else SUBSPACE

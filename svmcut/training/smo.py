@@ -30,7 +30,7 @@ class SmoPlan(KernelPlan):
 
     def __init__(self, examples: Examples, settings: Settings, one_class: bool = False):
         super().__init__(examples, settings, one_class)
-        s, self.warnings = settings, self.room.vectors.warnings
+        s = settings
         self._last: SmoRun | None = None
         self._solver = Smo(bool(s.free_bias), s.cache_size, s.threads, s.max_iterations)
         self.initial = None if s.initial is None else read_initial(s, self.room.kernel)
@@ -61,8 +61,6 @@ class SmoPlan(KernelPlan):
         known = {"longest_cut": 0.0, "multipliers": f.beta, "kernel_evaluations": progress.evaluations}
         ended = ended._replace(progress=progress)
         outcome = ended.outcome(ended.stage.name, room.machine(f.beta, f.b), squared, **known)
-        if not room.kernel.is_definite and progress.gap < 0:
-            outcome.certificate = progress.primal, math.nan
         rule = self.stop(objective)
         if rule.relative is None:  # the gap that the tolerance of the KKT conditions allows where they hold
             holds = run.violation() <= objective.epsilon

@@ -15,12 +15,14 @@ from svmcut.solvers.protocol import Problem
 from svmcut.solvers.quick import Quick
 from svmcut.solvers.relay import Relay
 from svmcut.structured.protocol import StructuredProblem
-from svmcut.training.certificate import primal_of_file
+from svmcut.training.certificate import weights_reading
 from svmcut.training.outcome import Objective, Outcome, Units
 from svmcut.training.stage import Ended, Plan, Stage, make_solver
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from svmcut.training.gate import Part
 
 
 def units_of_structures(settings: Settings, n: int, weights: NDArray | None) -> Units:
@@ -40,25 +42,28 @@ class Structured(Plan):
 
     Notes
     -----
-    What differs beside the method here: choose(), the solver that "auto" stands for; cuts(), risk and space of cutting
-    planes, and warm, whether they start from the C before; made(w), the model of weights.
+    What differs beside the methods here: choose(), the solver that "auto" stands for; cuts(), risk and space of cutting
+    planes, and warm, whether they start from the C before; made(w), the model of weights, and weights(model), the
+    weights of one.
     """
 
     warm: ClassVar[bool]
     choose: Callable[[], str]
     cuts: Callable[[], tuple[Any, Any]]
     made: Callable[[Any], Any]
+    weights: Callable[[Any], NDArray]
 
     def __init__(self, settings: Settings, path: str, model: Any, warnings: list[str]):
         super().__init__(settings, path, units_of_structures(settings, model.n_samples, model.weights), warnings)
         self.model = model
 
-    def restore(self, kept, w) -> None:
-        """Sets weights again that a file keeps in another way than those it gives back, kept."""
-
     def rise(self, w, problem: Problem) -> float:
-        """As svmcut.training.certificate.primal_of_file takes it."""
+        """As svmcut.training.certificate.weights_reading takes it."""
         return math.inf
+
+    def part(self, model: Any) -> Part:
+        """Some of the weights of a model, where their rise is known."""
+        raise NotImplementedError
 
     def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
         """The solver of that name, or the one that "auto" stands for."""
@@ -85,9 +90,10 @@ class Structured(Plan):
                 return outcome.judge(problem.stop, ended.stopped_by, "held-out")
         if not isinstance(problem, Problem):
             problem = self._cuts(objective)
+        model, original = outcome.model, self.settings.original
         rise = self.rise(w, problem)
-        outcome.primal_of_file = primal_of_file(w, problem, outcome, rise, lambda kept: self.restore(kept, w))
-        return outcome.judge(problem.stop, ended.stopped_by)
+        reading = weights_reading(self.weights, problem, outcome, rise, original, lambda: self.part(model))
+        return outcome.judge(problem.stop, ended.stopped_by, reading=reading)
 
     def _cuts(self, objective: Objective) -> Problem:
         risk, space = self.cuts()

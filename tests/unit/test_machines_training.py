@@ -249,7 +249,7 @@ def test_models_go_round_with_all_digits_of_their_coefficients(tmp_path, rng, wa
     again = read_model(str(tmp_path / "a"))
     np.testing.assert_array_equal(again.alpha, outcome.model.alpha)
     np.testing.assert_array_equal(again.b, [float(f"{b:.8g}") for b in outcome.model.b])
-    np.testing.assert_array_equal(again.support.data, [np.float32(f"{x:.8g}") for x in outcome.model.support.data])
+    np.testing.assert_array_equal(again.support.data, outcome.model.support.data)
     assert b"#@ labels" not in (tmp_path / "a").read_bytes() and again.names.tolist() == [1, 2, 3, 4]
     write_model(str(tmp_path / "b"), again)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()

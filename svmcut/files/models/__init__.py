@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import io
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from svmcut.catalog import FORMATS, load
 from svmcut.errors import ModelError
@@ -89,8 +90,14 @@ def is_model(path: str) -> bool:
         return False
 
 
-def write_model(path: str, model: Model) -> None:
+def write_model(path: str, model: Model, original: bool = False) -> None:
     """Write a model so that it replaces the file of that name as a whole.
+
+    Parameters
+    ----------
+    original : bool
+        With the eight digits of the originals, also where a parameter of a kernel or a feature of a support vector
+        needs more to be read back as it is.
 
     Raises
     ------
@@ -99,9 +106,30 @@ def write_model(path: str, model: Model) -> None:
     ModelError
         When a number of the model is not finite in the precision of the file; nothing is written.
     """
-    row = next(row for row in FORMATS if type(model).__name__ in row.models and not row.foreign)
     with write_atomically(path) as output:
-        load(f"{row.where}:write")(path, row.first, output, model)
+        _write(path, output, model, original)
+
+
+def written_and_read(model: Model, original: bool = False, path: str = "the model") -> Model:
+    """The model as a reader of its file gets it: from the text that `write_model` writes, which no file keeps.
+
+    Raises
+    ------
+    ModelError, MemoryLimitError
+        As writing and reading do.
+    """
+    text = io.BytesIO()
+    _write(path, text, model, original)
+    text.seek(0)
+    first = text.readline(LINE_LIMIT)
+    row = _row(first, False)
+    assert row is not None
+    return load(f"{row.where}:read")(path, first, text)
+
+
+def _write(path: str, output: Any, model: Model, original: bool) -> None:
+    row = next(row for row in FORMATS if type(model).__name__ in row.models and not row.foreign)
+    load(f"{row.where}:write")(path, row.first, output, model, original)
 
 
 def _row(first: bytes, foreign: bool = True) -> Format | None:

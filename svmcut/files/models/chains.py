@@ -66,7 +66,7 @@ def read(path: str, first: bytes, file: BinaryIO) -> ChainModel:
     return ChainModel(w, shape, kernel, columns, features, loss, names)
 
 
-def write(path: str, first: bytes, output: Output, model: ChainModel) -> None:
+def write(path: str, first: bytes, output: Output, model: ChainModel, original: bool = False) -> None:
     """The whole file; see svmcut.rows.Format."""
     shape = model.shape
     known = -1 if model.columns is None else int(np.max(model.columns, initial=-1))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _HEADER_LINES = 7
 
 
-def write(path: str, first: bytes, output: Output, model: FourierModel) -> None:
+def write(path: str, first: bytes, output: Output, model: FourierModel, original: bool = False) -> None:
     """The whole file, weights with all digits, frequencies with those of float32; see svmcut.rows.Format."""
     D, d = model.omega.shape
     if not (np.isfinite(model.w).all() and np.isfinite(model.b) and np.isfinite(model.omega).all()):

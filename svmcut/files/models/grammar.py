@@ -165,19 +165,27 @@ def finite32(path: str, values: NDArray) -> NDArray[np.float32]:
     return rounded
 
 
-def write_header(output: Output, first: bytes, kernel: Kernel, rest: str) -> None:
-    """Line 1, the kernel in lines 2 to 7, and the rest."""
+def write_header(output: Output, first: bytes, kernel: Kernel, rest: str, original: bool = False) -> None:
+    """Line 1, the kernel in lines 2 to 7, and the rest; original: with eight digits of its parameters."""
+    gamma, scale, offset = (f"{value:.8g}" if original else digits(value)
+                            for value in (kernel.gamma, kernel.scale, kernel.offset))  # fmt: skip
     text = (
         f"{first.decode()}\n"
         f"{kernel.number} # kernel type\n"
         f"{kernel.degree} # kernel parameter -d \n"
-        f"{kernel.gamma:.8g} # kernel parameter -g \n"
-        f"{kernel.scale:.8g} # kernel parameter -s \n"
-        f"{kernel.offset:.8g} # kernel parameter -r \n"
+        f"{gamma} # kernel parameter -g \n"
+        f"{scale} # kernel parameter -s \n"
+        f"{offset} # kernel parameter -r \n"
         f"{kernel.text}# kernel parameter -u \n"
         f"{rest}"
     )
     output.write(text.encode("utf-8", "surrogateescape"))
+
+
+def digits(value: float) -> str:
+    """Eight digits where they read back as the same number, else the 17 that always do."""
+    text = f"{value:.8g}"
+    return text if float(text) == value else f"{value:.17g}"
 
 
 def write_weights(output: Output, columns: NDArray[np.int32], weights: NDArray[np.float32], query: bytes = b"") -> None:

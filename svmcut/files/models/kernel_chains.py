@@ -75,7 +75,7 @@ def read(path: str, first: bytes, file: BinaryIO) -> KernelChainModel:
     return KernelChainModel(kernel, support, alpha, transitions, shape, columns, features, names)
 
 
-def write(path: str, first: bytes, output: Output, model: KernelChainModel) -> None:
+def write(path: str, first: bytes, output: Output, model: KernelChainModel, original: bool = False) -> None:
     """The whole file, weights and features rounded to float32; see svmcut.rows.Format."""
     shape, support, K = model.shape, model.support, model.shape.n_tags
     features = max(shape.n_features, model.highest_feature or 0)
@@ -91,14 +91,15 @@ def write(path: str, first: bytes, output: Output, model: KernelChainModel) -> N
         f"{features} # number of emission features\n"
         f"{support.n_rows + 1} # number of support tokens plus 1\n"
         f"{K} # number of classes\n"
-        f"{shape.transition_order} # order of transitions; they follow, then the support tokens\n",
+        f"{shape.transition_order} # order of transitions; they follow, then the support tokens\n", original,
     )  # fmt: skip
     write_weights(output, (numbers - 1).astype(np.int32), V[used])
     bounds = support.indptr.tolist()
     for u in range(support.n_rows):
         row, tags = slice(bounds[u], bounds[u + 1]), np.flatnonzero(alpha[u])
         places = np.concatenate([tags, K + columns[row]]).astype(np.int32)
-        output.write(b"1 " + format_pairs(places, np.concatenate([alpha[u, tags], values[row]])) + b"#\n")
+        numbers = np.concatenate([alpha[u, tags], values[row]])
+        output.write(b"1 " + format_pairs(places, numbers, not original) + b"#\n")
     write_names(path, output, model.names, K, features)
 
 

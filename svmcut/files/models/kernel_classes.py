@@ -41,7 +41,7 @@ _WORD = re.compile(_NUMBER)
 _COEFFICIENTS = re.compile(rb"(?:\d{1,10}:" + _NUMBER + rb" )*\| ")
 
 
-def write(path: str, first: bytes, output: Output, model: KernelMulticlassModel) -> None:
+def write(path: str, first: bytes, output: Output, model: KernelMulticlassModel, original: bool = False) -> None:
     """The whole file: features rounded to float32, coefficients with all digits; see svmcut.rows.Format."""
     support, K = model.support, len(model.names)
     values, columns = finite32(path, support.data[support.stored]), support.indices[support.stored]
@@ -58,13 +58,14 @@ def write(path: str, first: bytes, output: Output, model: KernelMulticlassModel)
         f"{K} # number of classes\n"
         f"{MULTICLASS[2 if model.paired else 1]} # machines\n"
         f"{' '.join(f'{b:.8g}' for b in model.b.tolist())} # thresholds of the machines; support vectors follow\n",
+        original,
     )  # fmt: skip
     machines = np.repeat(np.arange(1, len(model.b) + 1), np.diff(model.starts))
     order = np.argsort(model.places, kind="stable")
     words = [f"{j}:{a:.17g}" for j, a in zip(machines[order].tolist(), model.alpha[order].tolist(), strict=True)]
     ends = np.searchsorted(model.places[order], np.arange(support.n_rows + 1)).tolist()
     bounds = (support.indptr - support.indptr[0]).tolist()
-    pairs = format_pairs(columns, values).decode().split(" ")
+    pairs = format_pairs(columns, values, not original).decode().split(" ")
     pieces = ([*words[ends[i] : ends[i + 1]], "|", *pairs[bounds[i] : bounds[i + 1]], "#\n"]
               for i in range(support.n_rows))  # fmt: skip
     output.write("".join(map(" ".join, pieces)).encode())

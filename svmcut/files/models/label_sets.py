@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _HEADER_LINES = 5
 
 
-def write(path: str, first: bytes, output: Output, model: MultilabelModel) -> None:
+def write(path: str, first: bytes, output: Output, model: MultilabelModel, original: bool = False) -> None:
     """The whole file, weights rounded to float32, the constants with all digits; see svmcut.rows.Format."""
     W, v = finite32(path, model.W), finite32(path, model.v)
     if not np.isfinite(model.constant).all():

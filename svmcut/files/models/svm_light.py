@@ -48,21 +48,23 @@ def read_counted(path: str, first: bytes, file: BinaryIO) -> tuple[ScoringModel,
     return scoring_model(path, size, kernel, vectors, b, **known), count
 
 
-def write(path: str, first: bytes, output: Output, model: LinearModel | KernelModel) -> None:
+def write(path: str, first: bytes, output: Output, model: LinearModel | KernelModel, original: bool = False) -> None:
     """The whole file; see svmcut.rows.Format."""
     if isinstance(model, LinearModel):
         _write_linear(path, first, output, model)
     else:
-        _write_expansion(path, first, output, model)
+        _write_expansion(path, first, output, model, original)
     output.write(marks.text_of(model))
 
 
 def write_vectors(path: str, output: Output, model: KernelModel, comments: list[bytes]) -> None:
     """A file of V6.02: support vectors of any kernel, the linear one too, each with its comment."""
-    _write_expansion(path, LIGHT, output, model, comments)
+    _write_expansion(path, LIGHT, output, model, True, comments)
 
 
-def _write_header(path: str, first: bytes, output: Output, model: ScoringModel, highest: int, count: int) -> None:
+def _write_header(
+    path: str, first: bytes, output: Output, model: ScoringModel, highest: int, count: int, original: bool
+) -> None:
     if not np.isfinite(model.b):
         raise ModelError(path, f"the threshold b is {model.b}; the model is not written")
     if model.highest_index is not None:
@@ -72,7 +74,7 @@ def _write_header(path: str, first: bytes, output: Output, model: ScoringModel, 
         f"{highest} # highest feature index \n"
         f"{min(model.n_documents, INDEX_LIMIT)} # number of training documents \n"
         f"{count + 1} # number of support vectors plus 1 \n"
-        f"{model.b:.8g} # threshold b, each following line is a SV (starting with alpha*y)\n",
+        f"{model.b:.8g} # threshold b, each following line is a SV (starting with alpha*y)\n", original,
     )  # fmt: skip
 
 
@@ -81,12 +83,12 @@ def _write_linear(path: str, first: bytes, output: Output, model: LinearModel) -
     weights = finite32(path, model.w)
     nonzero = np.flatnonzero(weights).astype(np.int32)
     columns = nonzero if model.columns is None else model.columns[nonzero]
-    _write_header(path, first, output, model, int(columns[-1]) + 1 if len(columns) else 0, 1)
+    _write_header(path, first, output, model, int(columns[-1]) + 1 if len(columns) else 0, 1, True)
     write_weights(output, columns, weights[nonzero])
 
 
 def _write_expansion(
-    path: str, first: bytes, output: Output, model: KernelModel, comments: list[bytes] | None = None
+    path: str, first: bytes, output: Output, model: KernelModel, original: bool, comments: list[bytes] | None = None
 ) -> None:
     support = model.support
     values, columns = finite32(path, support.data[support.stored]), support.indices[support.stored]
@@ -94,13 +96,14 @@ def _write_expansion(
         columns = model.columns[columns]
     if not np.isfinite(model.alpha).all():
         raise ModelError(path, "a weight alpha is not finite; the model is not written")
-    _write_header(path, first, output, model, int(columns.max()) + 1 if len(columns) else 0, support.n_rows)
+    highest = int(columns.max()) + 1 if len(columns) else 0
+    _write_header(path, first, output, model, highest, support.n_rows, original)
     bounds = (support.indptr - support.indptr[0]).tolist()
     lines = []
     for i, alpha in enumerate(model.alpha.tolist()):
         row = slice(bounds[i], bounds[i + 1])
         comment = comments[i] if comments else b""
-        lines.append(b"%.32g %b#%b\n" % (alpha, format_pairs(columns[row], values[row]), comment))
+        lines.append(b"%.32g %b#%b\n" % (alpha, format_pairs(columns[row], values[row], not original), comment))
         if len(lines) == LINES_AT_ONCE:
             output.write(b"".join(lines))
             lines.clear()

@@ -38,13 +38,15 @@ _HEADER_LINES = 14
 _QUERY = b"qid:0 "
 
 
-def write(path: str, first: bytes, output: Output, model: MulticlassModel | JointKernelModel) -> None:
+def write(
+    path: str, first: bytes, output: Output, model: MulticlassModel | JointKernelModel, original: bool = False
+) -> None:
     """The whole file, weights rounded to float32; see svmcut.rows.Format."""
     if isinstance(model, JointKernelModel):
-        return svm_multiclass_kernel.write(path, first, output, model)
+        return svm_multiclass_kernel.write(path, first, output, model, original)
     d, K = model.W.shape
     base = model.highest_index + (model.bias != 0)
-    svm_multiclass_kernel.write_head(path, first, output, Kernel(), K, base, model.n_documents, 1)
+    svm_multiclass_kernel.write_head(path, first, output, Kernel(), K, base, model.n_documents, 1, original)
     columns = np.arange(d, dtype=np.int64) if model.columns is None else model.columns.astype(np.int64)
     W = finite32(path, model.W)
     if model.bias:

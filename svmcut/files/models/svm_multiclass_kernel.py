@@ -30,7 +30,8 @@ _CLASS = re.compile(rb"([^ \n]+)( qid:(\d{1,10}) )")
 
 
 def write_head(
-    path: str, first: bytes, output: Output, kernel: Kernel, K: int, base: int, documents: int, vectors: int
+    path: str, first: bytes, output: Output, kernel: Kernel, K: int, base: int, documents: int, vectors: int,
+    original: bool = False,
 ) -> None:
     """The header of K classes of so many base features, with a kernel or without.
 
@@ -46,11 +47,11 @@ def write_head(
         output, head.encode(), kernel,
         f"{K * base + 1} # highest feature index \n{documents} # number of training documents \n"
         f"{vectors + 1} # number of support vectors plus 1 \n"
-        "0 # threshold b, each following line is a SV (starting with alpha*y)\n",
+        "0 # threshold b, each following line is a SV (starting with alpha*y)\n", original,
     )  # fmt: skip
 
 
-def write(path: str, first: bytes, output: Output, model: JointKernelModel) -> None:
+def write(path: str, first: bytes, output: Output, model: JointKernelModel, original: bool) -> None:
     """The whole file: features rounded to float32, coefficients with all digits."""
     support, K = model.support, len(model.names)
     values, columns = finite32(path, support.data[support.stored]), support.indices[support.stored]
@@ -59,14 +60,14 @@ def write(path: str, first: bytes, output: Output, model: JointKernelModel) -> N
     if not np.isfinite(model.alpha).all():
         raise ModelError(path, "a coefficient is not finite; the model is not written")
     base = max(int(columns.max(initial=-1)) + 1, model.highest_index)
-    write_head(path, first, output, model.kernel, K, base, model.n_documents, len(model.alpha))
+    write_head(path, first, output, model.kernel, K, base, model.n_documents, len(model.alpha), original)
     classes = np.repeat(np.arange(K), np.diff(model.starts))
     order = np.lexsort((classes, model.places))
     bounds, lines = (support.indptr - support.indptr[0]).tolist(), []
     for alpha, k, place in zip(model.alpha[order].tolist(), classes[order].tolist(), model.places[order].tolist(),
                                strict=True):  # fmt: skip
         row = slice(bounds[place], bounds[place + 1])
-        pairs = format_pairs((columns[row] + k * base).astype(np.int32), values[row])
+        pairs = format_pairs((columns[row] + k * base).astype(np.int32), values[row], not original)
         lines.append(b"%.32g qid:%d %b#\n" % (alpha, k + 1, pairs))
         if len(lines) == _AT_ONCE:
             output.write(b"".join(lines))

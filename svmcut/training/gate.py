@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The one gate of certificates: what training claims is true of the model as a reader of its file gets it.
+
+A plan hands over the model it is about to return, its primal and a dual bound of the full problem, and how the primal
+of a model that was read back is computed. `judge` writes the model with the writer of its format into memory and reads
+it with the reader:
+
+    where digits may matter    the whole model; its primal, in float64, is `primal_of_file` and has to meet the rule too
+    else                       a part of it, whose numbers have to be those of training; if not, the whole model
+
+Digits may matter where the most by which they change the primal is above CLOSE of the gap that is asked for. Nothing
+else sets `converged`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from svmcut.errors import ModelError
+from svmcut.files.models import written_and_read
+
+if TYPE_CHECKING:
+    from svmcut.solvers.protocol import StoppingRule
+
+#: A dual value above the primal by more than this part of it is a mistake in the program, not rounding.
+SLIP = 1e-9
+#: The part of the gap asked for that the digits of a file may change without a second look.
+CLOSE = 0.01
+#: What is said of a stationary point above w = 0, of a kernel that need not be definite.
+STATIONARY = "stationary"
+
+
+class Part(NamedTuple):
+    """A part of a model that is a model of its own, and whether it is the same once it was read back.
+
+    Attributes
+    ----------
+    model : Model
+    holds : callable
+        Whether a model read back has the numbers of this one, up to the digits of the file.
+    """
+
+    model: Any
+    holds: Callable[[Any], bool]
+
+
+class Reading(NamedTuple):
+    """What the gate needs to know of a model as its file has it.
+
+    Attributes
+    ----------
+    value : callable
+        P = 1/2 |w|^2 + C R of a model that was read back, in float64.
+    change : float
+        The digits of the file change P by at most this; inf where that is not known.
+    part : callable or None
+        Gives a Part; None where the model is small, and read back as a whole or not at all.
+    original : bool
+        Whether the file is written as the originals write it.
+    """
+
+    value: Callable[[Any], float]
+    change: float = math.inf
+    part: Callable[[], Part] | None = None
+    original: bool = False
+
+
+def judge(
+    outcome: Any, rule: StoppingRule, stopped_by: str | None, otherwise: str = "rounding",
+    reading: Reading | None = None,
+) -> Any:  # fmt: skip
+    """Sets `converged`, `stopped_by` and `primal_of_file` of an Outcome, and returns it.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        With the model that will be written, and its certificate.
+    rule : StoppingRule
+    stopped_by : str or None
+        What ended the solver before its own rule was met.
+    otherwise : str
+        Why training ended where the certificate misses the rule and nothing ended it before.
+    reading : Reading or None
+        None where the file has every digit, or the caller has set `primal_of_file`.
+    """
+    primal, dual = outcome.primal, outcome.dual
+    if reading is not None:
+        outcome.primal_of_file = primal_of_file(outcome.model, reading, CLOSE * abs(rule.target(primal)))
+    file, met = outcome.primal_of_file, rule.met(primal, dual)
+    kernel = getattr(outcome.model, "kernel", None)
+    outcome.converged, outcome.stopped_by = False, None
+    if kernel is not None and not kernel.is_definite:
+        outcome.certificate = primal, math.nan
+        outcome.stopped_by = stopped_by or (STATIONARY if met else otherwise)
+        return outcome
+    for value in (primal, file):
+        if value is not None and dual > value + SLIP * abs(value):
+            outcome.stopped_by = "mistake"
+            outcome.warnings.append(
+                f"the dual value {dual:.9g} is above the primal value {value:.9g}: an error of svmcut, and no "
+                "certificate; please report it"
+            )
+            return outcome
+    if not met:
+        outcome.stopped_by = stopped_by or otherwise
+    elif file is not None and not rule.met(file, dual):
+        outcome.stopped_by = "file"
+    else:
+        outcome.converged = True
+    return outcome
+
+
+def primal_of_file(model: Any, reading: Reading, room: float) -> float | None:
+    """The primal of the model as its file has it; None where its digits cannot change it by `room`.
+
+    inf where the file cannot have the model.
+    """
+    try:
+        if reading.change <= room:
+            part = None if reading.part is None else reading.part()
+            if part is None or part.holds(written_and_read(part.model, reading.original)):
+                return None
+        return float(reading.value(written_and_read(model, reading.original)))
+    except ModelError:  # a number that float32 does not hold; who writes the model is told so
+        return math.inf
