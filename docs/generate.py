@@ -132,8 +132,17 @@ DIFFERENCES = (
         "Solved exactly, and certified: [units of C](certificates.md#units-of-c).",
     ),
     (
-        "Models of svm_hmm's `-p 2` hold the slacks of their training sequences.",
+        "Models of `-p 2` of svm_hmm and svm_multiclass hold the slacks of their training sequences or rows.",
         "They load, without the slacks; ours have none.",
+    ),
+    (
+        "svm_perf's `-p 2` with `-l 10` and `-l 11` ends at one constraint.",
+        "Trained to the optimum of C xi^2, xi being the slack of `-p 1`.",
+    ),
+    (
+        "With a kernel svm_rank_classify drops features of test rows beyond the model's highest index, "
+        "svm_multiclass_classify those beyond its base features, svm_perf_classify none.",
+        "So here. `svmcut classify` computes every kernel on whole rows, whatever trained the model.",
     ),
     (
         "One class only: every loss trains.",

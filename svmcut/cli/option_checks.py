@@ -132,16 +132,21 @@ def _check_algorithm(options: LearnOptions) -> None:
         raise UsageError("-p 2 (squared slack) goes with -w 0 or 1")
 
 
+def check_basis(options: LearnOptions) -> None:
+    """Refuses, as a UsageError, what --t does not go with."""
+    if options.basis_method and options.algorithm == 9:
+        raise UsageError("--t chooses the basis in advance and does not go with -w 9; use -w 3")
+    if options.basis_method and options.preimage:
+        raise UsageError(f"--t {options.basis_method} needs --i 0")
+
+
 def _check_preimages(options: LearnOptions) -> None:
     """Refusals of --t, --i and -w with a kernel, as svm_perf has them."""
     if not options.has_kernel:
         return
     if options.preimage not in (0, 1, 2, 4):
         raise UsageError(f"--i {options.preimage} is unknown; expected 0, 1, 2 or 4")
-    if options.basis_method and options.algorithm == 9:
-        raise UsageError("--t chooses the basis in advance and does not go with -w 9; use -w 3")
-    if options.basis_method and options.preimage:
-        raise UsageError(f"--t {options.basis_method} needs --i 0")
+    check_basis(options)
     if options.algorithm == 9 and options.preimage == 0:
         raise UsageError("-w 9 with a kernel trains on a basis of its own and needs --i 1, 2 or 4; use -w 3 with --i 0")
     if options.algorithm == 9 and options.preimage in (2, 4) and options.kernel != "rbf":

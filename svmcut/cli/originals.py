@@ -16,6 +16,8 @@ from svmcut.records import record
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from svmcut.cli.options import LearnOptions
+
 _DECIMAL = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 _INTEGER = re.compile(r"\s*([+-]?\d+)(\.\d*)?\s*")
 #: Of options that are taken for compatibility alone.
@@ -248,9 +250,11 @@ def light_grammar(program: str) -> Grammar:
 
 def classify_grammar(program: str, summary: str, long: dict[str, Flag], other: Flag | None = None) -> Grammar:
     """What the classifiers share, and the long options of one."""
+    of_light = program in ("svm_perf_classify", "svm_rank_classify")
+    read = "svm_light's verbosity; 1 tells what was read" if of_light else "no effect"
     short = {
         "v": Flag("verbosity", int, 1, "verbosity; 0 prints the measures alone"),
-        "y": Flag("light_verbosity", int, 0, "no effect"),
+        "y": Flag("light_verbosity", int, 0, read),
     }
     arguments = "example_file model_file [output_file]"
     return Grammar(program, arguments, summary, short, long, help_characters="?h", other=other)
@@ -300,9 +304,26 @@ def _learn(program: str, summary: str, task: str, algorithm: int, argv: list[str
         files = dict(zip(("example_file", "model_file"), arguments))
         command = "rank" if task == "rank" else "learn"
         values = {"command": command, "given": frozenset(), "original": True, **files, **task_defaults(task), **given}
-        return run(LearnOptions(**values), original=program)
+        return run(_without_idle_basis(LearnOptions(**values)), original=program)
 
     return run_original(learn_grammar(program, summary, task, algorithm), work, argv)
+
+
+def _without_idle_basis(options: LearnOptions) -> LearnOptions:
+    """Options without what svm_perf_learn does not look at: a basis for the linear kernel, a file of vectors for none.
+
+    Raises
+    ------
+    UsageError
+        Where --t does not go with another option, whatever the kernel.
+    """
+    from svmcut.cli.option_checks import check_basis
+    from svmcut.records import replace
+
+    check_basis(options)
+    if options.basis_method and options.has_kernel:
+        return options
+    return replace(options, basis_method=0, basis_file=None)
 
 
 def _classify(
@@ -316,7 +337,8 @@ def _classify(
         if beam < 0:
             raise UsageError(f"option --b: {beam} is refused; expected 0 or more")
         files = [*arguments, "svm_predictions"][:3]
+        names = ("example_file", "model_file", "output_file")
         run_scoring(*files, task=task, verbosity=values["verbosity"], threads=usable_cpus(), beam=beam,
-                    arguments=("example_file", "model_file", "output_file"))  # fmt: skip
+                    light_verbosity=values["light_verbosity"], arguments=names)  # fmt: skip
 
     return run_original(classify_grammar(program, summary, long, other), work, argv)

@@ -51,9 +51,12 @@ class Presentation:
         Whether there is a report in plain words.
     has_beam : bool
         Whether predictions are sought in a beam.
+    of_light : bool
+        Whether the original reads its files as svm_light does.
     """
 
     note, width, always, no_labels, no_missing, has_plain, has_beam = "", 6, False, "", "", False, False
+    of_light = False
     no_probability = "; --probability is for models of classes"
     foreign = "no model of sequences; expected one that starts with " + listed(
         [repr(row.first.decode()) for row in FORMATS if row.models[0] in TASKS["sequence"].models], "or"
@@ -132,7 +135,7 @@ class Presentation:
 class Classification(Presentation):
     """svm_perf's lines, and a report that speaks of the classes by name."""
 
-    width, has_plain, no_probability = 5, True, NOT_CALIBRATED
+    width, has_plain, no_probability, of_light = 5, True, NOT_CALIBRATED, True
     note = """\
 NOTE: The loss reported above is the percentage of errors. The zero/one-error
       is the multivariate zero/one-error regarding the whole prediction vector!
@@ -239,7 +242,7 @@ class SvmMulticlass(Multiclass):
 class Ranking(Presentation):
     """svm_rank's lines."""
 
-    always = True
+    always = of_light = True
     note = """\
 NOTE: The loss reported above is the fraction of swapped pairs averaged over
       all rankings. The zero/one-error is fraction of perfectly correct

@@ -31,6 +31,11 @@ class Spread(NamedTuple):
     predict: Callable[..., Predictions]
 
 
+def count_vectors(model: Any) -> int:
+    """Support vectors that a model of svm_light has: weights of features are one."""
+    return model.support.n_rows if hasattr(model, "support") else 1
+
+
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # a model may have scores beyond float64
 def run_scoring(
     examples: str,
@@ -46,6 +51,7 @@ def run_scoring(
     format: str | None = None,
     report: str | None = None,
     beam: int = 0,
+    light_verbosity: int = 0,
     zero_based: bool = False,
     input: str = INPUTS[0],
     arguments: tuple[str, str, str] = ("EXAMPLE_FILE", "MODEL_FILE", "PREDICTIONS_FILE"),
@@ -59,6 +65,8 @@ def run_scoring(
         Whose measures are printed; None lets the model and the file say: ranking where it has queries.
     verbosity : int
         0 prints the measures alone; 2 adds the contingency table.
+    light_verbosity : int
+        From 1 on what the readers of svm_light say, where a task has them, is told too.
     labels, probability, unlabelled, report, beam, zero_based, input
         As the options of classify.
     format : {"plain", "svm_perf"} or None
@@ -86,6 +94,10 @@ def run_scoring(
         if verbosity >= 1:
             print(text, end=end, flush=True)
 
+    def say_light(text: str) -> None:
+        if light_verbosity >= 1 and task is not None and PRESENTATIONS[task].of_light:
+            print(text, flush=True)
+
     with log_beside(outputs):
         with step(say, "Reading model") as close:
             try:
@@ -95,6 +107,7 @@ def run_scoring(
                     raise
                 swapped = f"no model, but {examples} is one; expected {' '.join(arguments)}, in this order"
                 raise ModelError(model, swapped) from None
+            say_light(f"Reading model...OK. ({count_vectors(scorer)} support vectors read)")
             close("done.")
         with step(say, "Reading test examples") as close:
             own = tasks_of(scorer)
@@ -122,6 +135,8 @@ def run_scoring(
                 found = predict(reader, scorer, examples, predictions, **given, **how)
             else:
                 found = spread.predict(reader, scorer, **given, **how)
+            say_light("Scanning examples...done")
+            say_light(f"Reading examples into memory...OK. ({found.tally.counts()['examples']} examples read)")
             close(f"{shown.sizes(found.tally)}.")
         if task is not None and verbosity <= 0:
             print(shown.quiet(found.tally), end="", flush=True)

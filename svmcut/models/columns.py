@@ -27,3 +27,13 @@ def renumber(X: Csr, columns: NDArray[np.int32] | None) -> Csr:
     known[known] = columns[places[known]] == X.indices[known]
     places[~known] = len(columns)
     return Csr(X.data, places, X.indptr, len(columns) + 1, True)
+
+
+def below(X: Csr, n_features: int) -> Csr:
+    """The same rows without the columns from n_features on; X where there is none."""
+    columns = X.indices[X.stored]
+    kept = columns < n_features
+    if kept.all():
+        return X
+    ends = np.concatenate([[0], np.cumsum(kept)])[X.indptr - X.indptr[0]]
+    return Csr(X.data[X.stored][kept], columns[kept], ends.astype(np.int64), n_features, X.proven)

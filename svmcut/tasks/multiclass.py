@@ -14,7 +14,7 @@ from svmcut.files.predictions import write_classes, write_probabilities
 from svmcut.measures import Measured, class_measures
 from svmcut.records import replace
 from svmcut.tasks.protocol import BLOCK_NUMBERS
-from svmcut.tasks.vectors import RowTask
+from svmcut.tasks.vectors import RowTask, known_features
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -132,13 +132,20 @@ class Multiclass(RowTask):
 
 
 class SvmMulticlass(Multiclass):
-    """Labels from 1 on, of which what follows the point does not count, and svm_multiclass's text of predictions."""
+    """Labels from 1 on, of which what follows the point does not count, and svm_multiclass's text of predictions.
+
+    Features beyond those of the model are no part of a kernel's values.
+    """
 
     def read(self, path: str, **how: Any) -> Examples:
         return _truncated(super().read(path, **how))
 
     def stream(self, path: str, **how: Any) -> Iterator[Examples]:
         yield from map(_truncated, super().stream(path, **how))
+
+    def predictor(self, model: ClassModel, threads: int = 1, beam: int = 0) -> Callable[[Examples], NDArray]:
+        score = super().predictor(model, threads, beam)
+        return lambda part: score(known_features(part, model))
 
     def write(
         self, output: Output, predicted: NDArray[np.float64], model: ClassModel, labels: bool = False

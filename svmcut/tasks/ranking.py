@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,16 +11,20 @@ import numpy as np
 from svmcut.errors import DataError
 from svmcut.measures import Measured, ranking_measures
 from svmcut.risks.ordinal import query_starts
-from svmcut.tasks.vectors import Scores, VectorTask
+from svmcut.tasks.vectors import Scores, VectorTask, known_features
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from svmcut.data import Examples, Source
+    from svmcut.models import ScoringModel
 
 
 class Ranking(VectorTask):
     """Rows of queries, and their scores."""
+
+    def as_original(self) -> Ranking:
+        return SvmRank()
 
     def stream(self, path: str, **how: Any) -> Iterator[Examples]:
         """As Task.stream; refuses queries whose ids decrease or are negative."""
@@ -38,6 +42,14 @@ class Ranking(VectorTask):
 
     def measured(self, tally: Scores) -> Measured:
         return ranking_measures(tally.y, tally.scores, tally.qid)
+
+
+class SvmRank(Ranking):
+    """Features beyond those of the model are no part of a kernel's values."""
+
+    def predictor(self, model: ScoringModel, threads: int = 1, beam: int = 0) -> Callable[[Examples], NDArray]:
+        score = super().predictor(model, threads, beam)
+        return lambda part: score(known_features(part, model))
 
 
 def _check_queries(qid: NDArray[np.int64], last: int, source: Source) -> int:

@@ -13,6 +13,7 @@ from svmcut.classes import SIGNS, classes_of, label_text
 from svmcut.files.examples import stream_examples
 from svmcut.files.named import read_named
 from svmcut.files.predictions import write_labels, write_probabilities, write_scores
+from svmcut.models.columns import below
 from svmcut.records import replace
 from svmcut.tasks.protocol import Task
 
@@ -86,6 +87,15 @@ class RowTask(Task):
 
     def stream(self, path: str, **how: Any) -> Iterator[Examples]:
         return stream_examples(path, **how)
+
+
+def known_features(part: Examples, model: Any) -> Examples:
+    """Rows without the features beyond those that a model of functions of a kernel states, as some originals score."""
+    highest = getattr(model, "highest_index", None)
+    if highest is None or not hasattr(model, "support"):
+        return part
+    X = below(part.X, highest)
+    return part if X is part.X else replace(part, X=X)
 
 
 class VectorTask(RowTask):

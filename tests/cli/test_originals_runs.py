@@ -123,3 +123,78 @@ def test_one_class_trains_to_its_optimum(number, loss, sign, folder, rng, capsys
     assert call("svmcut learn", *words, "one", "no") == 1
     assert f"needs two classes, but all 24 labels are {sign}" in capsys.readouterr().err
     assert not (folder / "no").exists()
+
+
+@pytest.mark.parametrize("program, words", [("rank", ()), ("multiclass", ()), ("perf", ("-w", 3, "--b", 0))])
+def test_features_beyond_those_of_a_kernel_model(program, words, folder, capsys):
+    rows = ["2 qid:1 1:1", "1 qid:1 2:1", "1 qid:2 1:2 2:1"]
+    (folder / "rows").write_text("\n".join(rows) + "\n")
+    (folder / "more").write_text("\n".join(f"{row} 4:2 5:1" for row in rows) + "\n")
+    name = f"svm_{program}"
+    assert call(f"{name}_learn", "-c", 1, *words, "-t", 2, "-g", 0.3, "-v", 0, "rows", "new") == 0
+    for data in ("rows", "more"):
+        assert call(f"{name}_classify", "-v", 0, data, "new", f"{data}.program") == 0
+        assert call("svmcut classify", "-v", 0, data, "new", f"{data}.svmcut") == 0
+    found = {path.name: path.read_text() for path in folder.glob("*.*")}
+    assert (found["more.program"] == found["rows.program"]) == (program != "perf")
+    assert found["more.svmcut"] != found["rows.svmcut"]  # the kernel is of whole rows there
+    if program == "rank":  # of which the header states one more
+        (folder / "next").write_text("\n".join(f"{row} 3:2" for row in rows) + "\n")
+        assert call(f"{name}_classify", "-v", 0, "next", "new", "next.program") == 0
+        assert (folder / "next.program").read_text() != found["rows.program"]
+
+
+def test_slacks_behind_the_weights_of_classes_are_dropped(folder):
+    assert call("svm_multiclass_learn", "-c", 1, "-p", 2, "-w", 0, "-v", 0, "classes", "new") == 0
+    lines = (folder / "new").read_text().splitlines()
+    assert lines[10].split()[0] == "9" and lines[14].endswith(" #")
+    lines[10], lines[14] = "13 # highest feature index ", lines[14][:-1] + "9:0.5 10:1 12:7 #"
+    (folder / "theirs").write_text("\n".join(lines) + "\n")
+    for model in ("new", "theirs"):
+        assert call("svm_multiclass_classify", "-v", 0, "classes", model, f"{model}.out") == 0
+    assert (folder / "new.out").read_text() == (folder / "theirs.out").read_text()
+    lines[14] = lines[14].replace("12:7", "14:7")
+    (folder / "theirs").write_text("\n".join(lines) + "\n")
+    assert call("svm_multiclass_classify", "-v", 0, "classes", "theirs", "out") == 1
+
+
+@pytest.mark.parametrize("data, model, lines", [("train", "model", 1), ("ranked", "ranker", 1), ("ranked", "rbf", 5)])
+def test_the_readers_of_svm_light_tell_what_they_read(data, model, lines, folder, capsys):
+    program = "svm_perf" if data == "train" else "svm_rank"
+    if model != "model":
+        kernel = ("-t", 2) if model == "rbf" else ()
+        assert call(f"{program}_learn", "-c", 1, *kernel, "-v", 0, data, model) == 0
+        capsys.readouterr()
+    assert call(f"{program}_classify", "-y", 1, data, model, "out") == 0
+    told = capsys.readouterr().out
+    assert told.startswith(
+        f"Reading model...Reading model...OK. ({lines} support vectors read)\ndone.\nReading test examples...Scanning "
+        "examples...done\nReading examples into memory...OK. (5 examples read)\ndone.\nClassifying"
+    )
+
+
+@pytest.mark.parametrize(
+    "idle, words",
+    [("--f none", "-t 2 --b 0 -w 3 --i 1"), ("--t 2 --i 0", "-w 3"), ("--t 1 --i 0 --f none --k 2", "-w 4 -t linear")],
+)
+def test_a_basis_that_is_none_has_no_effect(idle, words, folder):
+    for model, more in (("plain", ""), ("idle", idle)):
+        assert call("svm_perf_learn", "-c", 1, *words.split(), *more.split(), "-v", 0, "train", model) == 0
+    assert (folder / "plain").read_bytes() == (folder / "idle").read_bytes()
+
+
+@pytest.mark.parametrize("number, loss", [("10", "roc-area"), ("11", "average-precision")])
+def test_squared_slack_of_losses_of_rankings(number, loss, folder, capsys):
+    from svmcut.files.examples import read_examples
+    from svmcut.risks import make_risk
+
+    words = ("-c", 0.01, "-e", 1e-6, "-p", 2, "-w", 1, "-l", number)
+    assert call("svm_perf_learn", *words, "train", "new") == 0
+    dual = float(capsys.readouterr().out.partition("dval=")[2].split()[0])
+    model, data = read_model("new"), read_examples("train")
+    w = np.zeros(4)
+    w[: len(model.w)] = model.w
+    scores = data.X.to_dense() @ w - model.b
+    slack = make_risk(loss).bind(data.y).linearize(scores).value
+    primal = 0.5 * (w @ w + model.b**2) + 0.01 * slack**2
+    assert slack > 1 and dual == pytest.approx(primal, abs=3e-5)

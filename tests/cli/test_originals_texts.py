@@ -23,8 +23,8 @@ REFUSED = {
     "svm_perf_learn": """
         -c 1,2 | -c 0 | -c 1 -w 5 | -c 1 -w 7 | -c 1 -l 10 | -c 1 -l 77 | -c 1 -t 2 | -c 1 -t 7 | -c 1 -t 2 --b 0 --i 0
         -c 1 -t 1 --b 0 | -c 1 -t 2 --b 0 --t 1 | -c 1 -t 2 --b 0 --t 1 --i 0 | -c 1 -t 2 --b 0 -w 3 --t 2
-        -c 1 --t 1 -w 3 | -c 1 -t 2 --b 0 -w 3 --f basis | -c 1 -t 2 --b 0 --i 7 | -c 1 -p 2 | -c 1 -w 3 -p 2
-        -c 1 -o 1 -w 3 -l 10 | -c 1 -p 2 -w 0 -l 11 | -c 1 -n 20 -q 10 | -c 1 -w 4 -f 0 | -c 1 -w 3 -l 4 --p 2
+        -c 1 --t 1 -w 3 | -c 1 --t 1 --i 0 | -c 1 -t 2 --b 0 --i 7 | -c 1 -p 2 | -c 1 -w 3 -p 2
+        -c 1 -o 1 -w 3 -l 10 | -c 1 -n 20 -q 10 | -c 1 -w 4 -f 0 | -c 1 -w 3 -l 4 --p 2
         -c 1 -w 3 -l 5 --p 0.5 | -c 1 -t 2 --b 0 -w 3 --t 1 --i 0 --f none | -c 1 -X 1 | -c 1 --z 1 |
     """,
     "svm_rank_learn": """

@@ -11,6 +11,7 @@ from svmcut.errors import DataError
 from svmcut.files.examples import read_examples
 from svmcut.kernels import Kernel
 from svmcut.models import ChainModel, ChainShape, KernelModel, LabelDecoder, LinearModel, MultilabelModel
+from svmcut.models.columns import below
 from svmcut.records import replace
 
 
@@ -112,3 +113,12 @@ def test_rows_of_a_file_and_what_is_made_of_proven_rows_are_proven(tmp_path):
     assert not rows().proven
     part = rows(columns=(9, 0, 2, 1, 9), values=(np.nan, 1, 2, 3, np.nan), indptr=(1, 3, 4))
     assert part.checked().n_rows == 2  # what lies outside the rows does not count
+
+
+def test_rows_below_a_column():
+    data = rows(columns=(0, 2, 1, 0, 1, 2), values=range(1, 7), indptr=(0, 2, 3, 6))
+    assert below(data, 3) is data
+    for part in (data, data.rows(1, 3)):
+        for d in (0, 1, 2):
+            kept = below(part, d)
+            assert kept.checked().n_features == d and np.array_equal(kept.to_dense(), part.to_dense()[:, :d])

@@ -64,6 +64,7 @@ def read(path: str, first: bytes, file: BinaryIO) -> MulticlassModel | JointKern
     base = lines.integer(3, "the number of base features", 0)
     if lines.text(5).strip() != b"0":
         return svm_multiclass_kernel.read(path, lines, file, K, base)
+    highest = lines.integer(11, "the highest feature index", 0)
     documents = lines.integer(12, "the number of training documents", 0)
     count = lines.integer(13, "the number of support vectors plus 1", 1) - 1
     text, found = marks.split(path, file.read(), _HEADER_LINES + 1, marks.OF_CLASSES)
@@ -72,8 +73,9 @@ def read(path: str, first: bytes, file: BinaryIO) -> MulticlassModel | JointKern
         raise ModelError(path, f"{K} classes of {base} base features have weights above number {INDEX_LIMIT}", 3, 1)
     if bias and not base:
         raise ModelError(path, "'#@ bias' needs a base feature", 3, 1)
-    alpha, indptr, indices, values = lines.vectors(text.replace(b" " + _QUERY, b" "), count, K * base)
-    weights, places = products(alpha, indptr, values), indices.astype(np.int64)
+    alpha, indptr, indices, values = lines.vectors(text.replace(b" " + _QUERY, b" "), count, max(K * base, highest))
+    own = indices < K * base  # of -p 2 there are slacks of the training rows behind the weights
+    weights, places = products(alpha, indptr, values)[own], indices[own].astype(np.int64)
     k, feature = places // max(1, base), places % max(1, base)
     of_bias = (feature == base - 1) if bias else np.zeros(len(places), bool)
     constant = np.bincount(k[of_bias], weights[of_bias], K).astype(np.float64)

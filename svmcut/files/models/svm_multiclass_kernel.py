@@ -19,8 +19,11 @@ from svmcut.errors import ModelError
 from svmcut.files.models import marks
 from svmcut.files.models.grammar import INDEX_LIMIT, HeaderLines, finite32, write_header
 from svmcut.models import JointKernelModel
+from svmcut.models.columns import below
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from svmcut.files.output import Output
     from svmcut.kernels import Kernel
 
@@ -79,6 +82,7 @@ def write(path: str, first: bytes, output: Output, model: JointKernelModel, orig
 def read(path: str, lines: HeaderLines, file: BinaryIO, K: int, base: int) -> JointKernelModel:
     """The model behind the header, of K classes and so many base features."""
     kernel = lines.kernel(5)
+    highest = lines.integer(11, "the highest feature index", 0)
     documents = lines.integer(12, "the number of training documents", 0)
     count = lines.integer(13, "the number of support vectors plus 1", 1) - 1
     if K * base > INDEX_LIMIT:
@@ -93,9 +97,11 @@ def read(path: str, lines: HeaderLines, file: BinaryIO, K: int, base: int) -> Jo
             raise ModelError(path, f"no class; expected 'qid:' and a number from 1 to {K} behind the weight", number, 1)
         numbers.append(int(match[3]))
         parts += [match[1], b" " * len(match[2]), line[match.end() :]]
-    alpha, indptr, indices, values = lines.vectors(b"".join(parts), count, K * base)
+    alpha, indptr, indices, values = lines.vectors(b"".join(parts), count, max(K * base, highest))
+    own = below(Csr(values, indices, indptr, max(K * base, highest), True), K * base)  # slacks of -p 2 stand behind
+    indices, indptr = own.indices, own.indptr
     classes, lengths = np.array(numbers, np.int64) - 1, np.diff(indptr)
-    features = indices - np.repeat(classes * base, lengths)
+    features: NDArray[np.integer] = indices - np.repeat(classes * base, lengths)
     astray = np.flatnonzero((features < 0) | (features >= base))
     if len(astray):
         row = int(np.repeat(np.arange(count), lengths)[astray[0]])
@@ -105,7 +111,7 @@ def read(path: str, lines: HeaderLines, file: BinaryIO, K: int, base: int) -> Jo
     if base > 2 * (lines.size + len(text)):
         columns, features = np.unique(features.astype(np.int32), return_inverse=True)
         d = len(columns)
-    rows = Csr(values, features.astype(np.int32), indptr, d, True)
+    rows = Csr(own.data, features.astype(np.int32), indptr, d, True)
     support, places = _distinct(rows)
     key, where = np.unique(classes * count + places, return_inverse=True)
     weights = np.bincount(where, alpha, len(key)).astype(np.float64)
