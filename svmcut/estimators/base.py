@@ -28,7 +28,7 @@ from svmcut.records import replace
 from svmcut.refusals import check, plain
 from svmcut.tasks.protocol import Task, named
 from svmcut.tasks.weights import weighed
-from svmcut.training.outcome import ENDS
+from svmcut.training.gate import ENDS
 
 if TYPE_CHECKING:
     from typing import Self

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a model file keeps of the numbers of a model: eight digits of weights, features and thresholds."""
+"""What a model file keeps of the numbers of a model: eight digits of weights and thresholds, by an original of all."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def read_back_number(value: float) -> float:
 
 
 def expansion_read_back(kernel: Kernel, support: Csr) -> tuple[Kernel, Csr]:
-    """Kernel and support vectors as a file has them; the very same support vectors where no feature changes."""
+    """Kernel and support vectors as an original's file has them; the very same vectors where no feature changes."""
     values = support.data.copy()
     values[support.stored] = read_back(support.data[support.stored])
     if not np.array_equal(values, support.data):
@@ -48,21 +48,20 @@ def expansion_read_back(kernel: Kernel, support: Csr) -> tuple[Kernel, Csr]:
 
 
 def model_read_back(model: KernelModel) -> KernelModel:
-    """The model as its file has it."""
+    """The model as an original's file has it."""
     kernel, support = expansion_read_back(model.kernel, model.support)
     return replace(model, kernel=kernel, support=support, b=read_back_number(model.b))
 
 
-def change_in_file(model: KernelModel, kept: KernelModel) -> tuple[float, float]:
-    """How far a sum over the support vectors, and the threshold, are from those of the model as it is read back."""
-    offset = abs(kept.b - model.b)
+def change_in_file(model: KernelModel, kept: KernelModel) -> float:
+    """How far a sum over the support vectors is from that of the model as it is read back."""
     if kept.support is model.support and kept.kernel == model.kernel:
-        return 0.0, offset
+        return 0.0
     support = model.support
     rows = np.repeat(np.arange(support.n_rows), np.diff(support.indptr))
     data = support.data[support.stored].astype(np.float64)
     largest = float(np.max(np.bincount(rows, data * data, support.n_rows), initial=0.0))
-    return float(np.abs(model.alpha).sum()) * _value_change(model.kernel, largest), offset
+    return float(np.abs(model.alpha).sum()) * _value_change(model.kernel, largest)
 
 
 def _value_change(kernel: Kernel, largest: float) -> float:

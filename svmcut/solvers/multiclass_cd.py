@@ -136,6 +136,7 @@ class MulticlassCdRun(Run):
                 if 0 < gap <= SEARCHED * problem.stop.target(self.primal) and descent.gap > 0:
                     self._ratio = min(max(gap / descent.gap, 0.1), 1.5)
             if problem.space.dim > LARGEST_DIM:
+                self.ended_by = "cap" if descent.epochs >= MOST_EPOCHS else None
                 return
             self._handed = (progress.iteration, progress.passes, progress.seconds, progress.dual)
         start = None if resumed else Start(self._cuts(), (self.best,))

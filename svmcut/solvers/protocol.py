@@ -106,7 +106,7 @@ class StoppingRule:
 
     def target(self, primal: float) -> float:
         """The gap to be reached at this primal value."""
-        return self.absolute if self.relative is None else self.relative * primal
+        return self.absolute if self.relative is None else self.relative * abs(primal)
 
     def met(self, primal: float, dual: float) -> bool:
         return primal - dual <= self.target(primal)
@@ -206,11 +206,14 @@ class Run:
         As in Start.
     longest_cut : float
         Of a run without bundle: the length of the longest cut normal met, nan where it is not known.
+    ended_by : str or None
+        "cap" where a run is over because it has made as many passes as it makes.
     """
 
     bundle: Any = None
     fractions: Any = None
     longest_cut: float = math.nan
+    ended_by: str | None = None
 
     def __init__(self, solver: Any, problem: Any, start: Start | None, state: State | None):
         self._solver, self._problem = solver, problem

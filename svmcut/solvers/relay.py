@@ -55,13 +55,17 @@ class RelayRun(Run):
                 yield last
                 if over and not problem.stop.met(last.primal, last.dual):
                     break
-            if last is None or problem.stop.met(last.primal, last.dual) or problem.model.dim > LARGEST_DIM:
+            if last is None or problem.stop.met(last.primal, last.dual):
+                return
+            self.ended_by = "cap" if last.iteration >= MOST_PASSES else None
+            if problem.model.dim > LARGEST_DIM:
                 return
             handed = (last.iteration, last.passes, last.seconds, last.dual)
         try:
             cuts = self._solver.cuts()
         except MemoryLimitError:
             return
+        self.ended_by = None
         if last is not None:
             begin = Start(CutBundle(cuts.space, make_qp(cuts.qp)), (last.solution(),))
         self._run, self._handed = CuttingPlane().start(cuts, begin, self._then), handed

@@ -195,7 +195,7 @@ class SmoRun(Run):
         problem = self._problem
         if problem.gap is None:
             return self.violation() <= problem.tolerance
-        return progress.gap <= problem.gap * progress.primal
+        return progress.gap <= problem.gap * abs(progress.primal)  # below 0 where the kernel is not definite
 
     def _exact_enough(self, progress: Progress) -> bool:
         """Whether float32 rows cannot have decided: eight times their error, as some points show it, is no matter."""
@@ -271,6 +271,14 @@ class SmoRun(Run):
         run = self._native
         return max(0.0, run.highest - run.lowest) / (1 if self._solver.free_bias else 2)
 
+    def at_zero(self) -> tuple[float, float]:
+        """The least primal of w = 0, and the b of it."""
+        problem = self._problem
+        if not self._solver.free_bias:
+            return problem.C * problem.risk(problem.y), 0.0
+        values = [-1.0, 1.0] if problem.tube is None else [self._middle(problem.y)]
+        return min((problem.C * problem.risk(problem.y - b), b) for b in values)
+
     def _progress(self) -> Progress:
         run, problem = self._native, self._problem
         risk = 0.0
@@ -295,17 +303,22 @@ class SmoRun(Run):
         beta, v = self._native.solution()
         return self._problem.y - v + self._bias(beta, v)
 
+    def _middle(self, v) -> float:
+        """The b of the least loss of targets, where y - w.phi(x) = v."""
+        problem = self._problem
+        edges = np.concatenate([v - problem.tube, v + problem.tube])
+        if problem.weights is None:
+            return float(np.median(edges))
+        order = np.argsort(edges, kind="stable")
+        mass = np.cumsum(np.concatenate([problem.weights, problem.weights])[order])
+        return float(edges[order[np.searchsorted(mass, 0.5 * mass[-1])]])
+
     def _bias(self, beta, v) -> float:
         if not self._solver.free_bias:
             return 0.0
         run, problem = self._native, self._problem
         if problem.tube is not None:
-            edges = np.concatenate([v - problem.tube, v + problem.tube])
-            if problem.weights is None:
-                return float(np.median(edges))
-            order = np.argsort(edges, kind="stable")
-            mass = np.cumsum(np.concatenate([problem.weights, problem.weights])[order])
-            return float(edges[order[np.searchsorted(mass, 0.5 * mass[-1])]])
+            return self._middle(v)
         size = np.abs(beta)
         between = (size > 0) & (size < boxes(problem.C, problem.weights))
         if between.any():

@@ -94,8 +94,7 @@ class BudgetPlan(Chosen):
         ended = ended._replace(progress=ended.progress._replace(primal=primal, dual=dual, gap=primal - dual, risk=risk))
         outcome = ended.outcome(self.settings.solver, found["model"], squared, longest_cut=0.0)
         stop = self.stop(objective)
-        outcome.primal_of_file = room.primal_of_file(outcome, stop)
-        return outcome.judge(stop, ended.stopped_by, "epochs")
+        return room.least(outcome.judge(stop, ended.stopped_by, "epochs", room.reading(outcome, stop)))
 
     def span(self, objective: Objective, found: dict[str, Any]) -> tuple[Span, Objective]:
         """The span of the centres, over all rows or over as many as POLISH_MB allows."""

@@ -87,7 +87,8 @@ class DrawPlan(Chosen):
         progress = ended.progress._replace(primal=primal, dual=dual, gap=primal - dual)
         outcome = ended._replace(progress=progress).outcome(self.settings.solver, model, squared)
         otherwise = "limit" if found["full"] else "samples"
-        return self._told(outcome.judge(self.stop(objective), ended.stopped_by, otherwise), found)
+        stop = self.stop(objective)
+        return self._told(outcome.judge(stop, ended.stopped_by, otherwise, room.reading(outcome, stop)), found)
 
     def polished(self, span: Span, objective: Objective, found: dict[str, Any], ended: Ended) -> Outcome:
         outcome, primal = span.judged(ended), found["cuts"]["primal"]

@@ -137,7 +137,7 @@ class Driver:
         self.plan.check_finite(progress.primal)
         if stage.warm:
             self.warm = C, Start(run.bundle, (progress.solution(),), run.fractions)
-        return Ended(stage, run, progress, stopped_by)
+        return Ended(stage, run, progress, stopped_by or run.ended_by)
 
     def _follow(self, run, objective: Objective, observe: Observe | None) -> tuple[Progress, str | None]:
         """The last Progress of a run, and "limit", "interrupt" or "rounding" (no progress) where one of them ended it.

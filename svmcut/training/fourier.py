@@ -9,14 +9,16 @@ Its multipliers alpha say of the kernel's minimum P*, for any features:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from svmcut.errors import TrainingError
 from svmcut.models.fourier import FourierModel, blocks, fourier_features, frequencies
+from svmcut.records import replace
 from svmcut.spaces.subspace import Subspace
 from svmcut.training.certificate import scaled_bound
+from svmcut.training.gate import Part, Reading
 from svmcut.training.span import Span, refuse_features
 
 if TYPE_CHECKING:
@@ -83,4 +85,25 @@ class FourierSpan(Span):
 
     def judged(self, ended: Ended) -> Outcome:
         """The outcome with the verdict; its file has every digit."""
-        return self.outcome(ended).judge(ended.stage.problem.stop, ended.stopped_by)
+        outcome = self.outcome(ended)
+        model, C, room = outcome.model, outcome.objective.C, self.room
+
+        def value(read: Any) -> float:
+            s = read.scores(room.vectors.examples.X, room.settings.threads)
+            return 0.5 * float(read.w @ read.w) + C * room.vectors.risk.linearize(s).value
+
+        reading = Reading(value, 0.0, lambda: _part(model), room.settings.original)
+        return outcome.judge(ended.stage.problem.stop, ended.stopped_by, reading=reading)
+
+
+def _part(model: Any) -> Part:
+    """Some of the frequencies."""
+    D = len(model.omega)
+    rows = np.arange(0, D, max(1, D * model.omega.shape[1] // 10_000))
+    part = replace(model, omega=model.omega[rows], w=model.w[np.concatenate([rows, D + rows])])
+
+    def holds(read: Any) -> bool:
+        same = np.array_equal(read.omega, part.omega) and np.array_equal(read.w, part.w)
+        return same and read.gamma == part.gamma and read.b == part.b
+
+    return Part(part, holds)

@@ -15,7 +15,7 @@ else sets `converged`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from svmcut.errors import ModelError
@@ -28,8 +28,10 @@ if TYPE_CHECKING:
 SLIP = 1e-9
 #: The part of the gap asked for that the digits of a file may change without a second look.
 CLOSE = 0.01
-#: What is said of a stationary point above w = 0, of a kernel that need not be definite.
+#: The end of training with a kernel that need not be definite, of which no dual bound is known.
 STATIONARY = "stationary"
+#: Ends of training that are its aim and claim no certificate.
+ENDS = ("epochs", "span", "samples", "held-out", STATIONARY)
 
 
 class Part(NamedTuple):
@@ -112,6 +114,35 @@ def judge(
     return outcome
 
 
+def join(outcome: Any, parts: Sequence[Any], missing: str | None, part: Part, original: bool = False) -> Any:
+    """The same of an outcome of machines that were judged one by one, and are written as one model.
+
+    Parameters
+    ----------
+    parts : sequence of Outcome
+    missing : str or None
+        What ended training before the last machine.
+    part : Part
+        Of the whole model.
+    original : bool
+        As in Reading.
+    """
+    ends = [missing] if missing else []
+    ends += [part.stopped_by for part in parts if part.stopped_by]
+    outcome.converged = not missing and all(part.converged for part in parts)
+    outcome.stopped_by = next((end for end in ends if end not in ENDS), ends[0] if ends else None)
+    if not _holds(part, original):
+        outcome.converged, outcome.stopped_by = False, outcome.stopped_by or "file"
+    return outcome
+
+
+def _holds(part: Part, original: bool) -> bool:
+    try:
+        return part.holds(written_and_read(part.model, original))
+    except ModelError:
+        return False
+
+
 def primal_of_file(model: Any, reading: Reading, room: float) -> float | None:
     """The primal of the model as its file has it; None where its digits cannot change it by `room`.
 
@@ -120,7 +151,7 @@ def primal_of_file(model: Any, reading: Reading, room: float) -> float | None:
     try:
         if reading.change <= room:
             part = None if reading.part is None else reading.part()
-            if part is None or part.holds(written_and_read(part.model, reading.original)):
+            if part is None or _holds(part, reading.original):
                 return None
         return float(reading.value(written_and_read(model, reading.original)))
     except ModelError:  # a number that float32 does not hold; who writes the model is told so

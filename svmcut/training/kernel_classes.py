@@ -25,8 +25,10 @@ from svmcut.risks import make_risk
 from svmcut.risks.weights import total
 from svmcut.solvers.one_of_many import OneOfMany, Others
 from svmcut.solvers.protocol import StoppingRule
+from svmcut.training.certificate import close, some
 from svmcut.training.checks import checked_weights, class_warnings
-from svmcut.training.outcome import PERCENT, STOPS, Objective, Outcome, class_units
+from svmcut.training.gate import Part, join
+from svmcut.training.outcome import PERCENT, Objective, Outcome, class_units
 from svmcut.training.room import kernel_warnings
 from svmcut.training.settings import kernel_of
 from svmcut.training.stage import Ended, Plan, Stage
@@ -199,11 +201,8 @@ class MachinesPlan(Plan):
             details={"machines": [self._told(j, outcome) for j, outcome in enumerate(done)]},
         )  # fmt: skip
         whole.warnings = list(dict.fromkeys(text for outcome in done for text in outcome.warnings))
-        whole.converged = len(done) == len(self._machines) and all(outcome.converged for outcome in done)
-        reasons = [ended.stopped_by] if len(done) < len(self._machines) else []
-        reasons += [outcome.stopped_by for outcome in done if outcome.stopped_by]
-        whole.stopped_by = next((text for text in reasons if text in STOPS), reasons[0] if reasons else None)
-        return whole
+        missing = ended.stopped_by if len(done) < len(self._machines) else None
+        return join(whole, done, missing, _part(whole.model), self.settings.original)
 
     def _told(self, j: int, outcome: Outcome) -> dict[str, Any]:
         """What the report says of a machine."""
@@ -247,6 +246,27 @@ class MachinesPlan(Plan):
         places = np.zeros(len(self._y), np.int32)
         places[rows] = where
         return support, [places[part] for part in own]
+
+
+def _part(model: Any) -> Part:
+    """The coefficients of some support vectors in all machines."""
+    rows = some(np.ones(model.support.n_rows))
+    columns = np.arange(model.support.n_features, dtype=np.int32) if model.columns is None else model.columns
+    known, machines = np.isin(model.places, rows), np.repeat(np.arange(len(model.b)), np.diff(model.starts))
+    part = replace(
+        model, support=model.support.take(rows), places=np.searchsorted(rows, model.places[known]).astype(np.int32),
+        alpha=model.alpha[known], starts=np.searchsorted(machines[known], np.arange(len(model.b) + 1)).astype(np.int64),
+    )  # fmt: skip
+
+    def holds(read: Any) -> bool:
+        own = read.support.indices if read.columns is None else read.columns[read.support.indices]
+        exact = ((read.support.indptr, part.support.indptr), (own, columns[part.support.indices]),
+                 (read.support.data, part.support.data), (read.starts, part.starts), (read.alpha, part.alpha),
+                 (read.places, part.places), (read.names, part.names))  # fmt: skip
+        same = all(np.array_equal(*each) for each in exact)
+        return same and read.kernel == part.kernel and close(read.b, part.b)
+
+    return Part(part, holds)
 
 
 def _in_columns(model: KernelModel) -> Csr:

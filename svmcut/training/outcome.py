@@ -16,7 +16,7 @@ from svmcut.errors import UsageError
 from svmcut.records import field, fields, record, replace
 from svmcut.refusals import refuse_example_cost
 from svmcut.solvers.protocol import Progress, StoppingRule, Unsaved
-from svmcut.training.gate import STATIONARY, judge
+from svmcut.training.gate import ENDS, judge
 
 if TYPE_CHECKING:
     from svmcut.models import ChainModel, Model
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 PERCENT = 100.0
 #: A model may be underfitted whose slack is above this part of that of w = 0, and |w|^2 of C times what the risk fell.
 UNDERFITTED, STRAIGHT = 0.9, 0.7
-#: Ends of training that are its aim and claim no certificate.
-ENDS = ("epochs", "span", "samples", "held-out", STATIONARY)
 #: Ends before the aim.
 STOPS = ("limit", "interrupt", "cap", "rounding", "float32", "basis", "file", "mistake")
 #: What a run says whose sampled cuts ended before their stopping rule was met.

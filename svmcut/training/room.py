@@ -5,17 +5,20 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from svmcut._native.kernels import KernelRows
+from svmcut.data import Csr
 from svmcut.errors import MemoryLimitError, SvmcutError, TrainingError, UsageError
+from svmcut.files.rounding import KEPT, change_in_file, model_read_back, read_back_number
 from svmcut.machine import planned_memory
-from svmcut.models import KernelModel
+from svmcut.models import KernelModel, LinearModel, renumber
+from svmcut.records import replace
 from svmcut.risks.protocol import SignedRisk
-from svmcut.training.certificate import scaled_bound
-from svmcut.training.gate import SLIP
+from svmcut.training.certificate import close, in_columns, scaled_bound, some
+from svmcut.training.gate import CLOSE, SLIP, Part, Reading
 from svmcut.training.outcome import Outcome
 from svmcut.training.settings import SMO, kernel_of
 from svmcut.training.stage import Plan
@@ -24,7 +27,7 @@ from svmcut.training.vectors import Vectors
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from svmcut.data import Csr, Examples
+    from svmcut.data import Examples
     from svmcut.kernels import Kernel
     from svmcut.parameters import Settings
     from svmcut.solvers.protocol import StoppingRule
@@ -33,6 +36,8 @@ if TYPE_CHECKING:
 _BUDGET = 4000.0
 #: Rows scored at once where no kernel rows are laid out.
 _BLOCK = 1 << 16
+#: A primal above that of w = 0 by no more than this part of it is as good.
+CLOSE_TO_ZERO = 1e-6
 #: Rows up to which the digits of a model file are always looked at in full; beyond, some rows may be looked at first.
 SCREENED = 2000
 
@@ -96,9 +101,11 @@ class KernelRoom:
 
     def parts(self, model: KernelModel) -> tuple[float, float]:
         """|f|^2 and R(f) of a model."""
-        squared = float(model.alpha @ self._expand(model.support, model.support, model.alpha))
-        s = self._expand(self.X, model.support, model.alpha) - model.b
-        return squared, self.vectors.risk.linearize(s).value
+        kernel, support, alpha = model.kernel, model.support, model.alpha
+        with np.errstate(over="ignore", invalid="ignore"):
+            squared = float(alpha @ self._expand(support, support, alpha, kernel))
+            s = self._expand(self.X, support, alpha, kernel) - model.b
+            return squared, self.vectors.risk.linearize(s).value
 
     def primal(self, model: KernelModel, C: float) -> float:
         """1/2 |f|^2 + C R(f) of a model."""
@@ -122,7 +129,7 @@ class KernelRoom:
         return scaled_bound(float(alpha @ risk.targets - risk.tube * size.sum()), self.squared(alpha), most)
 
     def bracket(self, primal: float, dual: float) -> tuple[float, float]:
-        """Both, or no dual where it lies above the primal because the kernel is not positive semidefinite.
+        """Both, or no dual where it lies above the primal because the kernel is not definite.
 
         A bound above the primal by rounding alone is lowered to it, and holds all the more.
         """
@@ -130,22 +137,87 @@ class KernelRoom:
             return primal, min(primal, dual)
         return primal, dual if self.kernel.is_definite else math.nan
 
-    def primal_of_file(self, outcome: Outcome, stop: StoppingRule, screened: bool = False) -> float | None:
-        """The primal of the model as a reader of its file gets it; None where no digit can matter.
+    def reading(self, outcome: Outcome, stop: StoppingRule, screened: bool = False) -> Reading:
+        """How the gate reads the model of an outcome.
 
-        screened: where rows are many, the losses of some say whether one can.
+        screened: where rows are many, the losses of some say whether an original's eight digits can matter.
         """
-        from svmcut.files.rounding import change_in_file, model_read_back
-
-        model, C, n = outcome.model, outcome.objective.C, self.X.n_rows
+        model, C, original = outcome.model, outcome.objective.C, self.settings.original
         assert isinstance(model, KernelModel)
-        kept, room = model_read_back(model), 0.01 * abs(stop.target(outcome.primal))
-        change, offset = change_in_file(model, kept)
-        most = C * self.vectors.steepness * (change + offset) + change * float(np.abs(model.alpha).sum())
-        if most <= room or (screened and n > SCREENED and self._typical_change(model, kept) * C <= room):
-            return None
-        with np.errstate(over="ignore", invalid="ignore"):
-            return self.primal(kept, C)
+        change, offset = 0.0, abs(read_back_number(model.b) - model.b)
+        if original:
+            kept = model_read_back(model)
+            change = change_in_file(model, kept)
+        rise = change + offset
+        most = change * float(np.abs(model.alpha).sum()) + (C * self.vectors.steepness * rise if rise else 0.0)
+        many = screened and original and self.X.n_rows > SCREENED
+        if many and self._typical_change(model, kept) * C <= CLOSE * abs(stop.target(outcome.primal)):
+            most = 0.0
+        return Reading(lambda read: self._read_primal(read, C), most, lambda: self._part(model), original)
+
+    def least(self, outcome: Outcome, at_zero: float | None = None, b: float = 0.0) -> Outcome:
+        """A judged outcome, or that of w = 0 where its primal is lower, as it may be of a kernel that is not definite.
+
+        at_zero: the primal of w = 0 with threshold b, where that is not 0.
+        """
+        if self.kernel.is_definite or self.settings.original:
+            return outcome
+        C, n = outcome.objective.C, self.X.n_rows
+        at_zero = C * self.vectors.risk.linearize(np.zeros(n)).value if at_zero is None else at_zero
+        if outcome.primal <= at_zero * (1 + CLOSE_TO_ZERO):
+            return outcome
+        outcome.warnings.append(
+            "w = 0 has a lower primal than the best point found, and is the model; use kernel='rbf', or smaller "
+            "parameters of the kernel"
+        )
+        outcome.model, outcome.certificate, outcome.norm = self.machine(np.zeros(n), b), (at_zero, math.nan), 0.0
+        outcome.multipliers, outcome.primal_of_file = np.zeros_like(outcome.multipliers), None
+        return outcome
+
+    def _read_primal(self, read: LinearModel | KernelModel, C: float) -> float:
+        """The primal of a model that was read back; of the linear kernel readers add the support vectors up."""
+        if isinstance(read, KernelModel):
+            return self.primal(self._own(read), C)
+        s = read.scores(self.vectors.examples.X, self.settings.threads)
+        return 0.5 * float(read.w @ read.w) + C * self.vectors.risk.linearize(s).value
+
+    def _own(self, model: KernelModel) -> KernelModel:
+        """A model that was read back, in the columns of the rows."""
+        if self.vectors.columns is None:
+            return model
+        support = model.support
+        if model.columns is not None:
+            wide = int(model.columns[-1]) + 1 if len(model.columns) else 0
+            support = Csr(support.data, model.columns[support.indices], support.indptr, wide, True)
+        return replace(model, support=renumber(support, self.vectors.columns), columns=self.vectors.columns)
+
+    def _part(self, model: KernelModel) -> Part:
+        """Some support vectors of a model."""
+        rows, original = some(model.alpha), self.settings.original
+        part = replace(model, support=model.support.take(rows), alpha=model.alpha[rows])
+
+        def holds(read: Any) -> bool:
+            if isinstance(read, LinearModel):
+                return self._is_sum(read, part)
+            own, support = self._own(read), part.support
+            same = close if original else np.array_equal
+            return (
+                np.array_equal(own.support.indptr, support.indptr - support.indptr[0])
+                and np.array_equal(own.support.indices, support.indices[support.stored])
+                and same(own.support.data, support.data[support.stored]) and np.array_equal(own.alpha, part.alpha)
+                and same(_numbers(own.kernel), _numbers(part.kernel)) and close(own.b, part.b)
+            )  # fmt: skip
+
+        return Part(part, holds)
+
+    def _is_sum(self, read: LinearModel, part: KernelModel) -> bool:
+        """Whether a model read back is the sum of the support vectors of one of the linear kernel."""
+        support, d = part.support, self.X.n_features
+        w = in_columns(read.w, read.columns, self.vectors.columns, d)
+        products = np.repeat(part.alpha, np.diff(support.indptr)) * support.data[support.stored]
+        places = support.indices[support.stored]
+        trained, sizes = (np.bincount(places, each, d) for each in (products, np.abs(products)))
+        return bool(np.all(np.abs(w - trained) <= KEPT * sizes)) and close(read.b, part.b)
 
     def _typical_change(self, model: KernelModel, kept: KernelModel) -> float:
         """Eight times the change of the losses if each were that of the worst of some SCREENED / 8 rows."""
@@ -178,17 +250,19 @@ class KernelRoom:
     def _laid_out(self) -> bool:
         return "rows" in self.__dict__
 
-    def _expand(self, X: Csr, Z: Csr, alpha: NDArray) -> NDArray[np.float64]:
-        """sum_k alpha_k K(z_k, .) at the rows of X, in float64."""
-        values, own = X.n_rows * Z.n_rows, X is self.X and self._laid_out
+    def _expand(self, X: Csr, Z: Csr, alpha: NDArray, kernel: Kernel | None = None) -> NDArray[np.float64]:
+        """sum_k alpha_k K(z_k, .) at the rows of X, in float64; K is the room's kernel unless one is given."""
+        kernel = kernel or self.kernel
+        values, own = X.n_rows * Z.n_rows, X is self.X and self._laid_out and kernel == self.kernel
         if not own or self.is_small(values):
             self.extra += values
         if self.is_small(values):
-            return self.kernel.expansion(X, Z, alpha, 0.0, self.settings.threads)
+            return kernel.expansion(X, Z, alpha, 0.0, self.settings.threads)
         if own:
             return self.rows.accumulate_foreign(Z, alpha, exact=True)
         blocks = [X.rows(start, min(start + _BLOCK, X.n_rows)) for start in range(0, X.n_rows, _BLOCK)]
-        return np.concatenate([self._rows_of(block).accumulate_foreign(Z, alpha, exact=True) for block in blocks])
+        laid = (KernelRows(block, kernel, self.settings.threads) for block in blocks)
+        return np.concatenate([rows.accumulate_foreign(Z, alpha, exact=True) for rows in laid])
 
     def _rows_of(self, X: Csr) -> KernelRows:
         return KernelRows(X, self.kernel, self.settings.threads)
@@ -231,6 +305,11 @@ class KernelPlan(Plan):
         if isinstance(error, MemoryError) and not isinstance(error, SvmcutError):
             return MemoryLimitError(f"{self.path}: {error}")
         return error
+
+
+def _numbers(kernel: Kernel) -> NDArray[np.float64]:
+    """The parameters that have digits in a file."""
+    return np.array([kernel.gamma, kernel.scale, kernel.offset])
 
 
 def kernel_warnings(kernel: Kernel) -> list[str]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from svmcut._native.smo import EXACT_POINTS
 from svmcut.data import Examples
 from svmcut.parameters import Settings
 from svmcut.solvers.protocol import Start, StoppingRule
@@ -65,5 +66,6 @@ class SmoPlan(KernelPlan):
         if rule.relative is None:  # the gap that the tolerance of the KKT conditions allows where they hold
             holds = run.violation() <= objective.epsilon
             rule = StoppingRule(objective.C * objective.epsilon * 2 * room.vectors.total if holds else -math.inf)
-        outcome.primal_of_file = room.primal_of_file(outcome, rule, screened=True)
-        return outcome.judge(rule, ended.stopped_by)
+        otherwise = "float32" if room.X.n_rows > EXACT_POINTS else "rounding"
+        outcome.judge(rule, ended.stopped_by, otherwise, room.reading(outcome, rule, screened=True))
+        return room.least(outcome, *run.at_zero())

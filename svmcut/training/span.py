@@ -12,6 +12,7 @@ from svmcut.risks.protocol import SignedRisk
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.kernel import KernelSpace
 from svmcut.training.certificate import CUTS, Certified, scaled_bound
+from svmcut.training.gate import STATIONARY
 from svmcut.training.outcome import Objective, Outcome
 from svmcut.training.room import KernelRoom
 from svmcut.training.stage import Ended, Stage
@@ -113,11 +114,12 @@ def judged(room: KernelRoom, outcome: Outcome, stop: StoppingRule, stopped_by: s
     A relative gap speaks of the full problem, so a span that cannot meet it is a reason to end; epsilon is the rule
     within it.
     """
-    otherwise = "rounding"
+    otherwise = "float32" if in_span else "rounding"
     if in_span and "basis" in outcome.details:
         otherwise = "basis" if stop.relative is not None and not math.isnan(outcome.dual) else "span"
-    outcome.primal_of_file = room.primal_of_file(outcome, stop)
-    return outcome.judge(stop, stopped_by, otherwise)
+    if not room.kernel.is_definite and in_span:
+        otherwise = STATIONARY
+    return room.least(outcome.judge(stop, stopped_by, otherwise, room.reading(outcome, stop)))
 
 
 def refuse_features(room: KernelRoom, k: int) -> None:

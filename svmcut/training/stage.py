@@ -55,7 +55,8 @@ class Stage(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """A stage that is over: the run, its last Progress, and "limit", "interrupt" or "rounding" where one ended it."""
+    """A stage that is over: the run, its last Progress, and "limit", "interrupt", "cap" or "rounding" where one ended
+    it."""
 
     stage: Stage
     run: Any

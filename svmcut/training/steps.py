@@ -96,9 +96,10 @@ class StepPlan(Chosen):
             primal = best.primal if held else self.room.primal(model, objective.C)
             outcome.certificate = self.room.bracket(primal, found["dual"])
         stop = self.stop(objective)
-        if not held:
-            outcome.primal_of_file = self.room.primal_of_file(outcome, stop)
-        return outcome.judge(stop, self.stopped_by(ended), "epochs")
+        # the primal is that of the rows that are not held out, which the room does not know
+        reading = None if held else self.room.reading(outcome, stop)
+        outcome.judge(stop, self.stopped_by(ended), "epochs", reading)
+        return outcome if held else self.room.least(outcome)
 
     def _bound(self, run, C: float, details: dict[str, Any]) -> float:
         """A dual bound of the problem over the points trained on, which is one of the problem over all."""

@@ -50,16 +50,18 @@ def test_model_report_and_scores_belong_together(folder, kernel, words, free_bia
     best, _ = maximum(K, y, 2.0, free_bias, 1e-5)
     assert status == 0
     assert report["solver"] == "smo"
-    assert report["converged"]
-    assert report["dual"] == pytest.approx(best, rel=1e-6)
+    assert report["stopped_by"] == (None if kernel.is_definite else "stationary")
+    assert report["converged"] == kernel.is_definite
+    assert report["dual"] == (pytest.approx(best, rel=1e-6) if kernel.is_definite else None)
     model = read_model("model")
-    assert len(model.alpha) == report["support_vectors"] > 0
+    assert len(model.alpha) == report["support_vectors"]
+    assert len(model.alpha) > 0 or not kernel.is_definite
     assert report["kernel_evaluations"] > 0
     call("classify", "-v", 0, "train", "model", "scores")
     scores = np.loadtxt("scores")
     beta = np.zeros(150)
     for z, alpha in zip(model.support.to_dense(), model.alpha):
-        beta[np.abs(X - z).sum(1).argmin()] += alpha  # the file has eight digits
+        beta[np.flatnonzero((z == X).all(1))[0]] += alpha  # the file has every digit of a feature
     assert scores == pytest.approx(K @ beta - model.b, abs=1e-5)
     assert primal(K, y, beta, -model.b, 2.0) == pytest.approx(report["primal"], rel=1e-5)
     assert free_bias or model.b == 0
@@ -91,7 +93,9 @@ def test_original_needs_b_0_with_a_kernel(folder, capsys):
     assert "--b 0" in capsys.readouterr().err
     assert svm_perf_learn(["-t", "2", "-c", "1", "--b", "0", "-v", "0", "train", "m"]) == 0
     call("learn", "-t", 2, "-c", 1, "-w", 9, "-v", 0, "train", "own")
-    assert (folder[0] / "m").read_bytes() == (folder[0] / "own").read_bytes()
+    original, own = read_model("m"), read_model("own")
+    assert original.alpha.tolist() == own.alpha.tolist()
+    assert original.support.data.tolist() == [np.float32(f"{x:.8g}") for x in own.support.data]
 
 
 @pytest.mark.parametrize(
