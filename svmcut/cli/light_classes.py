@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
-import math
 import time
 
 import numpy as np
 
+from svmcut._native.kernels import KernelRows
 from svmcut.cli.light_run import LightRun
 from svmcut.cli.termination import look
+from svmcut.cli.training_report import out
 from svmcut.training import estimates
 from svmcut.training.leave_one_out import RIGHT, UNDECIDED, WRONG, decided, scores_without
 from svmcut.training.machines import Machine, MachineProblem
+from svmcut.training.xi_alpha import acquitted
 
 
 class Classes(LightRun):
@@ -23,6 +25,9 @@ class Classes(LightRun):
         values, y = self.values, np.where(self.examples.y > 0, 1.0, -1.0)
         positive = int((y > 0).sum())
         self.report.more(f"{positive} positive, {len(y) - positive} negative, and 0 unlabeled examples.")
+        alone = min(positive, len(y) - positive) == 1
+        if values["leave_out"] == 1 and alone:
+            out("\nCannot compute leave-one-out with only one example in one class.\n")
         given = self.alphas(len(y))
         problem = self.problem(y)
         start = None if given is None else problem.feasible(given)
@@ -36,11 +41,12 @@ class Classes(LightRun):
             losses, alpha = machine.losses(y), np.abs(machine.beta)
             began = time.process_time()
             self.report.xi_alpha(
-                lambda: estimates.rates(self.at_risk(alpha, losses), y > 0), lambda: time.process_time() - began,
-                self.rho_and_depth,
+                lambda: estimates.rates(self.at_risk(problem, alpha, losses), y > 0),
+                lambda: time.process_time() - began,
+                self.rho_and_depth(),
             )  # fmt: skip
         self.report.evaluations(machine.evaluations)
-        if values["leave_out"] == 1:
+        if values["leave_out"] == 1 and not alone:
             self.leave_out(problem, machine)
         self.write(model_file, machine.beta, machine.b, len(y), machine.beta, y)
 
@@ -51,8 +57,8 @@ class Classes(LightRun):
             machine.steps, int((problem.y * machine.scores <= 0).sum()), machine.violation, self.seconds
         )  # fmt: skip
         used = alpha > 0
-        bound = bound or f"including {int((used & (alpha >= problem.boxes)).sum())} at upper bound"
-        norm = math.sqrt(machine.squared)
+        bound = bound or f"including {int(estimates.at_bound(alpha, problem.boxes).sum())} at upper bound"
+        norm = estimates.norm(machine.squared, self.kernel)
         self.report.sizes(int(used.sum()), bound, float(losses.sum()), norm, self.longest)
         self.report.dimension(estimates.vc_dimension(norm, self.distances[used]))
 
@@ -80,9 +86,19 @@ class Classes(LightRun):
         rates = estimates.rates(found == WRONG, problem.y > 0)
         self.report.left_out(rates, len(rows), values["rho"], time.process_time() - began)
 
-    def at_risk(self, alpha, losses):
+    def at_risk(self, problem: MachineProblem, alpha, losses):
         """The examples that may be errors where they are left out."""
-        return estimates.at_risk(alpha, losses, float(self.distances.max()), self.values["rho"])
+        found = estimates.at_risk(alpha, losses, float(self.distances.max()), self.values["rho"])
+        rows = np.flatnonzero(found & (losses < 1))
+        if self.values["depth"] > 0:
+            free = np.flatnonzero((alpha > 0) & ~estimates.at_bound(alpha, problem.boxes))
+            near = KernelRows(self.X.take(free), self.kernel, self.threads)
+            own = estimates.own_values(self.kernel, self.squared)
+            found[rows] = ~acquitted(
+                rows, alpha, losses, free, own, lambda rows: near.against_double(self.X.take(rows)),
+                self.values["depth"],
+            )  # fmt: skip
+        return found
 
     def without_bounded(self, problem: MachineProblem, machine: Machine):
         """The machine of the examples that are left when those at the upper bound are taken out until there are none.
@@ -92,7 +108,7 @@ class Classes(LightRun):
         removed, boxes = np.zeros(len(problem.y), bool), problem.boxes
         steps, evaluations = machine.steps, machine.evaluations
         while True:
-            bound = ~removed & (machine.beta != 0) & (np.abs(machine.beta) >= boxes)
+            bound = ~removed & estimates.at_bound(np.abs(machine.beta), boxes)
             self.report.say(" Moving training errors to inconsistent examples...done.")
             if not bound.any():
                 return machine._replace(steps=steps, evaluations=evaluations), removed

@@ -11,8 +11,10 @@ from svmcut.catalog import load
 from svmcut.cli.files import log_beside
 from svmcut.cli.light import check
 from svmcut.cli.light_report import LightReport
+from svmcut.cli.training_report import out
 from svmcut.files.examples import Comments, read_examples
 from svmcut.files.roles import File, check_roles
+from svmcut.kernels import KERNELS
 from svmcut.machine import usable_cpus
 
 #: By -z; "0" of classes where there are labels of 0.
@@ -20,6 +22,9 @@ _MODES = {
     "c": "svmcut.cli.light_classes:Classes", "0": "svmcut.cli.light_transduction:Transduction",
     "r": "svmcut.cli.light_numbers:Numbers", "p": "svmcut.cli.light_pairs:Pairs",
 }  # fmt: skip
+
+#: Where the labels of transduction go without -l.
+LABELS = "trans_predictions"
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is found where it matters
@@ -44,6 +49,8 @@ def learn(values: dict[str, Any], example_file: str, model_file: str) -> int:
         inputs.append(File("-y", values["restart"]))
     check_roles(inputs, outputs)
     with log_beside(outputs):
+        if values["final"] == 0 and KERNELS[values["kernel"]] == "linear":
+            out("\nIt does not make sense to skip the final optimality check for linear kernels.\n")
         report, comments = LightReport(values["verbosity"]), Comments()
         report.say("Scanning examples...done")
         report.say("Reading examples into memory...", end="")
@@ -54,5 +61,8 @@ def learn(values: dict[str, Any], example_file: str, model_file: str) -> int:
             raise
         report.say(f"OK. ({len(examples)} examples read)")
         mode = "0" if values["mode"] == "c" and (examples.y == 0).any() else values["mode"]
+        if mode == "0" and values["labels"] is None:
+            values["labels"] = LABELS
+            check_roles(inputs, [*outputs, File("prediction file", LABELS)])
         load(_MODES[mode])(values, examples, comments, report).run(model_file)
     return 0

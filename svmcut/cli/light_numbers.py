@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from svmcut.cli.light_run import LightRun
+from svmcut.training import estimates
 
 
 class Numbers(LightRun):
@@ -23,9 +22,10 @@ class Numbers(LightRun):
         machine = problem.train(self.report.observe, start)
         self.report.trained(machine.steps, None, machine.violation, self.seconds)
         size = np.abs(machine.beta)
-        bound = f"including {int(((size > 0) & (size >= problem.boxes)).sum())} at upper bound"
+        bound = f"including {int(estimates.at_bound(size, problem.boxes).sum())} at upper bound"
         loss = float(np.maximum(0.0, np.abs(machine.scores - y) - tube).sum())
-        self.report.sizes(int((size > 0).sum()), bound, loss, math.sqrt(machine.squared), self.longest)
+        norm = estimates.norm(machine.squared, self.kernel)
+        self.report.sizes(int((size > 0).sum()), bound, loss, norm, self.longest)
         self.report.evaluations(machine.evaluations)
         both = np.column_stack([np.maximum(machine.beta, 0.0), np.minimum(machine.beta, 0.0)]).ravel()
         self.write(model_file, machine.beta, machine.b, 2 * len(y), both, np.resize([1.0, -1.0], 2 * len(y)))

@@ -12,10 +12,13 @@ import numpy as np
 from svmcut.cli.light_run import LOOSEST, LightRun
 from svmcut.cli.termination import look
 from svmcut.cli.training_report import out
-from svmcut.errors import DataError, UsageError
+from svmcut.errors import DataError, TrainingError, UsageError
 from svmcut.risks.ordinal import OrdinalRisk, query_starts
 from svmcut.training import estimates
+from svmcut.training.formed_pairs import MOST, MOST_INDEFINITE
+from svmcut.training.formed_pairs import train as train_formed
 from svmcut.training.pairs import PairMachine, alphas, blocks, train
+from svmcut.training.xi_alpha import acquitted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,7 +36,8 @@ class Figures(NamedTuple):
     ----------
     alpha, losses : (k,) float64
     wrong, vectors, bound : int
-        Pairs in the wrong order, support vectors, and those at the upper bound: alpha above NEAR C and 1 - NEAR of it.
+        Pairs in the wrong order, support vectors, and those at the upper bound: alpha that is
+        C and above 0, of cuts above 1 - NEAR of C and above NEAR of it.
     longest, radius, largest : float
         The largest |phi(x_i) - phi(x_j)|^2, and d^2 of a support vector and of any pair.
     """
@@ -72,33 +76,59 @@ class Pairs(LightRun):
         self._start = query_starts(qid, n)
         pairs = OrdinalRisk().bind(self._y, qid, threads=self.threads).n_pairs
         out(f"Constructing {pairs} rank constraints...done.")
-        self._every = -(-pairs // MOST_PAIRS)
+        self._every = max(1, -(-pairs // MOST_PAIRS))
         if self._every > 1 and not values["cost"] > 0:
             raise UsageError(f"option -c is missing; its default is a mean over pairs, and {pairs} are too many")
         C = self.cost_of_pairs()
         self.optimize()
-        machine = train(
-            self._X, self._y, qid, self.kernel, C, min(values["tolerance"], LOOSEST), self.threads, self.report.observe
-        )  # fmt: skip
+        machine = self.machine(pairs, qid, C)
         seconds = self.seconds
         began = time.process_time()
         found = self.figures(machine, C)
         drawn = "" if self._every == 1 else f" (of {len(found.alpha)} pairs drawn)"
-        violation = max(0.0, machine.gap) / (C * max(pairs, 1))
-        self.report.trained(machine.steps, found.wrong, violation, seconds)
-        norm, size, positive = math.sqrt(machine.squared), np.abs(found.alpha), ~np.signbit(found.alpha)
+        self.report.trained(machine.steps, found.wrong, machine.violation, seconds)
+        norm, positive = estimates.norm(machine.squared, self.kernel), ~np.signbit(found.alpha)
         bound = f"including {found.bound} at upper bound"
         longest = math.sqrt(found.longest)
         self.report.sizes(found.vectors, bound, machine.loss, norm, longest, drawn)
-        self.report.dimension(1.0 + machine.squared * found.radius, drawn)
+        self.report.dimension(1.0 + norm**2 * found.radius, drawn)
         self.report.xi_alpha(
-            lambda: estimates.rates(estimates.at_risk(size, found.losses, found.largest, values["rho"]), positive),
-            lambda: time.process_time() - began, self.rho_and_depth + drawn,
+            lambda: estimates.rates(self.at_risk(machine, found, C), positive),
+            lambda: time.process_time() - began, self.rho_and_depth(machine.gram is not None) + drawn,
         )  # fmt: skip
         self.report.evaluations(machine.evaluations)
         beta = np.empty(n)
         beta[self._order] = machine.alpha
         self.write(model_file, beta, 0.0, n, found.alpha, found.alpha)
+
+    def machine(self, pairs: int, qid: NDArray, C: float) -> PairMachine:
+        """The machine of all pairs, which are formed where they are few.
+
+        Raises
+        ------
+        TrainingError
+            For more pairs than can be formed with a kernel that is not definite.
+        """
+        kernel, tolerance, observe = self.kernel, min(self.values["tolerance"], LOOSEST), self.report.observe
+        if 0 < pairs <= (MOST if kernel.is_definite else MOST_INDEFINITE):
+            return train_formed(self._X, self._y, self._start, kernel, C, tolerance, self.threads, observe)
+        if pairs and not kernel.is_definite:
+            raise TrainingError(
+                f"{self.examples.source.path}: {pairs} pairs are too many for a kernel that is not positive "
+                f"semidefinite; expected {MOST_INDEFINITE} at most, or choose another kernel"
+            )
+        return train(self._X, self._y, qid, kernel, C, tolerance, self.threads, observe)
+
+    def at_risk(self, machine: PairMachine, found: Figures, C: float) -> NDArray[np.bool_]:
+        """The pairs that may be in the wrong order where they are left out; the search needs pairs that were formed."""
+        size, losses, depth = np.abs(found.alpha), found.losses, self.values["depth"]
+        failing = estimates.at_risk(size, losses, found.largest, self.values["rho"])
+        gram = machine.gram
+        if depth > 0 and gram is not None:
+            rows, own = np.flatnonzero(failing & (losses < 1)), np.diag(gram).astype(np.float64)
+            free = np.flatnonzero((size > 0) & ~estimates.at_bound(size, C))
+            failing[rows] = ~acquitted(rows, size, losses, free, own, lambda rows: gram[np.ix_(rows, free)], depth)
+        return failing
 
     def cost_of_pairs(self) -> float:
         """C as given, or the default over all pairs."""
@@ -113,9 +143,13 @@ class Pairs(LightRun):
         longest = radius = largest = 0.0
         for block in blocks(self._X, self._y, self._start, self.kernel, self._every, self.threads):
             look()
-            alpha = alphas(machine, block)
+            count = sum(map(len, losses))
+            alpha = alphas(machine, block) if machine.pairs is None else machine.pairs[count : count + len(block.i)]
             margin = block.sign * (machine.scores[block.i] - machine.scores[block.j])
-            full, used = alpha >= C * (1 - NEAR), alpha > C * NEAR
+            if machine.pairs is None:
+                full, used = alpha >= C * (1 - NEAR), alpha > C * NEAR
+            else:
+                full, used = estimates.at_bound(alpha, C), alpha > 0
             wrong, bound = wrong + int((margin <= 0).sum()), bound + int(full.sum())
             largest = max(largest, float(block.distances.max()))
             longest = max(longest, float(block.lengths.max()))

@@ -82,9 +82,9 @@ class LightRun:
         """The largest sqrt(K(x, x))."""
         return math.sqrt(max(0.0, float(estimates.own_values(self.kernel, self.squared).max())))
 
-    @property
-    def rho_and_depth(self) -> str:
-        return f"(rho={self.values['rho']:.2f},depth={self.values['depth']})"
+    def rho_and_depth(self, searched: bool = True) -> str:
+        """What stands behind every XiAlpha estimate; depth 0 where the search was not made."""
+        return f"(rho={self.values['rho']:.2f},depth={self.values['depth'] if searched else 0})"
 
     def optimize(self) -> None:
         """Begins the line of dots, and the time that is told at its end."""

@@ -7,9 +7,11 @@ import numpy as np
 
 from svmcut.cli.light_classes import Classes
 from svmcut.cli.training_report import step
+from svmcut.errors import TrainingError
 from svmcut.files.output import write_atomically
 from svmcut.files.predictions import write_short_scores
-from svmcut.training.transduction import Level, positives, search
+from svmcut.training import estimates
+from svmcut.training.transduction import Level, certainties, positives, search, share
 
 _DEACTIVATED = """
 Deactivating Shrinking due to an incompatibility with the transductive\x20
@@ -21,24 +23,33 @@ class Transduction(Classes):
     """Training on labels of two signs and on rows that have none."""
 
     def run(self, model_file: str) -> None:
-        """Trains, reports and writes."""
+        """Trains, reports and writes.
+
+        Raises
+        ------
+        TrainingError
+            Where no row has a label and no -p says how many are positive.
+        """
         values, known = self.values, self.examples.y != 0
         y = np.where(self.examples.y > 0, 1.0, -1.0)
         unlabelled, positive = int((~known).sum()), int((y[known] > 0).sum())
         negative = len(y) - unlabelled - positive
+        fraction = share(positive, negative) if values["fraction"] < 0 else values["fraction"]
+        if np.isnan(fraction):
+            path = self.examples.source.path
+            raise TrainingError(f"{path}: every label is 0, so no example has a class; label some of them, or give -p")
         self.report.more(f"{positive} positive, {negative} negative, and {unlabelled} unlabeled examples.")
         problem = self.problem(y)
         self.report.say(_DEACTIVATED)
         self.optimize()
         machine = problem.without(~known, self.report.observe)
         self.report.say("done")
-        fraction = None if values["fraction"] < 0 else values["fraction"]
-        count = positives(unlabelled, positive, negative, fraction)
+        count = positives(unlabelled, fraction)
         self.report.say(f"Classifying unlabeled data as {count} POS / {unlabelled - count} NEG.")
         self.report.say("Retraining", end="")
         last: Level | None = None
         steps, evaluations, switches = machine.steps, machine.evaluations, 0
-        for level in search(problem, known, machine.scores, count, self.report.observe):
+        for level in search(problem, known, machine.scores, fraction, self.report.observe):
             last, steps, evaluations = level, steps + level.machine.steps, evaluations + level.machine.evaluations
             self.report.say("done")
             if level.switched:
@@ -49,9 +60,8 @@ class Transduction(Classes):
             if level.switched or level.following is not None:
                 self.report.say("Retraining", end="")
         assert last is not None
-        if values["labels"] is not None:
-            with step(self.report.say, "Writing prediction file"), write_atomically(values["labels"]) as output:
-                write_short_scores(output, np.abs(last.machine.scores[~known]) * last.problem.y[~known], True)
+        with step(self.report.say, "Writing prediction file"), write_atomically(values["labels"]) as output:
+            write_short_scores(output, certainties(last, ~known), True)
         self.report.say(f"Number of switches: {switches}")
         machine = last.machine._replace(steps=steps, evaluations=evaluations)
         self.told(last.problem, machine)
@@ -63,17 +73,18 @@ class Transduction(Classes):
     def criteria(self, last: Level, known) -> list[str]:
         """svm_light's lines of alpha R^2 + xi: how many reach 1, and sums, in percent of the rows."""
         problem, machine, squared = last.problem, last.machine, float(self.distances.max())
-        losses, alpha = machine.losses(problem.y), np.abs(machine.beta)
+        alpha = np.abs(machine.beta)
+        losses = np.where(alpha > 0, machine.losses(problem.y), 0.0)
         values, positive = alpha * squared + losses, problem.y > 0
         large = values >= 1
 
         def part(which, rows) -> float:
-            return 100.0 * float(which[rows].sum()) / max(int(rows.sum()), 1)
+            return float(estimates.percent(float(which[rows].sum()), int(rows.sum())))
 
-        every, labelled = np.ones(len(large), bool), [part(rows, known) for rows in (positive, ~positive)]
+        every = np.ones(len(large), bool)
         counts = {
             "labeledpos": part(large & positive, known), "labeledneg": part(large & ~positive, known),
-            "default": min(labelled), "unlabelpos": part(large & positive, ~known),
+            "default": part(positive, known), "unlabelpos": part(large & positive, ~known),
             "unlabelneg": part(large & ~positive, ~known),
         }  # fmt: skip
         told = [f"{name}={value:.5f}" for name, value in counts.items()]

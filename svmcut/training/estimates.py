@@ -11,6 +11,7 @@ With d(x)^2 = K(x,x) - 2 K(x,0) + K(0,0), the distance of x from the zero vector
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
     from svmcut.data import Csr
     from svmcut.kernels import Kernel
+
+#: Part of C within which a multiplier is at its bound.
+NEAR = 1e-7
 
 
 def squared_lengths(X: Csr, threads: int = 1) -> NDArray[np.float64]:
@@ -58,17 +62,27 @@ def default_cost(squared: NDArray[np.float64]) -> float:
     return 1.0 / mean**2 if mean > 0 else 1.0
 
 
+def norm(squared: float, kernel: Kernel) -> float:
+    """|w|; nan where a kernel that is not definite makes |w|^2 negative."""
+    return math.sqrt(squared) if squared > 0 else 0.0 if squared == 0 or kernel.is_definite else math.nan
+
+
 def vc_dimension(norm: float, squared: NDArray[np.float64]) -> float:
     """Of a machine with that |w| and support vectors with these d^2."""
     return 1.0 + norm**2 * float(squared.max(initial=0.0))
 
 
 class Rates(NamedTuple):
-    """Percentages of a number of errors among the examples of both classes."""
+    """Percentages of a number of errors among the examples of both classes; nan where they are 0/0."""
 
     error: float
     recall: float
     precision: float
+
+
+def percent(part: float, of: int) -> float:
+    """100 part / of; nan of nothing."""
+    return 100.0 * part / of if of else math.nan
 
 
 def rates(wrong: NDArray[np.bool_], positive: NDArray[np.bool_]) -> Rates:
@@ -81,9 +95,13 @@ def rates(wrong: NDArray[np.bool_], positive: NDArray[np.bool_]) -> Rates:
 def rates_of(count: int, positives: int, missed: int, false: int) -> Rates:
     """The rates of so many examples and positives, of which some are missed, and so many false positives."""
     found = positives - missed
-    recall = 100.0 * found / positives if positives else 0.0
-    precision = 100.0 * found / (found + false) if found + false else 0.0
-    return Rates(100.0 * (missed + false) / max(count, 1), recall, precision)
+    recall, precision = percent(found, positives), percent(found, found + false)
+    return Rates(percent(missed + false, count), recall, precision)
+
+
+def at_bound(alpha: NDArray, boxes: NDArray | float) -> NDArray[np.bool_]:
+    """Whether a multiplier above 0 is that of its box, but for rounding."""
+    return (alpha > 0) & (alpha >= boxes * (1.0 - NEAR))
 
 
 def at_risk(alpha: NDArray, losses: NDArray, squared: float, rho: float) -> NDArray[np.bool_]:

@@ -52,8 +52,8 @@ class Machine(NamedTuple):
 
     @property
     def squared(self) -> float:
-        """|w|^2."""
-        return max(0.0, float(self.beta @ (self.scores - self.b)))
+        """|w|^2; below 0 by rounding, or for a kernel that is not definite."""
+        return float(self.beta @ (self.scores - self.b))
 
     def losses(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
         """Hinge losses at the training rows."""
@@ -127,7 +127,7 @@ class MachineProblem:
         return part._replace(beta=beta, scores=scores)
 
     def train(self, observe: Callable[[Any], None] | None = None, beta: NDArray | None = None) -> Machine:
-        """The machine; observe hears of every step the solver speaks of.
+        """The machine, f = 0 of no rows; observe hears of every step the solver speaks of.
 
         Parameters
         ----------
@@ -139,6 +139,8 @@ class MachineProblem:
         MemoryError
         """
         observe = observe or (lambda step: None)
+        if not len(self.y):
+            return Machine(np.zeros(0), 0.0, np.zeros(0), 0.0, 0, 0)
         if self.on_features and beta is None:
             found = None
             for found in self._on_features():

@@ -60,6 +60,10 @@ class PairMachine(NamedTuple):
     weights, cuts : (T,), (T, n) float64
         C beta_t of the dual solution, and the scores at which its cuts were made.
     steps, evaluations : int
+    violation : float
+        Of the KKT conditions; of cutting planes the gap over C and the pairs.
+    pairs, gram : (m,), (m, m) float64 or None
+        alpha of every pair in the order of `blocks`, and the products of their differences, where pairs were formed.
     """
 
     alpha: NDArray[np.float64]
@@ -71,6 +75,9 @@ class PairMachine(NamedTuple):
     cuts: NDArray[np.float64]
     steps: int
     evaluations: int
+    violation: float
+    pairs: NDArray[np.float64] | None = None
+    gram: NDArray | None = None
 
 
 class _Recorded:
@@ -169,7 +176,8 @@ def train(
         loss = risk.linearize(scores).value * risk.n_queries
         cuts = np.array([space.cuts[t][1] for t in used]).reshape(len(used), len(y))
         gap, count = 0.5 * squared + C * loss - step.dual, 0 if rows is None else rows.evaluations
-        return PairMachine(alpha, scores, squared, loss, gap, C * beta[used], cuts, step.iteration, count)
+        violation = max(0.0, gap) / (C * max(risk.n_pairs, 1))
+        return PairMachine(alpha, scores, squared, loss, gap, C * beta[used], cuts, step.iteration, count, violation)
 
     found = at(beta)
     if found.gap <= max(stop.target(step.primal), GOOD * step.primal):
@@ -243,6 +251,6 @@ def blocks(
 
 
 def alphas(machine: PairMachine, block: PairBlock) -> NDArray[np.float64]:
-    """(k,) alpha of these pairs, in [0, C]."""
+    """(k,) alpha of these pairs, in [0, C], from the cuts."""
     high, low = np.where(block.sign > 0, block.i, block.j), np.where(block.sign > 0, block.j, block.i)
     return machine.weights @ (machine.cuts[:, low] + 1.0 > machine.cuts[:, high])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Transduction: labels of rows that have none, by a local search over machines of all rows (Joachims, ICML 1999).
 
-    start    the machine of the labelled rows; the u+ unlabelled rows with the highest scores become positive
-    weights  C_i of an unlabelled row is X C, of a positive one times u- / u+, so that both classes weigh as much
+    start    the machine of the labelled rows; of the u unlabelled rows the u p with the highest scores become positive
+    weights  C_i of an unlabelled row is X C, of a positive one times (1 - p) / p, so that both classes weigh as much
     search   train; while a positive and a negative unlabelled row have losses above 0 whose sum is above 2, switch
              their labels and train; then X rises, from 1e-5 by factors of 1.5 to 1
 
@@ -46,15 +46,18 @@ class Level(NamedTuple):
     following: float | None
 
 
-def positives(unlabelled: int, positive: int, negative: int, fraction: float | None = None) -> int:
-    """u+: the part of the unlabelled that is positive among the labelled, or the fraction."""
-    if fraction is not None:
-        return int(np.floor(unlabelled * fraction + 1e-9))
-    return unlabelled * positive // max(positive + negative, 1)
+def share(positive: int, negative: int) -> float:
+    """p where none is given: the part of the labelled rows that is positive; nan without labelled rows."""
+    return positive / (positive + negative) if positive + negative else np.nan
+
+
+def positives(unlabelled: int, fraction: float) -> int:
+    """u p, rounded as svm_light does."""
+    return int(unlabelled * fraction + 0.5)
 
 
 def search(
-    problem: MachineProblem, known: NDArray[np.bool_], scores: NDArray[np.float64], count: int,
+    problem: MachineProblem, known: NDArray[np.bool_], scores: NDArray[np.float64], fraction: float,
     observe: Callable[[Any], None] | None = None,
 ) -> Iterator[Level]:  # fmt: skip
     """The levels of the search; the last one is the answer.
@@ -67,16 +70,16 @@ def search(
         Whether a row has a label.
     scores : (n,) float64
         Of the machine of the labelled rows.
-    count : int
-        u+.
+    fraction : float
+        p, in [0, 1].
     """
     open_rows = np.flatnonzero(~known)
+    count = positives(len(open_rows), fraction)
     y = np.array(problem.y)
     y[open_rows] = -1.0
     y[open_rows[np.argsort(-scores[open_rows], kind="stable")[:count]]] = 1.0
     own = np.ones(len(y)) if problem.weights is None else problem.weights
-    rest = len(open_rows) - count
-    ratio = rest / count if count and rest else 1.0
+    ratio = (1.0 - fraction) / fraction if count else 1.0
     influence, machine = FIRST, None
     while True:
         weights = np.where(known, own, influence * own * np.where(y > 0, ratio, 1.0))
@@ -105,3 +108,13 @@ def _pair(y: NDArray, losses: NDArray, rows: NDArray[np.int64]) -> tuple[int, in
     first, second = losses[pair[0]], losses[pair[1]]
     return (pair[0], pair[1]) if first > 0 and second > 0 and first + second > 2.0 + 1e-9 else None
 
+
+
+def certainties(level: Level, rows: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """What svm_light writes of these rows: f of one without a multiplier, else its label times less than 1.
+
+    That is 0.999 less half of what part the multiplier is of the largest of these rows.
+    """
+    machine = level.machine
+    alpha, y = np.abs(machine.beta[rows]), level.problem.y[rows]
+    return np.where(alpha > 0, y * (0.999 - alpha / (2 * max(alpha.max(initial=0.0), 1e-300))), machine.scores[rows])

@@ -72,3 +72,20 @@ def test_rows_that_two_rho_leaves_out_are_no_errors(rng):
         part = problem.take(rows).train()
         Z = X.take(rows[part.beta != 0])
         assert y[row] * problem.kernel.expansion(X.rows(row, row + 1), Z, part.beta[part.beta != 0], -part.b)[0] > 0
+
+
+def test_0_of_0_is_no_number():
+    none = np.zeros(0, bool)
+    assert np.isnan(estimates.rates(none, none)).all()
+    assert estimates.rates(np.zeros(2, bool), np.zeros(2, bool)) == pytest.approx((0.0, np.nan, np.nan), nan_ok=True)
+
+
+def test_a_multiplier_is_at_its_bound_but_for_rounding():
+    boxes = np.array([2.0, 2.0, 2.0, 1e-9, 0.0, 1e4])
+    alpha = np.array([2.0, 1.99, 2 * (1 - 5e-8), 1e-10, 0.0, 1e4 * (1 - 1e-6)])
+    assert estimates.at_bound(alpha, boxes).tolist() == [True, False, True, False, False, False]
+
+
+def test_the_norm_of_no_vector():
+    assert estimates.norm(4.0, Kernel("sigmoid")) == 2 and estimates.norm(-1e-20, Kernel()) == 0
+    assert np.isnan(estimates.norm(-1.0, Kernel("sigmoid"))) and estimates.norm(0.0, Kernel("sigmoid")) == 0

@@ -83,3 +83,11 @@ def test_balance_moves_points_inside_their_boxes_first(rng):
     full = np.array([1.0, 1.0, 0.0])
     balance(full, np.array([1.0, 1.0, -1.0]), np.ones(3))
     assert full @ np.array([1.0, 1.0, -1.0]) == pytest.approx(0, abs=1e-15)
+
+
+@pytest.mark.parametrize("kernel", [Kernel(), Kernel("rbf")], ids=lambda kernel: kernel.name)
+def test_the_machine_of_no_rows_is_0(rng, kernel):
+    _, problem = problem_of(rng, n=20, kernel=kernel)
+    machine = problem.without(np.ones(20, bool))
+    assert not machine.beta.any() and machine.b == 0 and machine.scores.tolist() == [0.0] * 20
+    assert machine.losses(problem.y).sum() == 20 and machine.squared == machine.steps == 0
