@@ -96,6 +96,25 @@ def test_no_file_over_400_lines():
     assert {name: length for name, length in lengths.items() if length > 400} == {}
 
 
+def claims(path):
+    """Where a module says of an outcome that it converged."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        named = [part for target in targets if target is not None for part in ast.walk(target)]
+        assigned = any(isinstance(part, ast.Attribute) and part.attr == "converged" for part in named)
+        if assigned and ast.unparse(getattr(node, "value", node)) not in ("False", "(False, ended)"):
+            yield f"{path.relative_to(ROOT)}:{node.lineno}"
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("Outcome", "replace", "setattr"):
+            words = [word.arg for word in node.keywords] + [ast.unparse(part) for part in node.args]
+            if "converged" in words or "'converged'" in words:
+                yield f"{path.relative_to(ROOT)}:{node.lineno}"
+
+
+def test_a_certificate_is_claimed_by_its_gate_alone():
+    found = [place for path in MODULES for place in claims(path)]
+    assert found and all(place.startswith("svmcut/training/gate.py:") for place in found), found
+
+
 def test_every_package_is_installed():
     """An editable installation works without this list; a wheel does not."""
     found = {str(path.parent.relative_to(ROOT)).replace(os.sep, ".") for path in MODULES if path.name == "__init__.py"}

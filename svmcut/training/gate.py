@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 SLIP = 1e-9
 #: The part of the gap asked for that the digits of a file may change without a second look.
 CLOSE = 0.01
+#: A dual value below this part of the primal tells little.
+FAR = 0.5
 #: The end of training with a kernel that need not be definite, of which no dual bound is known.
 STATIONARY = "stationary"
 #: Ends of training that are its aim and claim no certificate.
@@ -111,6 +113,11 @@ def judge(
         outcome.stopped_by = "file"
     else:
         outcome.converged = True
+        if not (reading and reading.original) and rule.relative is None and dual < FAR * primal <= FAR * rule.absolute:
+            outcome.warnings.append(
+                f"the gap asked for, {rule.absolute:.4g}, is above the primal {primal:.4g}: the bound 0 meets it, so "
+                "that the certificate says little; lower parameter 'epsilon' or give parameter 'gap' 0.01"
+            )
     return outcome
 
 

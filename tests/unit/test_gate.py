@@ -1,18 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The gate of certificates: a claim is one about the model as a reader of its file gets it."""
 
+import importlib
 import math
 
 import numpy as np
 import pytest
 
-from svmcut.data import Csr
+import svmcut
+from svmcut.data import Csr, Examples, Source
 from svmcut.files.models import written_and_read
 from svmcut.kernels import Kernel
 from svmcut.models import KernelModel, LinearModel
+from svmcut.parameters import Settings
+from svmcut.records import replace
 from svmcut.solvers.protocol import Progress, StoppingRule, Unsaved
-from svmcut.training.gate import Part, Reading, judge
+from svmcut.training.gate import Part, Reading, join, judge, primal_of_file
 from svmcut.training.outcome import Objective, Outcome
+from svmcut.training.room import KernelRoom
+from svmcut.training.settings import resolved
+from svmcut.training.vectors import Vectors
 
 RULE = StoppingRule(0.1)
 
@@ -82,3 +89,54 @@ def test_kernel_models_are_read_back_as_they_are_but_for_the_threshold(name):
     assert kept.support.data.tobytes() == model.support.data.tobytes() and kept.b == 0.14285714
     of_original = written_and_read(model, original=True)
     assert of_original.kernel.gamma == 0.33333333 and of_original.kernel.scale == 0.1
+
+
+def test_a_target_above_the_primal_is_told_where_the_bound_tells_little():
+    loose = StoppingRule(12.0)
+    found = judge(outcome(linear(), dual=0.5), loose, None)
+    assert found.converged and "is above the primal 10" in found.warnings[0]
+    for dual, rule in ((9.0, loose), (5.0, StoppingRule(9.0)), (0.5, StoppingRule(0.0, 1.0))):
+        assert judge(outcome(linear(), dual=dual), rule, None).warnings == []
+
+
+def test_machines_converge_together_and_are_read_back_as_one():
+    def machines(*ends):
+        parts = [outcome(machine(), dual=9.95 if end is None else 1.0) for end in ends]
+        return [judge(part, RULE, end) for part, end in zip(parts, ends)]
+
+    def joined(*ends, missing=None, holds=True):
+        found = join(outcome(machine()), machines(*ends), missing, Part(machine(), lambda read: holds))
+        return found.converged, found.stopped_by
+
+    assert joined(None, None) == (True, None) and joined(None, holds=False) == (False, "file")
+    assert joined(None, "epochs", "rounding") == (False, "rounding") and joined("epochs", None) == (False, "epochs")
+    assert joined(None, missing="limit") == (False, "limit")
+
+
+@pytest.mark.parametrize("C", [1e7, 1e-3])
+def test_digits_of_a_threshold_alone_can_matter_in_a_kernel_model(rng, C):
+    """The features, the kernel and the coefficients are kept whole."""
+    X, b = rng.normal(size=(40, 2)).astype(np.float32), 1.5
+    examples = Examples(Csr.from_dense(X), np.where(X[:, 0] > 0, 1.0, -1.0), None, None, Source("rows"))
+    settings = resolved(Settings(kernel="rbf", gamma=1 / 3, solver="smo", example_cost=C, threads=1), 40)
+    room = KernelRoom(Vectors(examples, settings), settings, 1e9)
+    found = outcome(room.machine(rng.normal(size=40), b + 1e-10))
+    found.objective = Objective(C, C, 1.0, 0.1)
+    reading = room.reading(found, RULE)
+    kept = written_and_read(found.model)
+    assert reading.change == pytest.approx(40 * C * 1e-10, rel=1e-3) and reading.part().holds(kept)
+    assert reading.value(kept) == pytest.approx(room.primal(replace(found.model, b=-b), C), rel=1e-13)
+    assert (primal_of_file(found.model, reading, 1e-3) is None) == (C < 1)
+
+
+@pytest.mark.parametrize("task, module", [("multiclass", "multiclass_cd"), ("sequence", "relay")])
+def test_a_cap_of_passes_is_no_rounding(rng, monkeypatch, task, module):
+    where = importlib.import_module(f"svmcut.solvers.{module}")
+    monkeypatch.setattr(where, "MOST_EPOCHS" if task == "multiclass" else "MOST_PASSES", 1)
+    monkeypatch.setattr(where, "LARGEST_DIM", 0)
+    X, y = rng.normal(size=(60, 3)), rng.integers(1, 4, 60)
+    data = (X, y, np.arange(60) // 6) if task == "sequence" else (X, y)
+    capped = svmcut.train(data, task=task, example_cost=100.0, gap=1e-6)
+    assert (capped.converged, capped.stopped_by, capped.done) == (False, "cap", False)
+    monkeypatch.setattr(where, "LARGEST_DIM", 250_000)
+    assert svmcut.train(data, task=task, example_cost=1.0, gap=1e-2).converged

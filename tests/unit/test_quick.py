@@ -87,6 +87,20 @@ def test_a_limit_leaves_the_weights_whose_primal_is_stated(rng):
     assert outcome.primal == pytest.approx(0.5 * w @ w + 0.3 * risk, rel=1e-12)
 
 
+def test_weights_that_are_too_long_for_c_are_shortened(rng, monkeypatch):
+    data, C = chains(rng), 300.0
+    outcome = quick(data).fit(None, C)
+    model, w = quick(data).plan.model, outcome.model.w
+    primal = {t: 0.5 * t * t * float(w @ w) + C * model.summed(model.separate(t * w).slacks) for t in (0, 0.8, 1, 1.25)}
+    assert outcome.primal == pytest.approx(primal[1], rel=1e-12)
+    assert primal[1] < min(primal[0], primal[0.8], primal[1.25])
+    monkeypatch.setattr("svmcut.solvers.quick.QuickRun._shorten", lambda run, w: None)
+    longer = quick(data).fit(None, C)
+    assert longer.primal > primal[0] and longer.details["quick"] == outcome.details["quick"]
+    X, bounds = data.X, data.indptr
+    assert longer.model.tags(X, bounds).tolist() == outcome.model.tags(X, bounds).tolist()
+
+
 @pytest.mark.parametrize(
     "options, message",
     [
