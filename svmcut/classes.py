@@ -9,6 +9,7 @@ import numpy as np
 
 from svmcut.errors import DataError, UsageError
 from svmcut.kinds import ABOVE_ZERO
+from svmcut.messages import quoted
 from svmcut.records import replace
 from svmcut.refusals import check
 
@@ -49,8 +50,8 @@ def by_labels(settings: Settings, y: NDArray[np.float64], path: str) -> Settings
     if ((y == low) | (y == high)).all():
         if "multiclass" in settings.wishes():
             raise UsageError(
-                f"parameter 'multiclass' is for three labels or more, but the labels of {path} are {_listed(y)}; leave "
-                "it out or give task='multiclass'"
+                f"parameter 'multiclass' is for three labels or more, but the labels of {quoted(path)} are "
+                f"{_listed(y)}; leave it out or give task='multiclass'"
             )
         return settings
     names, positive = np.unique(y), f"name the positive class of two as in positive={label_text(high)}"
@@ -68,13 +69,14 @@ def by_labels(settings: Settings, y: NDArray[np.float64], path: str) -> Settings
     try:
         check(found)
     except UsageError as error:
-        raise beside_classes(path, len(names), str(error), label_text(high)) from None
+        raise beside_classes(path, len(names), error.marked, label_text(high)) from None
     return found
 
 
 def beside_classes(path: str, count: int, reason: str, label: str) -> UsageError:
     """The refusal of what several classes cannot honour."""
-    return UsageError(f"{path} has {count} classes: {reason}; or train one against the others as in positive={label}")
+    remedy = f"or train one against the others as in positive={label}"
+    return UsageError(f"{quoted(path)} has {count} classes: {reason}; {remedy}")
 
 
 def labels_of(y: NDArray[np.float64], positive: float | str | None, path: str) -> Labels | None:
@@ -111,7 +113,8 @@ def labels_of(y: NDArray[np.float64], positive: float | str | None, path: str) -
         named = float(positive) + 0.0
         rest = y[y != named]
         if len(rest) == len(y):
-            raise UsageError(f"parameter 'positive' is {label_text(named)}, but the labels of {path} are {_listed(y)}")
+            what = f"the labels of {quoted(path)} are {_listed(y)}"
+            raise UsageError(f"parameter 'positive' is {label_text(named)}, but {what}")
         found = (float(rest[0]) + 0.0 if len(rest) and (rest == rest[0]).all() else None, named)
     return None if found == SIGNS else found
 

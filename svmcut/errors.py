@@ -7,8 +7,7 @@ command line prints ``str(error)`` on stderr and exits with ``error.exit_status`
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+from svmcut.messages import Message, plain, quoted
 
 
 class SvmcutError(Exception):
@@ -17,7 +16,7 @@ class SvmcutError(Exception):
     Parameters
     ----------
     message : str
-        Speaks of parameters as svmcut.refusals says, never of options.
+        Speaks of parameters as svmcut.refusals says, never of options; names of files are `quoted`.
     original : str or None
         What the executables with the originals' names say in its place, where it names parameters that they lack.
 
@@ -25,13 +24,20 @@ class SvmcutError(Exception):
     ----------
     exit_status : int
         1 for bad data, models and failed training; 2 for usage.
+    marked : str
+        The message for another one that holds it.
     """
 
     exit_status = 1
 
     def __init__(self, message: str = "", original: str | None = None):
-        super().__init__(message)
-        self.original = message if original is None else original
+        self.marked = getattr(message, "marked", message)
+        super().__init__(plain(self.marked))
+        self.original = Message(self.marked if original is None else original)
+
+    def add(self, text: str) -> None:
+        """Adds to the end of the message, behind a semicolon."""
+        SvmcutError.__init__(self, f"{self.marked}; {text}", f"{self.original.marked}; {text}")
 
 
 class UsageError(SvmcutError, ValueError):
@@ -58,12 +64,14 @@ class FileError(SvmcutError):
     def __init__(
         self, path: str, message: str, line: int | None = None, column: int | None = None, hint: str = ""
     ):  # fmt: skip
-        self.path, self.message, self.line, self.column = path, message + hint, line, column
-        place = ":".join(str(part) for part in (path, line, column) if part is not None)
+        self.path, self.line, self.column, self._said = path, line, column, (message, hint)
+        self.message = Message(message + hint)
+        place = ":".join(str(part) for part in (quoted(path), line, column) if part is not None)
         super().__init__(f"{place}: {message}{hint}", f"{place}: {message}")
 
     def __reduce__(self):
-        return type(self), (self.path, self.message, self.line, self.column)
+        message, hint = self._said
+        return type(self), (self.path, message, self.line, self.column, hint)
 
 
 class DataError(FileError, ValueError):
@@ -92,18 +100,3 @@ class ClusterError(SvmcutError, RuntimeError):
 
 class MemoryLimitError(SvmcutError, MemoryError):
     """The memory a step needs is more than there is; says both."""
-
-
-_SPELLING = (
-    r"parameter '(\w+)'|\b([a-z_0-9]+)=('[\w-]+'(?:(?:, | or )'[\w-]+')*|True|False|-?[\d.]+(?:e[+-]?\d+)?(?: or \d+)?)"
-)
-
-
-def in_words(message: str, flag: Callable[[str, str | None], str | None]) -> str:
-    """A message in which flag(name, value or None) stands for a parameter, unless that is None."""
-
-    def put(match: re.Match) -> str:
-        name, value = match[1] or match[2], match[3]
-        return flag(name, None if value is None else value.replace("'", "")) or match[0]
-
-    return re.sub(_SPELLING, put, message)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from svmcut.errors import UsageError
+from svmcut.messages import quoted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,7 +57,8 @@ def folds(task: str, data: Any, K: int, seed: int = 0) -> list[Fold]:
     places = deal(data.y if task in STRATIFIED else np.zeros(units[-1] + 1), K, seed)
     if len(places) < K:
         what = {"rank": "queries", "sequence": "sequences"}.get(task, "examples")
-        raise UsageError(f"{data.source.path} has {len(places)} {what}, too few for {K} folds; expected one each")
+        few = f"{len(places)} {what}, too few for {K} folds"
+        raise UsageError(f"{quoted(data.source.path)} has {few}; expected one each")
     of_rows = places[units]
     return [Fold(of_rows != k, of_rows == k) for k in range(K)]
 

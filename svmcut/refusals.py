@@ -2,7 +2,7 @@
 """What no run can honour: every refusal that needs no data.
 
 Messages speak of parameters: ``parameter 'gap'`` and ``solver='smo'``, or ``basis_method=1 or 2``. The command line
-puts its flags in their place (`svmcut.errors.in_words`), so all messages keep to this spelling, warnings too.
+puts its flags in their place (`svmcut.messages.in_words`), so all messages keep to this spelling, warnings too.
 """
 
 from __future__ import annotations

@@ -27,6 +27,7 @@ from svmcut.classes import classes_of, labels_of
 from svmcut.errors import UsageError
 from svmcut.folds import STRATIFIED, folds
 from svmcut.kinds import ABOVE_ZERO
+from svmcut.messages import Message, quoted
 from svmcut.records import replace
 from svmcut.tasks.prediction import measure
 
@@ -99,9 +100,10 @@ def parts_of(data: Any, settings: Settings, K: int) -> tuple[list[Part], Setting
         counts = np.unique(dealt.y, return_counts=True)[1]
     found, least = folds(settings.task, dealt, K, settings.seed), int(counts.min(initial=K))
     if least == 1 and settings.task == "classification" and len(counts) == 2:
-        raise UsageError(f"{path} has one row of one of the classes, which cannot be both trained on and held out; "
-                         "choose on other examples, by parameter 'validate'")  # fmt: skip
-    warnings = [f"a class of {path} has {least} rows, fewer than the {K} folds: some hold none of it"] * (least < K)
+        raise UsageError(f"{quoted(path)} has one row of one of the classes, which cannot be both trained on and held "
+                         "out; choose on other examples, by parameter 'validate'")  # fmt: skip
+    few = f"a class of {quoted(path)} has {least} rows, fewer than the {K} folds: some hold none of it"
+    warnings: list[str] = [Message(few)] * (least < K)
 
     def part(fold) -> Part:
         return lambda: (data.take(fold.train), data.take(fold.held))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from svmcut.catalog import SOLVERS
 from svmcut.cli.termination import Terminated, asked
 from svmcut.errors import ClusterError, UsageError
+from svmcut.messages import printable, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +30,7 @@ def remedy(path: str | None, checkpoints: Checkpoints | None, larger: str = "") 
         return ""
     if not checkpoints.kept:
         return "no state was reached, the same command starts afresh"
-    return f"the state is in {path}, the same command with --resume{larger} goes on"
+    return f"the state is in {printable(path)}, the same command with --resume{larger} goes on"
 
 
 @contextlib.contextmanager
@@ -41,7 +42,7 @@ def told(how: Callable[[], str]):
         if (asked() or isinstance(error, KeyboardInterrupt | Terminated)) and (text := how()):
             error.add_note(text)
         elif isinstance(error, ClusterError) and (text := how()):
-            error.args = (f"{error}; {text}",)
+            error.add(quoted(text))
         raise
 
 
@@ -107,5 +108,5 @@ def time_limit(options: LearnOptions) -> float | None:
     try:
         left = max(0.0, float(deadline) - time.time())
     except ValueError:
-        raise UsageError(f"SVMCUT_DEADLINE is {deadline!r}; expected a Unix time in seconds") from None
+        raise UsageError(f"SVMCUT_DEADLINE is {quoted(repr(deadline))}; expected a Unix time in seconds") from None
     return left if options.time_limit is None else min(left, options.time_limit)

@@ -20,6 +20,7 @@ from svmcut.files.roles import File, check_roles
 from svmcut.files.text import BLOCK_BYTES, opened
 from svmcut.inspection import curves, distribution, facts
 from svmcut.machine import usable_cpus
+from svmcut.messages import printable
 from svmcut.probabilities import Reliability, Skill
 from svmcut.tasks.prediction import tallied
 from svmcut.tasks.protocol import named, names_for, tasks_of
@@ -65,7 +66,7 @@ def run_inspection(
     found = head | facts(scorer, top, words)
     warnings = []
     if words is not None and len(words) < found["features"]["highest"]:
-        warnings.append(f"{names} names {len(words)} features, the model has {found['features']['highest']}")
+        warnings.append(f"{printable(names)} names {len(words)} features, the model has {found['features']['highest']}")
     if report is not None:
         found["certificate"] = _certificate(report, model, found)
         found["loss"], task = (found["certificate"][key] for key in ("loss", "task"))
@@ -84,7 +85,7 @@ def run_inspection(
         else:
             from svmcut.cli.inspection_text import text_of
 
-            print(text_of(found), end="", flush=True)
+            print(printable(text_of(found), lines=True), end="", flush=True)
         if html is not None:
             from svmcut.cli.pages import page
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from svmcut.cli.termination import INTERRUPTED, STOPPED, TERMINATED, Terminated, asked, settle, signals_raised
 from svmcut.errors import FileError, SvmcutError
+from svmcut.messages import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 
 #: Objects that a start makes and keeps, and some more.
@@ -77,7 +78,7 @@ def guard(
     _occupy_standard_descriptors()
     if final:
         collect_late()
-    with signals_raised(final):
+    with signals_raised(final), _any_text(final):
         try:
             try:
                 status = work() or 0
@@ -130,19 +131,17 @@ def _report(error: BaseException, program: Callable[[], str], resumable: bool, o
         _silence_stdout()
         return 1
     if isinstance(error, SvmcutError):
-        place, text = f"{program()}: ", error.original if original else str(error)
-        if isinstance(error, FileError):
-            place = str(error).removesuffix(error.message)
-            text = text.removeprefix(place)
+        told = error.original if original else error
+        text = str(told)
         with contextlib.suppress(MemoryError):  # too little even for the options' names
             from svmcut.cli.words import in_options
 
-            text = in_options(text, original)
-        _complain(place + text)
+            text = in_options(told, original)
+        _complain(text if isinstance(error, FileError) else f"{program()}: {text}")
         return error.exit_status
     if isinstance(error, OSError):
         _silence_stdout()
-        where = f": {error.filename}" if error.filename else ""
+        where = f": {printable(error.filename)}" if error.filename else ""
         _complain(f"{program()}: {error.strerror or error}{where}")
         return 1
     if isinstance(error, MemoryError):
@@ -165,7 +164,7 @@ def _complain(text: str) -> None:
     if sys.stderr is None:
         return
     with contextlib.suppress(OSError):
-        print(text, file=sys.stderr, flush=True)
+        print(printable(text, lines=True), file=sys.stderr, flush=True)
 
 
 def _silence_stdout() -> None:
@@ -177,6 +176,20 @@ def _silence_stdout() -> None:
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, descriptor)
         os.close(null)
+
+
+@contextlib.contextmanager
+def _any_text(final: bool) -> Iterator[None]:
+    """Standard output takes characters its encoding lacks, as escapes: a name in a model is no reason to die."""
+    stream = sys.stdout
+    errors = getattr(stream, "errors", None)
+    if errors is not None and hasattr(stream, "reconfigure"):
+        stream.reconfigure(errors="backslashreplace")
+    try:
+        yield
+    finally:
+        if errors is not None and not final and not stream.closed and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors=errors)
 
 
 def _occupy_standard_descriptors() -> None:

@@ -15,6 +15,7 @@ from svmcut.files.models import write_light
 from svmcut.files.output import write_atomically
 from svmcut.kernels import KERNELS, Kernel
 from svmcut.machine import usable_cpus
+from svmcut.messages import quoted
 from svmcut.models import KernelModel
 from svmcut.risks.weights import example_weights
 from svmcut.training import estimates
@@ -55,7 +56,7 @@ class LightRun:
         self.squared = estimates.squared_lengths(self.X, self.threads)
         self.distances = estimates.distances(self.kernel, self.squared)
         if not np.isfinite(self.distances).all():
-            raise TrainingError(f"{examples.source.path}: kernel values are not finite; scale the features")
+            raise TrainingError(f"{quoted(examples.source.path)}: kernel values are not finite; scale the features")
         self.began = time.process_time()
 
     def cost(self, squared: NDArray[np.float64]) -> float:

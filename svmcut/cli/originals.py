@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from svmcut._version import __version__
 from svmcut.cli.guard import guard
 from svmcut.errors import UsageError
+from svmcut.messages import quoted
 from svmcut.records import record
 
 if TYPE_CHECKING:
@@ -129,9 +130,9 @@ def read_argv(argv: list[str], grammar: Grammar) -> tuple[dict[str, Any], list[s
         long = option.startswith("--")
         flag = grammar.long_flags.get(option[2:3], grammar.other) if long else grammar.flags.get(option[1])
         if flag is None:
-            raise UsageError(f"unrecognized option {option}; -{grammar.help_characters[0]} lists the options")
+            raise UsageError(f"unrecognized option {quoted(option)}; -{grammar.help_characters[0]} lists the options")
         if at + 1 == len(argv):
-            raise UsageError(f"option {option} needs a value")
+            raise UsageError(f"option {quoted(option)} needs a value")
         values[flag.name] = _convert(option, argv[at + 1], flag.type)
         at += 2
     arguments = argv[at:]
@@ -161,12 +162,12 @@ def _convert(option: str, text: str, kind: Any) -> Any:
         try:
             return kind.parse(text if whole is None else whole.group(1))
         except ValueError as error:
-            raise UsageError(f"option {option}: {error}") from None
+            raise UsageError(f"option {quoted(option)}: {quoted(error)}") from None
     match = (_INTEGER if kind is int else _DECIMAL).fullmatch(text)
     value = None if match is None else int(match.group(1)) if kind is int else float(text)
     if value is None or not math.isfinite(value):
         expected = "an integer" if kind is int else "a number"
-        raise UsageError(f"option {option}: '{text}' is refused; expected {expected}")
+        raise UsageError(f"option {quoted(option)}: '{quoted(text)}' is refused; expected {expected}")
     return value
 
 

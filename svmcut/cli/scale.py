@@ -40,6 +40,7 @@ def scale(lower, upper, labels, save, restore, example_file):
     from svmcut.files.output import descriptor_of
     from svmcut.files.roles import File, check_roles
     from svmcut.files.scaling import read_ranges, scale_examples, single
+    from svmcut.messages import printable
 
     if save is not None and restore is not None:
         raise UsageError("-s writes ranges and -r reads them; give one of the two")
@@ -56,15 +57,16 @@ def scale(lower, upper, labels, save, restore, example_file):
     check_roles(inputs, [File("-s", save)] if save is not None else ())
     ranges = read_ranges(restore) if restore is not None else None
     if ranges and not lower is upper is None:
-        warn("svmcut scale", f"-l and -u have no effect: the limits are those of {restore}")
+        warn("svmcut scale", f"-l and -u have no effect: the limits are those of {printable(restore)}")
     if ranges and ranges.labels and labels:
-        warn("svmcut scale", f"-y has no effect: the limits are those of {restore}")
+        warn("svmcut scale", f"-y has no effect: the limits are those of {printable(restore)}")
     done = scale_examples(
         example_file, limits, label_limits, restored=(restore, ranges) if ranges else None, save=save
     )
     if ranges and done.missing:
         first = ", ".join(map(str, done.first_missing)) + (", ..." if done.missing > len(done.first_missing) else "")
-        warn("svmcut scale", f"{restore}: no range for {done.missing} features of {example_file}, left out: {first}")
+        warn("svmcut scale", f"{printable(restore)}: no range for {done.missing} features of "
+             f"{printable(example_file)}, left out: {first}")
     if done.after > done.before:
         warn(
             "svmcut scale",

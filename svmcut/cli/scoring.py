@@ -18,6 +18,7 @@ from svmcut.cli.training_report import step
 from svmcut.errors import ModelError, UsageError
 from svmcut.files.models import is_model, read_model
 from svmcut.files.roles import File, check_roles
+from svmcut.messages import printable
 from svmcut.records import replace
 from svmcut.tasks.prediction import Predictions, predict
 from svmcut.tasks.protocol import named, names_for, tasks_of
@@ -144,7 +145,7 @@ def run_scoring(
         judge, shown = named(name, input=input), presentation(name, task is not None)
         warnings = judge.warnings(found.tally, examples)
         if format is not None and not shown.has_plain:
-            warnings.append(f"--format has no effect where {examples} has queries")
+            warnings.append(f"--format has no effect where {printable(examples)} has queries")
         if labels and (caution := PRESENTATIONS[own[0]].caution(scorer)):
             warnings.append(caution)
         measured = None if unlabelled else judge.measured(found.tally)
@@ -156,7 +157,7 @@ def run_scoring(
         if measured:
             say("" if plain else shown.losses(measured), end="")
             text = shown.plain(found.tally, measured, scorer) if plain else shown.measures(measured)
-            print(text + shown.table(found.tally), end="", flush=True)
+            print(printable(text + shown.table(found.tally), lines=True), end="", flush=True)
             if skill:
                 print(shown.skill(skill), end="", flush=True)
         if report is not None:

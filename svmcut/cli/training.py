@@ -28,6 +28,7 @@ from svmcut.files.models import write_model
 from svmcut.files.output import write_atomically
 from svmcut.files.weights import read_weights
 from svmcut.kinds import Typed
+from svmcut.messages import printable
 from svmcut.progress_bar import ProgressBar
 from svmcut.tasks.prediction import measure
 from svmcut.tasks.protocol import named
@@ -218,7 +219,7 @@ class Training:
         self._warnings += choosing.warnings(search)
         if not search.complete:
             counts = f"{search.done} of {search.size} models of the grid were measured"
-            self._failures.append(f"{options.model_file}: {counts}")
+            self._failures.append(f"{printable(options.model_file)}: {counts}")
         name = choosing.measure_of(options)
         self._grid = {"cv" if options.cv else "grid": search.rows(name)}
         self.options = choosing.chosen(options, search.best(name))
@@ -266,7 +267,7 @@ class Training:
         self.outcomes.append(outcome)
         self._warnings.extend(map(in_options, outcome.warnings))
         if not outcome.done:
-            self._failures.append(f"{target}: {stop_reason(outcome)}")
+            self._failures.append(f"{printable(target)}: {stop_reason(outcome)}")
         if path or options.validate:
             self.rows.append(self._row(cost, target, outcome) | (measured or self._measures(outcome.model)))
 
@@ -349,7 +350,7 @@ class Training:
         if self._search is not None and not self._search.complete:
             last = remedy(options.checkpoint, self._checkpoints, " and larger limits")
         if last is not None and not self._failures:
-            self._failures.append(f"{options.model_file}: stopped by a limit")
+            self._failures.append(f"{printable(options.model_file)}: stopped by a limit")
         if last is not None:
             self._failures[-1] += f"; {last}"
         self._warnings += self._failures

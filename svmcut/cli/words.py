@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from svmcut.catalog import TASKS
 from svmcut.cli.options import options
-from svmcut.errors import in_words
+from svmcut.errors import SvmcutError
 from svmcut.kinds import FLAG
+from svmcut.messages import in_words
 
 
-def in_options(message: str, original: bool = False) -> str:
+def in_options(message: str | SvmcutError, original: bool = False) -> str:
     """A message that names options; under an original's name those of one letter."""
     known = {option.field: option for task in TASKS for option in options(task)}
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from svmcut.errors import ClusterError, UsageError
 from svmcut.files.output import write_atomically
+from svmcut.messages import quoted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,7 +48,7 @@ def read(path: str) -> NDArray[np.float64]:
         return np.load(path)
     except OSError as error:
         text = error.strerror or str(error)
-        raise ClusterError(f"a worker cannot read {path}: {text}; all workers must see that folder") from None
+        raise ClusterError(f"a worker cannot read {quoted(path)}: {text}; all workers must see that folder") from None
 
 
 def _removed(path: str) -> None:
@@ -66,7 +67,7 @@ class Folder:
 
     def __init__(self, path: str | None, run: str):
         if path is not None and not os.path.isdir(path):
-            raise UsageError(f"{path!r} is no folder; parameter 'work_dir' is one that all workers see")
+            raise UsageError(f"{quoted(repr(path))} is no folder; parameter 'work_dir' is one that all workers see")
         self._path, self._run = path and os.path.abspath(path), run
 
     def way(self, name: str, w: NDArray) -> Any:

@@ -25,6 +25,7 @@ from svmcut.distributed.direct import Direct, Lost, Sent, bytes_of
 from svmcut.distributed.parts import Reading
 from svmcut.distributed.rows import Names, folded, node_of
 from svmcut.errors import ClusterError, SvmcutError, UsageError
+from svmcut.messages import quoted
 
 try:
     import dask
@@ -313,11 +314,12 @@ def connected(scheduler: Any, scheduler_file: str | None = None) -> Iterator[Any
                 _wait_for(scheduler_file or "")
             client = Client(scheduler, scheduler_file=scheduler_file, timeout=CONNECT)
         except (TypeError, RuntimeError):  # what Dask says of encryption
-            raise ClusterError(f"{scheduler or scheduler_file}: {CERTIFICATES}") from None
+            raise ClusterError(f"{quoted(scheduler or scheduler_file)}: {CERTIFICATES}") from None
         except (OSError, ValueError) as error:
-            name = scheduler or f"that of {scheduler_file}"
+            name = quoted(scheduler) if scheduler else f"that of {quoted(scheduler_file)}"
             text = " ".join(str(error).split())
-            raise ClusterError(f"no scheduler answers at {name}: {text}; start one with: dask scheduler") from None
+            what = f"no scheduler answers at {name}: {quoted(text)}"
+            raise ClusterError(f"{what}; start one with: dask scheduler") from None
         try:
             yield client
         finally:

@@ -20,6 +20,7 @@ from svmcut.distributed.parts import Bound, Found, Reading, Sizes
 from svmcut.errors import DataError, TrainingError, UsageError
 from svmcut.kinds import BALANCED, weights_by_label
 from svmcut.machine import usable_cpus
+from svmcut.messages import Message, quoted
 from svmcut.records import replace
 from svmcut.refusals import check, no_sum
 from svmcut.risks import make_risk
@@ -144,8 +145,8 @@ class PartedPlan(Linear):
         binned = make_binned(self._whole(), positive, n - positive)
         if binned is None:
             raise TrainingError(
-                f"{self.path}: loss '{s.loss}' needs the scores of all {n:,} examples in one place, where at most "
-                f"{most_gathered:,} are gathered; use fewer examples, or one of the losses {', '.join(in_bins())}"
+                f"{quoted(self.path)}: loss '{s.loss}' needs the scores of all {n:,} examples in one place, where at "
+                f"most {most_gathered:,} are gathered; use fewer examples, or one of the losses {', '.join(in_bins())}"
             )
         self.space = WeightSpace(parted.X.n_features, self.bias, s.threads)
         self._oracle = BinnedOracle(self.rows, self.space, binned)
@@ -231,9 +232,9 @@ def planned(
     n = sum(part.rows for part in found)
     settings = resolved(settings, n, time_limit)
     if not settings.is_sum and any(part.weighed for part in found):
-        raise TrainingError(f"{path}: cost: {no_sum(settings.loss)}; leave it out")
+        raise TrainingError(f"{quoted(path)}: cost: {no_sum(settings.loss)}; leave it out")
     if weights is not None and len(weights) != n:
-        raise DataError(where, f"{len(weights)} weights for {path}; expected {n}, one for every row")
+        raise DataError(where, f"{len(weights)} weights for {quoted(path)}; expected {n}, one for every row")
     factors = _factors(settings, labels, found, y, path, weights is not None)
     bound = Bound(settings, labels, y if several else None, factors)
     bounds = np.cumsum([0, *(part.rows for part in found)])
@@ -254,10 +255,10 @@ def planned(
         positive = int(parted.sum("positive"))
         counts = [len(parted) - positive, positive]
         if not all(counts):
-            alone = f"all {len(parted)} labels of {path} are {label_text(float(y[0]))}"
+            alone = f"all {len(parted)} labels of {quoted(path)} are {label_text(float(y[0]))}"
             if not settings.is_sum:
                 raise TrainingError(f"{alone}; loss '{settings.loss}' needs two classes")
-            driver.warnings.insert(0, f"{alone}; there is no other class to learn")
+            driver.warnings.insert(0, Message(f"{alone}; there is no other class to learn"))
         loss = None if settings.loss == TASKS[settings.task].loss else settings.loss
         driver.marks = {"labels": labels, "loss": loss}
         driver.counts = {"labels": list(labels or SIGNS), "class_counts": counts}
@@ -274,8 +275,8 @@ def _check_queries(paths: Sequence[str], found: Sequence[Found]) -> None:
             raise DataError(without, "no qid; files of rankings need one in every line")
         if two.queries[0] <= one.queries[1]:
             raise DataError(
-                after, f"begins with qid {two.queries[0]}, and {before} ends with {one.queries[1]}; a query stands "
-                "whole in one file, and qids rise from file to file"
+                after, f"begins with qid {two.queries[0]}, and {quoted(before)} ends with {one.queries[1]}; a query "
+                "stands whole in one file, and qids rise from file to file"
             )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from svmcut.distributed.engine import each
 from svmcut.errors import UsageError
+from svmcut.messages import quoted
 from svmcut.tasks.multiclass import Confusion
 from svmcut.tasks.prediction import Predictions, predict
 from svmcut.tasks.vectors import Scores
@@ -27,11 +28,13 @@ def targets_of(files: Sequence[str], folder: str) -> list[str]:
         Where there is no such folder, and for two files of one name.
     """
     if not os.path.isdir(folder):
-        raise UsageError(f"{folder!r} is no folder; the predictions of every file go there, under the name of the file")
+        remedy = "the predictions of every file go there, under the name of the file"
+        raise UsageError(f"{quoted(repr(folder))} is no folder; {remedy}")
     names = [os.path.basename(path) for path in files]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise UsageError(f"two files are called {twice}, and their predictions would be one file; give them two names")
+        what = "and their predictions would be one file; give them two names"
+        raise UsageError(f"two files are called {quoted(twice)}, {what}")
     return [os.path.abspath(os.path.join(folder, name)) for name in names]
 
 

@@ -20,8 +20,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from svmcut.arrays import as_rows, given_weights
 from svmcut.catalog import MULTICLASS
 from svmcut.data import Csr, Examples
-from svmcut.errors import DataError, SvmcutError, in_words
+from svmcut.errors import DataError, SvmcutError
 from svmcut.machine import usable_cpus
+from svmcut.messages import in_words
 from svmcut.parameters import Settings
 from svmcut.progress_bar import ProgressBar
 from svmcut.records import replace
@@ -52,7 +53,7 @@ MULTI_CLASS = dict(zip(("crammer_singer", "ovr", "ovo"), MULTICLASS, strict=True
 
 
 def word(name: str, value: str | None) -> str | None:
-    """A parameter as an estimator has it, as svmcut.errors.in_words asks for it."""
+    """A parameter as an estimator has it, as svmcut.messages.in_words asks for it."""
     if name not in WORDS:
         return None
     own = {theirs: repr(ours) for ours, theirs in MULTI_CLASS.items()}
@@ -65,7 +66,7 @@ def own_words() -> Iterator[None]:
     try:
         yield
     except SvmcutError as error:
-        error.args = (in_words(str(error), word),)
+        error.args = (in_words(error, word),)
         raise
 
 

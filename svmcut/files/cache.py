@@ -26,6 +26,7 @@ import numpy as np
 from svmcut.data import Csr, Examples, Source
 from svmcut.errors import DataError, OutputError
 from svmcut.files.examples import read_examples, stream_examples
+from svmcut.messages import quoted
 
 FORMAT = 1
 #: What a row has beside features, and what stands for it in files whose lines have none.
@@ -65,7 +66,7 @@ def read_files(
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             return _mapped(name, target)
         _keep(name, paths, cache, target, threads, zero_based)
-    raise DataError(name, f"its rows in {cache} come and go; use another folder for parameter 'cache'")
+    raise DataError(name, f"its rows in {quoted(cache)} come and go; use another folder for parameter 'cache'")
 
 
 def joined(name: str, examples: Sequence[Examples]) -> Examples:

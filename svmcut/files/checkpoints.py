@@ -25,6 +25,7 @@ from svmcut import records, states
 from svmcut.errors import CheckpointError, TrainingError
 from svmcut.files.generations import MAGIC, check_ours, make_room, previous
 from svmcut.files.output import write_atomically
+from svmcut.messages import quoted
 from svmcut.states import StateError
 
 if TYPE_CHECKING:
@@ -141,7 +142,8 @@ def unfit(path: str):
         yield
     except _STUMBLES as error:
         found = str(error) if isinstance(error, StateError | TrainingError) else f"{type(error).__name__}: {error}"
-        message = f"is no state that this run can go on from: {' '.join(found.split())}; remove it to start afresh"
+        reason = quoted(" ".join(found.split()))
+        message = f"is no state that this run can go on from: {reason}; remove it to start afresh"
         raise CheckpointError(path, message) from error
 
 

@@ -17,6 +17,7 @@ from svmcut.arrays import gathered_rows
 from svmcut.data import Names, Sequences, Source
 from svmcut.errors import DataError
 from svmcut.files.text import check_limit, memory_for, opened
+from svmcut.messages import quoted
 
 if TYPE_CHECKING:
     from svmcut.files.text import Text
@@ -209,7 +210,7 @@ class _Lines:
             value = float(text) if _NUMBER.fullmatch(text) else np.inf
             if not abs(value) <= _LARGEST:
                 shown = text.decode("utf-8", "replace")[:40]
-                what = f"'{shown}' is no number that a float of 32 bits holds; expected NAME or NAME:VALUE"
+                what = f"'{quoted(shown)}' is no number that a float of 32 bits holds; expected NAME or NAME:VALUE"
                 raise self._refusal(f"{what}, with \\: for a colon within a name", field)
         key = name.decode("utf-8", "surrogateescape")
         columns = self._attributes

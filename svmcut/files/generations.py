@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from svmcut.errors import CheckpointError, OutputError, UsageError
 from svmcut.files.output import descriptor_of
+from svmcut.messages import Message, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,7 +79,7 @@ def make_room(path: str) -> None:
     except FileNotFoundError:
         pass
     except OSError as error:
-        raise OutputError(path, f"cannot be kept as {previous(path)}: {error.strerror or error}") from error
+        raise OutputError(path, f"cannot be kept as {quoted(previous(path))}: {error.strerror or error}") from error
 
 
 class Generations:
@@ -143,12 +144,14 @@ def hold(path: str) -> Iterator[str | None]:
         descriptor = _lock(name)
     except BlockingIOError:
         raise UsageError(
-            f"the checkpoint {path!r} is in use by another run; wait for its end or name another file "
+            f"the checkpoint {quoted(repr(path))} is in use by another run; wait for its end or name another file "
             "with parameter 'checkpoint'"
         ) from None
     except (OSError, ImportError) as error:
         reason = getattr(error, "strerror", None) or error
-        warning = f"{name}: cannot be locked: {reason}; another run with this checkpoint would not be noticed"
+        warning = Message(
+            f"{quoted(name)}: cannot be locked: {reason}; another run with this checkpoint would not be noticed"
+        )
     try:
         yield warning
     finally:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from svmcut.errors import UsageError
 from svmcut.files.output import check_writable, descriptor_of
+from svmcut.messages import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,7 +22,7 @@ class File(NamedTuple):
     path: str
 
     def __str__(self) -> str:
-        return self.option if self in _STREAMS else f"{self.option} {self.path!r}"
+        return self.option if self in _STREAMS else f"{self.option} {quoted(repr(self.path))}"
 
 
 #: Where a run says what it does.

@@ -12,6 +12,7 @@ from svmcut.classes import label_text
 from svmcut.errors import DataError
 from svmcut.files.predictions import write_classes, write_probabilities
 from svmcut.measures import Measured, class_measures
+from svmcut.messages import Message, quoted
 from svmcut.records import replace
 from svmcut.tasks.protocol import BLOCK_NUMBERS
 from svmcut.tasks.vectors import RowTask, known_features
@@ -177,4 +178,5 @@ def _places(y: NDArray, names: NDArray[np.float64]) -> NDArray[np.int64]:
 
 def _unknown(count: int, path: str) -> list[str]:
     """The warning of labels that the model does not know."""
-    return [f"{count} labels of {path} are of no class the model knows, and count as errors"] if count else []
+    text = f"{count} labels of {quoted(path)} are of no class the model knows, and count as errors"
+    return [Message(text)] if count else []

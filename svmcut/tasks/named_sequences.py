@@ -12,6 +12,7 @@ from svmcut.errors import UsageError
 from svmcut.files.crfsuite import read_crfsuite, stream_crfsuite
 from svmcut.files.predictions import write_names
 from svmcut.measures import class_shares
+from svmcut.messages import Message, quoted
 from svmcut.tasks.sequences import Tagging, Tags
 
 if TYPE_CHECKING:
@@ -100,4 +101,4 @@ class NamedTagging(Tagging):
 
 
 def _unknown(count: int, path: str) -> list[str]:
-    return [f"{count} tags of {path} are none the model knows, and count as errors"] if count else []
+    return [Message(f"{count} tags of {quoted(path)} are none the model knows, and count as errors")] if count else []

@@ -16,6 +16,7 @@ from svmcut.data import Examples
 from svmcut.errors import DataError
 from svmcut.files.weights import shared_weights
 from svmcut.kinds import BALANCED, weights_by_label
+from svmcut.messages import quoted
 from svmcut.parameters import LARGEST_C
 from svmcut.records import replace
 from svmcut.refusals import no_sum
@@ -75,7 +76,7 @@ def weighed(
             refuse(weights != 1, f"cost:{{:g}} {no_sum(settings.loss)}; leave it out or use loss='{usual}'")
     if given is not None:
         if len(given) != n:
-            raise DataError(where, f"{len(given)} weights for {path}; expected {n}, one for every {one}")
+            raise DataError(where, f"{len(given)} weights for {quoted(path)}; expected {n}, one for every {one}")
         weights *= given
     if settings.class_weight is not None:
         rows = weights > 0

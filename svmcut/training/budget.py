@@ -12,6 +12,7 @@ from svmcut import states
 from svmcut.catalog import solver_class
 from svmcut.data import Csr, Examples
 from svmcut.errors import MemoryLimitError, TrainingError
+from svmcut.messages import quoted
 from svmcut.models import KernelModel
 from svmcut.models.checked import check_model
 from svmcut.parameters import Settings
@@ -48,8 +49,8 @@ class BudgetPlan(Chosen):
         need = 5e-6 * (min(most, room.X.n_rows) + 1) * d
         if need > room.memory:
             raise MemoryLimitError(
-                f"{self.path}: {most} centres of {d} features need about {need:,.0f} MB and {room.memory:,.0f} MB are "
-                "available; lower parameter 'budget'"
+                f"{quoted(self.path)}: {most} centres of {d} features need about {need:,.0f} MB and {room.memory:,.0f} "
+                "MB are available; lower parameter 'budget'"
             )
 
     def check(self, found: Any) -> None:
@@ -72,7 +73,7 @@ class BudgetPlan(Chosen):
         used = centres.beta != 0
         Z, beta = Csr.from_dense(centres.Z[used]), centres.beta[used]
         if not (np.isfinite(beta).all() and np.isfinite(Z.data).all()):
-            raise TrainingError(f"{self.path}: kernel values are not finite; scale the features")
+            raise TrainingError(f"{quoted(self.path)}: kernel values are not finite; scale the features")
         d, n, counts = vectors.examples.X.n_features, self.room.X.n_rows, ended.run.counts()
         details = {
             "centres": len(beta), "epochs": progress.passes, "steps": progress.iteration, "moves": counts["moves"],

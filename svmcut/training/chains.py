@@ -10,6 +10,7 @@ import numpy as np
 from svmcut.catalog import losses
 from svmcut.data import Sequences
 from svmcut.errors import UsageError
+from svmcut.messages import quoted
 from svmcut.models import ChainModel, ChainShape
 from svmcut.parameters import Settings
 from svmcut.refusals import variant
@@ -45,7 +46,7 @@ class Chains(Structured):
         path, n_tags, features = sequences.source.path, int(sequences.tags.max()) + 1, self._examples.X.n_features
         if index_limit(ChainShape(n_tags, features, s.transitions, s.emissions)) > LARGEST_INDEX:
             raise UsageError(
-                f"{path}: {n_tags} tags, {features} features and these orders give weights above number "
+                f"{quoted(path)}: {n_tags} tags, {features} features and these orders give weights above number "
                 f"{LARGEST_INDEX} of a model file; lower parameter 'transitions' or parameter 'emissions', or number "
                 "features and tags without gaps"
             )

@@ -11,6 +11,7 @@ import numpy as np
 from svmcut import states
 from svmcut.catalog import SOLVERS, SUBSPACE, solver_class
 from svmcut.errors import TrainingError
+from svmcut.messages import quoted
 from svmcut.risks.weights import boxes
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.kernel import DrawnSpace
@@ -43,7 +44,7 @@ class DrawPlan(Chosen):
         try:
             sampler = room.vectors.risk.sampler()
         except ValueError as error:
-            raise TrainingError(f"{self.path}: {error}; use solver='{SUBSPACE}'") from None
+            raise TrainingError(f"{quoted(self.path)}: {error}; use solver='{SUBSPACE}'") from None
         self._before = room.rows.evaluations
         space: Any
         if self._constant:

@@ -20,6 +20,7 @@ from svmcut.data import Sequences
 from svmcut.errors import MemoryLimitError, UsageError
 from svmcut.labellings import Labellings
 from svmcut.machine import planned_memory
+from svmcut.messages import quoted
 from svmcut.models import ChainShape, KernelChainModel, check_lattice
 from svmcut.parameters import Settings
 from svmcut.risks.chain import ChainRisk
@@ -72,9 +73,9 @@ class Emissions(Plan):
         path, K, order = examples.source.path, int(sequences.tags.max()) + 1, settings.transitions
         if max(K + examples.X.n_features, 2 * K ** (order + 1)) > LARGEST_INDEX:
             raise UsageError(
-                f"{path}: {K} tags and {examples.X.n_features} features at this order give weights above number "
-                f"{LARGEST_INDEX} of a model file; lower parameter 'transitions', or number features and tags without "
-                "gaps"
+                f"{quoted(path)}: {K} tags and {examples.X.n_features} features at this order give weights above "
+                f"number {LARGEST_INDEX} of a model file; lower parameter 'transitions', or number features and tags "
+                "without gaps"
             )
         v = checked_weights(sequences)
         units = units_of_structures(settings, len(sequences), v)
@@ -193,8 +194,8 @@ class Emissions(Plan):
             name = CUTTING_PLANE if needs[CUTTING_PLANE] <= min(BUDGET, memory) else SAMPLED_CUTS
         if needs[name] > memory:
             refusal = (
-                f"{self.path}: {name} with the {self._kernel.name} kernel on {n} {rows} of {shape.n_tags} {columns} "
-                f"needs about {needs[name]:,.0f} MB and {memory:,.0f} MB are available"
+                f"{quoted(self.path)}: {name} with the {self._kernel.name} kernel on {n} {rows} of {shape.n_tags} "
+                f"{columns} needs about {needs[name]:,.0f} MB and {memory:,.0f} MB are available"
             )
             remedy = f"lower parameter 'cache_size', or use fewer {rows}"
             if needs[SAMPLED_CUTS] <= memory:

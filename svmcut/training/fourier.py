@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svmcut.errors import TrainingError
+from svmcut.messages import quoted
 from svmcut.models.fourier import FourierModel, blocks, fourier_features, frequencies
 from svmcut.records import replace
 from svmcut.spaces.subspace import Subspace
@@ -45,8 +46,8 @@ class FourierSpan(Span):
         D = max(1, s.basis // 2)
         if D * X.n_features > MOST_NUMBERS:
             raise TrainingError(
-                f"{room.vectors.path}: {D} frequencies of {X.n_features} features are more than {MOST_NUMBERS:,} "
-                "numbers of a model; lower parameter 'basis' or use basis_kind='pivoted'"
+                f"{quoted(room.vectors.path)}: {D} frequencies of {X.n_features} features are more than "
+                f"{MOST_NUMBERS:,} numbers of a model; lower parameter 'basis' or use basis_kind='pivoted'"
             )
         refuse_features(room, 2 * D)
         self.room, self.basis = room, None

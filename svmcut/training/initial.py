@@ -11,6 +11,7 @@ import numpy as np
 from svmcut.catalog import TASKS, losses
 from svmcut.errors import UsageError
 from svmcut.files.rounding import read_back
+from svmcut.messages import quoted
 from svmcut.models import KernelModel, LinearModel
 from svmcut.risks.weights import boxes
 
@@ -37,7 +38,7 @@ def read_initial(settings: Settings, kernel: Kernel | None = None) -> Any:
     path, of_numbers = settings.initial or "", settings.task == "regression"
     model = read_model(path)
     kind, how = (LinearModel, "without a kernel") if kernel is None else (KernelModel, "with this kernel")
-    what = f"parameter 'initial' names {path}, which is no {'linear' if kernel is None else kernel.name} model"
+    what = f"parameter 'initial' names {quoted(path)}, which is no {'linear' if kernel is None else kernel.name} model"
     remedy = f"leave it out or name one that was trained for this task {how}"
     if not isinstance(model, kind) or (model.loss in losses("regression")) != of_numbers:
         raise UsageError(f"{what} of {TASKS[settings.task].objects}; {remedy}")

@@ -9,6 +9,7 @@ import numpy as np
 
 from svmcut.catalog import AUTO, SOLVERS
 from svmcut.data import MultilabelExamples
+from svmcut.messages import Message, quoted
 from svmcut.models import MultilabelModel
 from svmcut.parameters import Settings
 from svmcut.records import replace
@@ -50,7 +51,8 @@ class LabelSetPlan(Structured):
         X, self._columns = self._examples.X.compact()
         check_parts(path, s.parts, len(examples.names), "labels")
         check_label_memory(examples, X.n_features, pairs, s.max_memory)
-        warnings = [] if len(examples.names) else [f"no example of {path} has a label; the model will predict none"]
+        none = Message(f"no example of {quoted(path)} has a label; the model will predict none")
+        warnings: list[str] = [] if len(examples.names) else [none]
         rows = replace(self._examples, X=X, weights=checked_weights(examples))
         model = LabelSets(rows, s.bias or 0.0, pairs, s.threads)
         super().__init__(s, path, model, warnings)

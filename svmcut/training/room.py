@@ -14,6 +14,7 @@ from svmcut.data import Csr
 from svmcut.errors import MemoryLimitError, SvmcutError, TrainingError, UsageError
 from svmcut.files.rounding import KEPT, change_in_file, model_read_back, read_back_number
 from svmcut.machine import planned_memory
+from svmcut.messages import quoted
 from svmcut.models import KernelModel, LinearModel, renumber
 from svmcut.records import replace
 from svmcut.risks.protocol import SignedRisk
@@ -301,9 +302,9 @@ class KernelPlan(Plan):
         from svmcut._native.expansion import NoLevel
 
         if isinstance(error, NoLevel):
-            return TrainingError(f"{self.path}: kernel values are not finite; scale the features")
+            return TrainingError(f"{quoted(self.path)}: kernel values are not finite; scale the features")
         if isinstance(error, MemoryError) and not isinstance(error, SvmcutError):
-            return MemoryLimitError(f"{self.path}: {error}")
+            return MemoryLimitError(f"{quoted(self.path)}: {error}")
         return error
 
 

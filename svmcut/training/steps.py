@@ -12,6 +12,7 @@ from svmcut import states
 from svmcut.catalog import SOLVERS, solver_class
 from svmcut.data import Examples
 from svmcut.errors import TrainingError, UsageError
+from svmcut.messages import quoted
 from svmcut.parameters import Settings
 from svmcut.risks.weights import boxes, total
 from svmcut.solvers.expansion import ExpansionProblem
@@ -46,8 +47,8 @@ class StepPlan(Chosen):
             self._held[np.random.default_rng(s.seed).permutation(n)[:count]] = True
         trained = self._y[~self._held]
         if s.free_bias and abs(trained.sum()) == len(trained):
-            raise TrainingError(f"{self.path}: solver '{s.solver}' with its free bias needs labels of both signs; "
-                                "add free_bias=False")  # fmt: skip
+            raise TrainingError(f"{quoted(self.path)}: solver '{s.solver}' with its free bias needs labels of both "
+                                "signs; add free_bias=False")  # fmt: skip
 
     def check(self, found: Any) -> None:
         details = states.fields(steps=states.COUNT, epochs=states.REAL, kernel_evaluations=states.COUNT)

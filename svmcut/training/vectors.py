@@ -11,6 +11,7 @@ import numpy as np
 from svmcut.catalog import TASKS, losses
 from svmcut.data import Examples
 from svmcut.errors import TrainingError
+from svmcut.messages import quoted
 from svmcut.parameters import Settings
 from svmcut.risks import make_risk
 from svmcut.risks.protocol import QueryRisk, SumRisk
@@ -61,7 +62,7 @@ class Vectors:
         try:
             self.risk: Any = risk.bind(examples.y, examples.qid, examples.weights, s.threads)
         except TrainingError as error:
-            raise TrainingError(f"{self.path}: {error}") from None
+            raise TrainingError(f"{quoted(self.path)}: {error.marked}") from None
         epsilon, self.total, self.steepness = s.epsilon or 0.0, float(len(examples)), math.inf
         self.units = Units(loss, epsilon)
         if self.summed:

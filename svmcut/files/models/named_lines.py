@@ -10,6 +10,7 @@ from svmcut.catalog import listed
 from svmcut.classes import SIGNS
 from svmcut.errors import ModelError
 from svmcut.files.models.grammar import LINE_LIMIT
+from svmcut.messages import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +60,8 @@ class NamedLines:
                 self.next += 1
                 return
             if name not in known or name in self._values:
-                message = f"line '{name[:40]}' is refused; expected {listed(known, 'or')}, each once, and then {end}"
+                expected = f"{listed(known, 'or')}, each once, and then {end}"
+                message = f"line '{quoted(name[:40])}' is refused; expected {expected}"
                 raise ModelError(path, message, self.next, 1)
             self._values[name] = self.next, values
             line = file.readline(LINE_LIMIT)
@@ -68,7 +70,8 @@ class NamedLines:
     def refuse(self, name: str, expected: str) -> ModelError:
         """What is wrong with the line of a name, or that there is none."""
         number, values = self._values.get(name, (None, []))
-        found = f"{name} '{' '.join(values)[:40]}' is refused" if number else f"there is no line '{name}'"
+        text = quoted(" ".join(values)[:40])
+        found = f"{name} '{text}' is refused" if number else f"there is no line '{name}'"
         return ModelError(self.path, f"{found}; expected {expected}", number, 1 if number else None)
 
     def word(self, name: str, words: Sequence[str]) -> str:
