@@ -12,6 +12,7 @@ import numpy as np
 from svmcut.arrays import given_weights
 from svmcut.catalog import KERNEL_PARAMETERS, KERNELS, TASKS, measures
 from svmcut.classes import by_labels
+from svmcut.coarse import coarse_warning
 from svmcut.errors import UsageError
 from svmcut.files.weights import read_weights
 from svmcut.parameters import Settings
@@ -24,6 +25,7 @@ from svmcut.tasks.weights import weighed
 if TYPE_CHECKING:
     from svmcut.solvers.protocol import Progress
     from svmcut.tasks.protocol import Task
+    from svmcut.training.driver import Driver
     from svmcut.training.outcome import Outcome
 
 
@@ -79,7 +81,8 @@ def train(
     driver = own.plan(examples, settings)
     observe = None if callback is None else lambda progress, objective: callback(progress)
     outcome = driver.fit(settings.cost, settings.example_cost, observe)
-    outcome.warnings = [*idle, *driver.warnings, *outcome.warnings, *driver.underfitted(outcome)]
+    told = _coarse(data, examples, driver)
+    outcome.warnings = [*idle, *told, *driver.warnings, *outcome.warnings, *driver.underfitted(outcome)]
     return outcome
 
 
@@ -151,6 +154,7 @@ def cross_validate(
     chosen = replace(settings, **found)
     driver = own.plan(examples, chosen)
     outcome = driver.fit(chosen.cost, chosen.example_cost)
+    warnings = [*_coarse(data, examples, driver), *warnings]
     outcome.warnings = [*idle, *warnings, *driver.warnings, *outcome.warnings, *driver.underfitted(outcome)]
     return Choice(outcome, best, search.rows(name))
 
@@ -169,6 +173,14 @@ def weights_of(weights: Any, settings: Settings) -> tuple[Any, str]:
     if isinstance(weights, str | os.PathLike):
         return read_weights(where := os.fspath(weights)), where
     return given_weights(weights), "weights"
+
+
+def _coarse(data: Any, examples: Any, driver: Driver) -> list[str]:
+    """A warning of features far from 0: of arrays as they are given, of files as they are kept."""
+    bias = bool(driver.settings.bias) and not driver.settings.has_kernel
+    if isinstance(data, tuple):
+        return coarse_warning(data[0], None, bias)
+    return coarse_warning(examples.X, examples.source.path, bias)
 
 
 def _examples(

@@ -3,23 +3,34 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from svmcut.coarse import coarse_warning
 from svmcut.data import Csr
+
+if TYPE_CHECKING:
+    from svmcut.parameters import Settings
 
 #: Ratio of the largest values of two features that draws a hint; entries a feature needs to count; entries looked at.
 FAR, OFTEN, ENOUGH = 1e3, 5, 1 << 14
 
 
-def hints(task: str, data: Any) -> list[str]:
-    """One line each, which names the remedy; of svmcut.tasks' data, in time that does not grow with it."""
+def hints(task: str, data: Any, settings: Settings | None = None) -> list[str]:
+    """One line each, which names the remedy; of svmcut.tasks' data, in time that hardly grows with it.
+
+    Parameters
+    ----------
+    settings : Settings or None
+        Of the run, resolved.
+    """
     if task == "multilabel":  # svmcut scale reads one label a line
         return []
     queries = task in ("classification", "multiclass") and data.qid is not None
     told = [f"qid has no effect in {task}; svmcut rank learns the order within queries"] if queries else []
-    return told + _scales(data.X)
+    bias = settings is not None and bool(settings.bias) and not settings.has_kernel
+    return told + (coarse_warning(data.X, data.source.path, bias) or _scales(data.X))
 
 
 def _scales(X: Csr) -> list[str]:

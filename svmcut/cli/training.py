@@ -169,7 +169,7 @@ class Training:
     def _plan(self, settings: Settings) -> tuple[Driver, list[str]]:
         """The driver, and what a user should know of the examples."""
         driver = self._task.plan(self.examples, settings, bool(self.original), self._time_limit)
-        return driver, [] if self.original else hints(self.options.task, self.examples)
+        return driver, [] if self.original else hints(self.options.task, self.examples, driver.settings)
 
     def _measured(self, model: Any, data: Any) -> dict[str, float]:
         """Every measure of a model on data."""

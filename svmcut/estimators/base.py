@@ -17,8 +17,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from svmcut.arrays import as_rows, given_weights
+from svmcut.arrays import as_rows, check_sparse, given_weights
 from svmcut.catalog import MULTICLASS
+from svmcut.coarse import coarse_warning
 from svmcut.data import Csr, Examples
 from svmcut.errors import DataError, SvmcutError
 from svmcut.machine import usable_cpus
@@ -152,7 +153,16 @@ class Trained(BaseEstimator):
 
     def _validated(self, X: Any, **options: Any) -> Any:
         """X, or X and y, as scikit-learn checks them."""
-        return validate_data(self, X, accept_sparse="csr", dtype=[np.float32, np.float64], order="C", **options)
+        if hasattr(X, "tocsr"):
+            check_sparse(X)
+        return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", **options)
+
+    def _training_rows(self, X: Any) -> Csr:
+        """Rows to train on; warns of columns that are far from 0."""
+        biased = bool(getattr(self, "intercept_scaling", 0.0) and getattr(self, "fit_intercept", False))
+        for message in coarse_warning(X, None, biased):
+            warn(message)
+        return as_rows(X)
 
     def _rows(self, X: Any) -> Csr:
         """Rows to predict, checked once."""
@@ -235,5 +245,18 @@ def _parts(outcome: Outcome) -> list[tuple[float, float, int, str | None]]:
 
 
 def numeric(classes: NDArray) -> NDArray[np.float64] | None:
-    """Classes as the numbers a model file has for labels; None where they are none."""
-    return classes.astype(np.float64) if classes.dtype.kind in "iufb" else None
+    """Classes as the numbers a model file has for labels; None where they are none.
+
+    Raises
+    ------
+    DataError
+        For integers beyond 2^53 that no float of 64 bits is equal to.
+    """
+    if classes.dtype.kind not in "iufb":
+        return None
+    numbers = classes.astype(np.float64)
+    for number, label in zip(numbers.tolist(), classes.tolist(), strict=True):
+        if number != label:
+            raise DataError("classes_", f"a model file's labels are floats of 64 bits, and {label} is none; train with "
+                            "smaller numbers, or keep the estimator with pickle")  # fmt: skip
+    return numbers

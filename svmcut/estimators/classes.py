@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from svmcut.arrays import as_rows, given_weights
+from svmcut.arrays import given_weights
 from svmcut.catalog import TASKS
 from svmcut.classes import SIGNS
 from svmcut.data import Csr, Examples, Source
@@ -60,7 +60,7 @@ class Machines(ClassifierMixin, Trained):
         check_classification_targets(y)
         if not self.__sklearn_tags__().classifier_tags.multi_class and type_of_target(y) == "multiclass":
             raise DataError("y", "Only binary classification is supported. The type of the target is multiclass.")
-        rows = as_rows(X)
+        rows = self._training_rows(X)
         settings = self._settings(**self._parameters(rows))
         classes, codes = np.unique(y, return_inverse=True)
         weights = class_weights(codes, classes, class_weight, weights)

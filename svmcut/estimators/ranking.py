@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.arrays import as_rows, vector_examples
+from svmcut.arrays import vector_examples
 from svmcut.errors import DataError
 from svmcut.estimators.base import Trained, threads_of, whole
 from svmcut.files.models import write_model
@@ -73,7 +73,7 @@ class RankSVM(Trained):
         X, y = self._validated(X, y=y, y_numeric=True)
         queries = _queries(qid, len(y))
         order = np.argsort(queries, kind="stable")
-        rows = as_rows(X).checked()
+        rows = self._training_rows(X).checked()
         if (np.diff(queries) < 0).any():
             rows = rows.take(order)
         settings = self._settings(cost=self.C, loss=self.loss)

@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from svmcut.arrays import as_rows
 from svmcut.catalog import AUTO, TASKS, solvers
 from svmcut.data import Examples, Source
 from svmcut.errors import UsageError
@@ -45,7 +44,7 @@ class Regressor(RegressorMixin, Trained):
             That say what to do.
         """
         X, y = self._validated(X, y=y, y_numeric=True)
-        rows = as_rows(X)
+        rows = self._training_rows(X)
         settings = self._settings(**self._parameters(rows))
         data = Examples(rows, np.ascontiguousarray(y, np.float64), None, None, Source("X")).checked()
         own, data = self._weighed(data, settings, sample_weight)

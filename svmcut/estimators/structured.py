@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from svmcut.arrays import as_rows, multilabel_examples, named_rows
+from svmcut.arrays import as_rows, check_sparse, multilabel_examples, named_rows
 from svmcut.data import Csr, Names, Sequences, Source
 from svmcut.errors import DataError
 from svmcut.estimators.base import Trained, own_words, threads_of, whole
@@ -71,7 +71,7 @@ class MultilabelSVM(Trained):
         X = self._validated(X)
         bias = self.intercept_scaling if self.fit_intercept else 0.0
         settings = self._settings(example_cost=self.C, pairs=self.pairs, bias=bias)
-        data = multilabel_examples(as_rows(X), Y)
+        data = multilabel_examples(self._training_rows(X), Y)
         self._labels = len(data.names)
         own, data = self._weighed(data, settings, sample_weight)
         outcome = self._run(own, data, settings)
@@ -267,7 +267,10 @@ class ChainSVM(Trained):
             from scipy.sparse import csr_matrix, vstack
 
             matrices = [part if hasattr(part, "tocsr") else csr_matrix(np.asarray(part)) for part in X]
-            return as_rows(vstack(matrices, "csr")).checked()
+            for matrix in matrices:
+                check_sparse(matrix)
+            rows = vstack(matrices, "csr")
+            return self._training_rows(rows) if learn else as_rows(rows)
         return named_rows((token for sequence in X for token in sequence), self._columns, learn)
 
 
