@@ -70,7 +70,7 @@ def runs() -> dict[str, tuple]:
         for solver in KERNEL_SOLVERS:
             if kernel == "linear" and solver == "cutting-plane":
                 continue
-            if kernel == "sigmoid" and solver in ("cutting-plane", "subspace", "sampled-cuts", "constant-cuts"):
+            if kernel == "sigmoid" and solver in ("cutting-plane", "subspace", "sampled-cuts", "constant-cuts", "sbp"):
                 continue
             add(f"{solver}, {kernel}", small, LEARN, *words, "--solver", solver, "--example-cost", "1", "--b", "0",
                 *(("--budget", "40", "--epochs", "3") if solver in ("bsca", "bsgd") else ()))  # fmt: skip

@@ -224,7 +224,9 @@ class Training:
         self._grid = {"cv" if options.cv else "grid": search.rows(name)}
         self.options = choosing.chosen(options, search.best(name))
         if self.options.grid != choosing.chosen(options, 0).grid:
+            others = self._driver.warnings
             self._driver = self._task.plan(self.examples, self.options.settings(), False, self._left())
+            self._warnings = [text for text in self._warnings if text not in others] + self._driver.warnings
         self._seconds["train"] += time.perf_counter() - began
 
     def _left(self) -> float | None:

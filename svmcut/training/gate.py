@@ -146,14 +146,14 @@ def join(outcome: Any, parts: Sequence[Any], missing: str | None, part: Part, or
 def _holds(part: Part, original: bool) -> bool:
     try:
         return part.holds(written_and_read(part.model, original))
-    except ModelError:
+    except (ModelError, MemoryError):
         return False
 
 
 def primal_of_file(model: Any, reading: Reading, room: float) -> float | None:
     """The primal of the model as its file has it; None where its digits cannot change it by `room`.
 
-    inf where the file cannot have the model.
+    inf where the file cannot have the model, or memory does not allow to read it back.
     """
     try:
         if reading.change <= room:
@@ -161,5 +161,5 @@ def primal_of_file(model: Any, reading: Reading, room: float) -> float | None:
             if part is None or _holds(part, reading.original):
                 return None
         return float(reading.value(written_and_read(model, reading.original)))
-    except ModelError:  # a number that float32 does not hold; who writes the model is told so
+    except (ModelError, MemoryError):  # a number that float32 does not hold: who writes the model is told so
         return math.inf
