@@ -270,7 +270,8 @@ FORMATS = (
     Format(b"svmcut fourier 1", "svmcut.files.models.fourier", ("FourierModel",)),
     Format(b"SVM-light Version V6.02", "svmcut.files.models.svm_light", _SVM_LIGHT, foreign=True),
     Format(b"solver_type", "svmcut.files.models.liblinear", ("LinearModel", "MulticlassModel"), foreign=True),
-    Format(b"svm_type", "svmcut.files.models.libsvm", (*_SVM_LIGHT, "KernelMulticlassModel"), foreign=True),
+    Format(b"svm_type", "svmcut.files.models.libsvm", (*_SVM_LIGHT, "KernelMulticlassModel"), foreign=True,
+           most_probable=True, from_zero=True),
 )
 
 MAINTENANCE = ("merge", "project", "remove")

@@ -107,9 +107,16 @@ class Model:
         return np.where(model.scores(rows, threads) > 0, positive, np.nan if negative is None else negative)
 
 
-def load(path: str | os.PathLike) -> Model:
+def load(path: str | os.PathLike, *, zero_based: bool = False) -> Model:
     """A model file: of ``svmcut learn`` and the estimators' `save`, of svm_perf, svm_rank, svm_light, svm_hmm and
     linear svm_multiclass, or foreign, of LIBLINEAR and LIBSVM.
+
+    Parameters
+    ----------
+    path : str or path
+    zero_based : bool
+        Whether features are numbered from 0 in a file of LIBSVM: feature 0 is the first column then, as it is of
+        `load_svmlight_file` with zero_based. Without, the first is feature 1.
 
     Raises
     ------
@@ -126,7 +133,7 @@ def load(path: str | os.PathLike) -> Model:
     >>> svmcut.load(path).predict(X[:3]).tolist() == svmcut.LinearSVM(random_state=0).fit(X, y).predict(X[:3]).tolist()
     True
     """
-    return Model(read_model(os.fspath(path)))
+    return Model(read_model(os.fspath(path), zero_based=zero_based))
 
 
 def load_svmlight_file(

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -155,7 +155,44 @@ def of_pairs(scores: NDArray, fitted: Sequence[Sigmoid], K: int) -> NDArray[np.f
     fitted : sequence of (float, float)
         Of the pairs.
     """
-    n, (first, second), found = len(scores), np.triu_indices(K, 1), np.empty((len(scores), K))
+    found = np.empty((len(scores), K))
+    for rows, Q in _quadratics(scores, fitted, K):
+        p = np.linalg.solve(Q + 1e-12 * np.eye(K), np.ones((len(Q), K, 1)))[:, :, 0]
+        p = np.maximum(p, 0.0)
+        found[rows] = p / p.sum(axis=1, keepdims=True)
+    return found
+
+
+def coupled(scores: NDArray, fitted: Sequence[Sigmoid], K: int) -> NDArray[np.float64]:
+    """What LIBSVM finds of `of_pairs`: the iteration of the paper, ended at an error of 0.005 / K; nan of nan.
+
+    References
+    ----------
+    Wu, Lin and Weng 2004, Algorithm 2, with the products that its Appendix D keeps.
+    """
+    found = np.empty((len(scores), K))
+    for rows, Q in _quadratics(scores, fitted, K):
+        p = np.full((len(Q), K), 1 / K)
+        for _ in range(max(100, K)):
+            Qp = np.einsum("nij,nj->ni", Q, p)
+            pQp = np.einsum("ni,ni->n", p, Qp)
+            on = np.abs(Qp - pQp[:, None]).max(axis=1) >= 0.005 / K
+            if not on.any():
+                break
+            for t in range(K):
+                own = Q[:, t, t]
+                d = np.where(on, (pQp - Qp[:, t]) / own, 0.0)
+                p[:, t] += d
+                pQp = (pQp + d * (d * own + 2 * Qp[:, t])) / (1 + d) ** 2
+                Qp = (Qp + d[:, None] * Q[:, t]) / (1 + d)[:, None]
+                p /= (1 + d)[:, None]
+        found[rows] = np.where(np.isfinite(scores[rows]).all(axis=1, keepdims=True), p, np.nan)
+    return found
+
+
+def _quadratics(scores: NDArray, fitted: Sequence[Sigmoid], K: int) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    """Rows, and (n, K, K) the forms whose least value at sum p = 1 couples their pairs."""
+    n, (first, second) = len(scores), np.triu_indices(K, 1)
     diagonal, step = np.arange(K), max(1, _BLOCK // (K * K))
     for start in range(0, n, step):
         part = scores[start : start + step]
@@ -165,10 +202,7 @@ def of_pairs(scores: NDArray, fitted: Sequence[Sigmoid], K: int) -> NDArray[np.f
             r[:, j, i] = 1 - r[:, i, j]
         Q = -np.swapaxes(r, 1, 2) * r
         Q[:, diagonal, diagonal] = (r * r).sum(axis=1)
-        p = np.linalg.solve(Q + 1e-12 * np.eye(K), np.ones((len(part), K, 1)))[:, :, 0]
-        p = np.maximum(p, 0.0)
-        found[start : start + step] = p / p.sum(axis=1, keepdims=True)
-    return found
+        yield slice(start, start + step), Q
 
 
 class Skill:

@@ -253,9 +253,15 @@ class Format(NamedTuple):
         Classes of svmcut.models.
     foreign : bool
         Whether it is read alone, and by svmcut alone: there is no `write`.
+    most_probable : bool
+        Whether its programs predict the most probable class where probabilities are asked for.
+    from_zero : bool
+        Whether features may be numbered from 0: `read` takes zero_based.
     """
 
     first: bytes
     where: str
     models: tuple[str, ...]
     foreign: bool = False
+    most_probable: bool = False
+    from_zero: bool = False

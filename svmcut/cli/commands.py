@@ -45,7 +45,8 @@ SCORING = (
     Option("beam", ("--beam", "--b"), RUNNING,
            "Sequences: states kept a token while the best tags are sought; 0 keeps all.", default="0",
            kind=KINDS["beam"]),
-    Option("zero_based", ("--zero-based",), DATA, "Feature indices start at 0, as where the model was trained.",
+    Option("zero_based", ("--zero-based",), DATA, "Feature indices start at 0, as where the model was "
+           "trained; of a model of LIBSVM those in its file too.",
            default="off"),
     Option("input", ("--input",), DATA,
            "Text of EXAMPLE_FILE: svm, or crfsuite where the model was trained on that: tags and attributes by name.",

@@ -41,6 +41,7 @@ def run_inspection(
     trace: str | None = None,
     data: str | None = None,
     input: str = INPUTS[0],
+    zero_based: bool = False,
     top: int = 10,
     json: bool = False,
     html: str | None = None,
@@ -58,9 +59,11 @@ def run_inspection(
     check_roles(inputs, outputs)
     if input != INPUTS[0] and data is None:
         raise UsageError("--input is the text of --data; leave it out")
+    if zero_based and input != INPUTS[0]:
+        raise UsageError("parameter 'zero_based' has no effect on attributes by name; leave it out")
     if names == data == "-":
         raise UsageError("--names and --data cannot both be standard input; name one of them")
-    first, scorer = read_named(model)
+    first, scorer = read_named(model, zero_based=zero_based)
     words = None if names is None else _names(names)
     head = {"command": "inspect", "version": __version__, "model": model, "format": first, "tasks": tasks_of(scorer)}
     found = head | facts(scorer, top, words)
@@ -76,7 +79,8 @@ def run_inspection(
     if trace is not None:
         found["trace"] = _convergence(trace)
     if data is not None:
-        found["data"], cautions = _measured(scorer, data, input, names_for(scorer, model, input))
+        how = {"zero_based": zero_based} | names_for(scorer, model, input)
+        found["data"], cautions = _measured(scorer, data, input, how)
         warnings += cautions
     found["warnings"] = warnings
     with log_beside(outputs):

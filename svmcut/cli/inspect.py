@@ -29,6 +29,8 @@ ROWS = (
            kind=PATH),
     Option("input", ("--input",), DATA, "Text of --data: svm, or crfsuite, tags and attributes by name.", default="svm",
            kind=KINDS["input"]),
+    Option("zero_based", ("--zero-based",), DATA,
+           "Feature indices start at 0, in --data and in a model of LIBSVM; they are shown from 1.", default="off"),
     Option("top", ("--top",), OUTPUT, "How many of the highest and of the lowest weights are named.", default="10",
            kind=integer(0)),
     Option("json", ("--json",), OUTPUT, "Print one JSON document in place of the text.", default="off"),

@@ -102,7 +102,7 @@ def run_scoring(
     with log_beside(outputs):
         with step(say, "Reading model") as close:
             try:
-                scorer: Any = read_model(model, foreign=task is None)
+                scorer: Any = read_model(model, task is None, zero_based, probability)
             except ModelError:
                 if not is_model(examples):
                     raise

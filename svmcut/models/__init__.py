@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from svmcut.models.label_sets import LabelDecoder, MultilabelModel
     from svmcut.models.linear import LinearModel
     from svmcut.models.multiclass import MulticlassModel
+    from svmcut.models.probable import most_probable
 
     ScoringModel: TypeAlias = LinearModel | KernelModel | FourierModel
     ClassModel: TypeAlias = MulticlassModel | KernelMulticlassModel
@@ -27,13 +28,14 @@ _WHERE = {
     "ChainModel": "chain", "ChainShape": "chain", "KernelChainModel": "chain", "check_lattice": "chain",
     "renumber": "columns", "KernelModel": "kernel", "LabelDecoder": "label_sets", "MultilabelModel": "label_sets",
     "LinearModel": "linear", "MulticlassModel": "multiclass", "KernelMulticlassModel": "kernel_classes",
-    "FourierModel": "fourier", "JointKernelModel": "kernel_classes", "pairs_of": "kernel_classes",
+    "FourierModel": "fourier", "most_probable": "probable",
+    "JointKernelModel": "kernel_classes", "pairs_of": "kernel_classes",
 }  # fmt: skip
 
 __all__ = [
     "ChainModel", "ChainShape", "ClassModel", "FourierModel", "JointKernelModel", "KernelChainModel", "KernelModel",
     "KernelMulticlassModel", "LabelDecoder", "LinearModel", "Model", "MulticlassModel", "MultilabelModel",
-    "ScoringModel", "check_lattice", "pairs_of", "renumber",
+    "ScoringModel", "check_lattice", "most_probable", "pairs_of", "renumber",
 ]  # fmt: skip
 
 

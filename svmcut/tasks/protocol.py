@@ -156,6 +156,7 @@ def names_for(model: Any, path: str, input: str) -> dict[str, Any]:
 
 def tasks_of(model: Any) -> list[str]:
     """Names of the tasks that train such a model; where there are two, the last is that of examples with queries."""
-    rows = [row for row in TASKS.values() if type(model).__name__ in row.models]
+    kinds = {kind.__name__ for kind in type(model).__mro__}
+    rows = [row for row in TASKS.values() if not kinds.isdisjoint(row.models)]
     marked = [row.name for row in rows if row.marked and model.loss in losses(row.name)]
     return marked or [row.name for row in rows if not row.marked]

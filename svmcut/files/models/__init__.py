@@ -19,18 +19,26 @@ if TYPE_CHECKING:
     from svmcut.rows import Format
 
 
-def read_model(path: str, foreign: bool = True) -> Model:
-    """The model of `read_named`."""
-    return read_named(path, foreign)[1]
+def read_model(path: str, foreign: bool = True, zero_based: bool = False, probable: bool = False) -> Model:
+    """The model of `read_named`; `probable`: one that predicts as the programs of its format do with probabilities."""
+    first, model = read_named(path, foreign, zero_based)
+    row = _row(first.encode(), foreign)
+    if probable and row is not None and row.most_probable and getattr(model, "has_probabilities", False):
+        from svmcut.models import most_probable
+
+        return most_probable(model)
+    return model
 
 
-def read_named(path: str, foreign: bool = True) -> tuple[str, Model]:
+def read_named(path: str, foreign: bool = True, zero_based: bool = False) -> tuple[str, Model]:
     """Read a model of svm_perf, svm_rank, svm_hmm, svm_light V6.20 or of this program, and the name of its format.
 
     Parameters
     ----------
     foreign : bool
         Whether models of LIBLINEAR and LIBSVM are read too.
+    zero_based : bool
+        Whether features are numbered from 0 where a format allows it, LIBSVM's; other files are read as ever.
 
     Returns
     -------
@@ -57,7 +65,9 @@ def read_named(path: str, foreign: bool = True) -> tuple[str, Model]:
             row = _row(first, foreign)
             if row is None:
                 raise _unknown(path, first)
-            return first.rstrip().decode("ascii", "backslashreplace"), load(f"{row.where}:read")(path, first, file)
+            how = {"zero_based": True} if zero_based and row.from_zero else {}
+            read = load(f"{row.where}:read")
+            return first.rstrip().decode("ascii", "backslashreplace"), read(path, first, file, **how)
     except OSError as error:
         raise ModelError(path, error.strerror or str(error)) from error
 

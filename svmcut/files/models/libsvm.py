@@ -7,11 +7,12 @@ are one against one, and stay in the order of the file: a vector of class c has 
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from svmcut.catalog import TASKS
+from svmcut.catalog import TASKS, listed
 from svmcut.data import Csr
 from svmcut.errors import ModelError
 from svmcut.files.models.expansions import scoring_model
@@ -28,29 +29,42 @@ _NAMES = ("svm_type", "kernel_type", "degree", "gamma", "coef0", "nr_class", "to
 _CLASSIFIERS, _REGRESSORS = ("c_svc", "nu_svc"), ("epsilon_svr", "nu_svr")
 #: What says that a model is one of numbers.
 _OF_NUMBERS = TASKS["regression"].loss
+#: At most as many digits as an int64 has: what is longer is refused where it is read.
+_INDEX = re.compile(rb"([ \t])(\d{1,18}):")
 _FAULTS = FAULTS | {
-    "index": f"feature index outside 1 to {INDEX_LIMIT - 1}",
+    "index": f"feature index outside 1 to {INDEX_LIMIT - 1}; where they begin at 0 give parameter 'zero_based'",
     "trailing": "more lines than total_sv announces",
 }
 
 
-def read(path: str, first: bytes, file: BinaryIO) -> ScoringModel | KernelMulticlassModel:
+def read(
+    path: str, first: bytes, file: BinaryIO, zero_based: bool = False
+) -> ScoringModel | KernelMulticlassModel:  # fmt: skip
     """The model behind line 1 of the file; see svmcut.rows.Format."""
     lines = NamedLines(path, first, file, "SV", _NAMES)
+    if lines.words("svm_type") == ["one_class"]:
+        raise lines.refuse("svm_type", f"{listed((*_CLASSIFIERS, *_REGRESSORS), 'or')}, for a model of one class tells "
+                                       "what is like its examples from what is not, and knows no label")  # fmt: skip
     of_numbers = lines.word("svm_type", (*_CLASSIFIERS, *_REGRESSORS)) in _REGRESSORS
     kernel = _kernel(lines, lines.word("kernel_type", KERNELS))
     known: dict[str, Any] = {"loss": _OF_NUMBERS}
     if not of_numbers:
         names = lines.classes()
         if len(names) > 2:
-            return _several(lines, kernel, names, file.read())
+            return _several(lines, kernel, names, _text(file, zero_based))
         known = {"labels": two_labels(names)}
         if "probA" in lines:
             known["sigmoid"] = lines.reals("probA", 1)[0], lines.reals("probB", 1)[0]
     (rho,) = lines.reals("rho", 1)
-    count, text = lines.integer("total_sv", INDEX_LIMIT), file.read()
+    count, text = lines.integer("total_sv", INDEX_LIMIT), _text(file, zero_based)
     found = vectors(path, text, count, INDEX_LIMIT - 1, lines.next, _FAULTS)
     return scoring_model(path, lines.size + len(text), kernel, found, rho, **known)
+
+
+def _text(file: BinaryIO, zero_based: bool) -> bytes:
+    """The support vectors, with features from 1."""
+    text = file.read()
+    return _INDEX.sub(lambda found: b"%s%d:" % (found[1], int(found[2]) + 1), text) if zero_based else text
 
 
 def _several(lines: NamedLines, kernel: Kernel, names: list[float], text: bytes) -> KernelMulticlassModel:

@@ -81,6 +81,10 @@ class NamedLines:
             raise self.refuse(name, listed(words, "or"))
         return values[0]
 
+    def words(self, name: str) -> list[str]:
+        """What follows a name; nothing where it is not there."""
+        return self._values.get(name, (0, []))[1]
+
     def integer(self, name: str, most: int) -> int:
         """A whole number from 0 to most."""
         values = self._values.get(name, (0, []))[1]

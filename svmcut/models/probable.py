@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Models of LIBSVM as its programs use them where probabilities are asked for: the most probable class is the label.
+
+Without probabilities the label is that of the score, or the class with most votes of pairs, which may be another one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from svmcut.models.kernel import KernelModel
+from svmcut.models.kernel_classes import KernelMulticlassModel
+from svmcut.models.linear import LinearModel
+from svmcut.probabilities import LOG_ODDS, coupled
+from svmcut.records import fields, record
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.data import Csr
+    from svmcut.probabilities import Sigmoid
+
+
+def most_probable(model: Any) -> Any:
+    """A model of LIBSVM, of two classes or of pairs, with log odds or probabilities of classes for its scores."""
+    given = {one.name: getattr(model, one.name) for one in fields(model)}
+    if isinstance(model, KernelMulticlassModel):
+        assert model.paired
+        return CoupledClasses(**given | {"paired": False})
+    return (OddsOfLinear if isinstance(model, LinearModel) else OddsOfKernel)(**given)
+
+
+@record(eq=False)
+class CoupledClasses(KernelMulticlassModel):
+    """Machines of pairs whose probabilities are coupled as LIBSVM does, to its tolerance; no votes."""
+
+    @property
+    def has_probabilities(self) -> bool:
+        return True
+
+    def probabilities(self, decisions: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What `scores` gave."""
+        return decisions
+
+    def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
+        """(n, K) probabilities; nan where a decision is none."""
+        assert self.sigmoids is not None
+        return coupled(self.decisions(X, threads), self.sigmoids, len(self.names))
+
+
+class _Odds:
+    """Scores -A f - B, which are above 0 where the positive class has more than half."""
+
+    __slots__ = ()
+
+    sigmoid: Sigmoid | None
+
+    def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
+        """(n,) log odds; a half is for the positive class, the first of the file."""
+        assert self.sigmoid is not None
+        A, B = self.sigmoid
+        found = -A * super().scores(X, threads) - B  # type: ignore[misc]
+        return np.where(found == 0, np.finfo(np.float64).tiny, found)
+
+    @property
+    def calibration(self) -> Sigmoid:
+        return LOG_ODDS
+
+
+@record(eq=False)
+class OddsOfLinear(_Odds, LinearModel):
+    """Without a kernel."""
+
+
+@record(eq=False)
+class OddsOfKernel(_Odds, KernelModel):
+    """With one."""
