@@ -131,7 +131,7 @@ asan: $(VENV)/.created  ## the test suite with C++ and Cython compiled under Add
 	@$(VENV)-asan/bin/python -m pip --disable-pip-version-check --quiet install --requirement $(VENV)-asan/test.txt
 	@CFLAGS="$(SANITIZE)" LDFLAGS="-fsanitize=address,undefined" $(VENV)-asan/bin/python -m pip --quiet \
 	--disable-pip-version-check install --no-deps --force-reinstall .
-	@$(VENV)-asan/bin/python -m pip --disable-pip-version-check --quiet install numpy scipy click osqp tqdm
+	@$(VENV)-asan/bin/python -m pip --disable-pip-version-check --quiet install numpy scipy click osqp tqdm threadpoolctl
 	@LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so) \
 	$$($(CXX) -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
 	UBSAN_OPTIONS=print_stacktrace=1 PYTHONSAFEPATH=1 $(VENV)-asan/bin/pytest $(PYTEST_ARGS) -k "$(ASAN_TESTS)"

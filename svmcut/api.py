@@ -15,6 +15,7 @@ from svmcut.classes import by_labels
 from svmcut.coarse import coarse_warning
 from svmcut.errors import UsageError
 from svmcut.files.weights import read_weights
+from svmcut.machine import one_blas_thread
 from svmcut.parameters import Settings
 from svmcut.records import replace
 from svmcut.refusals import check, check_names, check_weights, plain
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from svmcut.training.outcome import Outcome
 
 
+@one_blas_thread()
 def train(
     data: Any, *, task: str | None = None, weights: Any = None, callback: Callable[[Progress], None] | None = None,
     cache: str | None = None, **parameters: Any,
@@ -105,6 +107,7 @@ class Choice(NamedTuple):
     cells: list[dict[str, Any]]
 
 
+@one_blas_thread()
 def cross_validate(
     data: Any, folds: int = 5, *, select: str | None = None, task: str | None = None, weights: Any = None,
     **parameters: Any,

@@ -3,9 +3,84 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import resource
+from collections.abc import Iterator
+from typing import Any
+
+#: What BLAS libraries read when they are loaded.
+BLAS_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS",
+                  "VECLIB_MAXIMUM_THREADS")  # fmt: skip
+
+
+class _Blas:
+    """How many callers at once have BLAS in one thread; `single` where it was loaded so."""
+
+    single = False
+    callers = 0
+    lock: Any = None
+    controller: Any = None
+    limits: Any = None
+
+
+def load_single_blas() -> None:
+    """One thread for BLAS, whatever the environment says; to be called before numpy is imported."""
+    os.environ.update(dict.fromkeys(BLAS_VARIABLES, "1"))
+    _Blas.single = True
+
+
+@contextlib.contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Within it BLAS has one thread: its sums have other bytes with another number of them.
+
+    The setting is the process's. The first of several threads makes it, and the last of them undoes it.
+    """
+    if _Blas.single:
+        yield
+        return
+    if _Blas.lock is None:
+        import threading
+
+        _Blas.lock = _Blas.lock or threading.Lock()
+    entered = False
+    try:
+        with _Blas.lock:
+            if not _Blas.callers:
+                if _Blas.controller is None:
+                    import numpy.linalg  # noqa: F401  (with its BLAS)
+                    from threadpoolctl import ThreadpoolController
+
+                    _Blas.controller = ThreadpoolController()
+                _freed()
+                _Blas.limits = _Blas.controller.limit(limits=1, user_api="blas")
+            _Blas.callers += 1
+            entered = True
+        yield
+    finally:
+        if entered:
+            with _Blas.lock:
+                _Blas.callers -= 1
+                if not _Blas.callers:
+                    _freed()
+                    _Blas.limits.restore_original_limits()
+                    _freed()
+
+
+def _freed() -> None:
+    """From threadpoolctl 3.7 on the first thread that sets a limit is the only one that can, until it is let go."""
+    for library in _Blas.controller.lib_controllers:
+        if clear := getattr(library, "clear_controlling_thread", None):
+            clear(force=True)
+
+
+def _alone() -> None:
+    """After a fork no other thread holds the lock or trains."""
+    _Blas.lock, _Blas.callers = None, 0
+
+
+os.register_at_fork(after_in_child=_alone)
 
 
 def usable_cpus() -> int:

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command line. Modules here import nothing heavy at their head: a run pays only for what it uses."""
 
-import os
+import sys
 
-# Read when numpy loads its BLAS, which nothing here needs many threads of; starting them costs half of a small run.
-for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
-    os.environ.setdefault(_name, "1")
+from svmcut.machine import load_single_blas
+
+# Models would depend on the number of threads, and starting them costs half of a small run.
+if "numpy" not in sys.modules:
+    load_single_blas()

@@ -22,7 +22,7 @@ from svmcut.catalog import MULTICLASS
 from svmcut.coarse import coarse_warning
 from svmcut.data import Csr, Examples
 from svmcut.errors import DataError, SvmcutError
-from svmcut.machine import usable_cpus
+from svmcut.machine import one_blas_thread, usable_cpus
 from svmcut.messages import in_words
 from svmcut.parameters import Settings
 from svmcut.progress_bar import ProgressBar
@@ -81,7 +81,7 @@ def whole(fit: Callable[Concatenate[T, P], Any]) -> Callable[Concatenate[T, P], 
     def fitted(self: T, /, *args: P.args, **kwargs: P.kwargs) -> T:
         trial = object.__new__(type(self))
         trial.__dict__.update(self.__dict__)
-        with own_words():
+        with own_words(), one_blas_thread():
             fit(trial, *args, **kwargs)
         self.__dict__ = trial.__dict__
         return self

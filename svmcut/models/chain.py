@@ -11,7 +11,7 @@ from svmcut._native import sparse
 from svmcut.data import Csr, Names
 from svmcut.errors import MemoryLimitError
 from svmcut.kernels import Kernel
-from svmcut.machine import shortage
+from svmcut.machine import one_blas_thread, shortage
 from svmcut.models.columns import renumber
 from svmcut.records import field, record
 
@@ -151,6 +151,7 @@ class KernelChainModel:
     highest_feature: int | None = None
     names: Names | None = None
 
+    @one_blas_thread()
     def node_scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n, stride) f_k(x_i) of every row, 0 behind the last tag; kernel values are float32, sums float64."""
         from svmcut._native.kernels import KernelRows

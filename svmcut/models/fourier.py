@@ -18,6 +18,7 @@ import numpy as np
 
 from svmcut.data import Csr
 from svmcut.kernels import Kernel
+from svmcut.machine import one_blas_thread
 from svmcut.models.columns import renumber
 from svmcut.models.two_classes import TwoClasses
 from svmcut.records import record
@@ -110,6 +111,7 @@ class FourierModel(TwoClasses):
         """The kernel that the features stand for."""
         return Kernel("rbf", gamma=self.gamma)
 
+    @one_blas_thread()
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n,) float64 f(x) of every row."""
         X, s = renumber(X, self.columns), np.empty(X.n_rows)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from svmcut import states
 from svmcut._native.interrupt import watched_signals
 from svmcut.catalog import load, plan_of
+from svmcut.machine import one_blas_thread
 from svmcut.parameters import Settings
 from svmcut.records import replace
 from svmcut.refusals import check
@@ -59,6 +60,7 @@ class Driver:
         """As Units.objective."""
         return self.plan.units.objective(cost, example_cost)
 
+    @one_blas_thread()
     def fit(
         self, cost: float | None, example_cost: float | None, observe: Observe | None = None, state: State | None = None
     ) -> Outcome:
@@ -169,6 +171,7 @@ class Driver:
         return progress, None
 
 
+@one_blas_thread()
 def make_driver(settings: Settings, data: Any, one_class: bool = False, time_limit: float | None = None) -> Driver:
     """The driver of the plan that these settings ask for.
 
