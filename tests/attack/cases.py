@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Families of random training runs: a file of examples, and the options that train on it."""
+"""Kinds of random training runs: a file of examples, and the options that train on it."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from attack.maker import Case, Maker, bias, rows, two_classes, weights
+from attack.maker import bias, rows, two_classes, weights
 
 #: Losses of svmcut learn other than the plain hinge, and those that have slack rescaling and squared slack.
 TABLES = ("zero-one", "f1", "prbep", "prec-at-k", "rec-at-k")
@@ -55,6 +55,8 @@ def _kernel(make):
     X, scale, scores = rows(make)
     plain = _losses(make, 0.75)
     name = make.pick("linear", "polynomial", "rbf", "sigmoid", p=[0.15, 0.25, 0.5, 0.1])
+    if plain and make.chance(0.1):
+        return X, _fourier(make, scale, scores), None
     loss = make.facts["loss"]
     known = ["cutting-plane", "subspace", *(["sampled-cuts"] if plain or loss == "roc-area" else [])]
     if plain:
@@ -78,6 +80,18 @@ def _kernel(make):
     elif solver not in BY_EPOCHS:
         make.target(gap_only=solver in ("smo", "auto"))
     return X, two_classes(make, scores), None
+
+
+def _fourier(make, scale, scores):
+    """Options of random Fourier features; the labels."""
+    make.kernel("rbf", scale)
+    make.option("--solver", "subspace", "--basis-kind", "fourier", "--k", make.pick(2, 5, 30, 200))
+    make.option("--seed", int(make.rng.integers(100)))
+    make.cost(make.chance(0.7), 1.0)
+    weights(make, len(scores))
+    make.target()
+    make.facts |= {"bias": 0.0, "solver": "subspace", "waves": True}
+    return two_classes(make, scores)
 
 
 def _reduced(make, solver, name):
@@ -134,7 +148,8 @@ def _rank(make):
     return X, grades.tolist(), None if queries is None else queries.tolist()
 
 
-def _sequence(make):
+def tokens(make):
+    """Rows in sequences, their scale, tags, sequences; the orders of transitions and emissions."""
     rng = make.rng
     X, scale, _ = rows(make, 40)
     n, tags = len(X), int(make.pick(1, 2, 3))
@@ -146,13 +161,18 @@ def _sequence(make):
     qid = np.repeat(np.arange(1, len(ends)), np.diff(ends)).tolist()
     y = rng.integers(1, tags + 1, n)
     if make.chance(0.7):  # tags that the features tell
-        y = 1 + np.argmax(X / scale @ rng.normal(size=(X.shape[1], tags)), axis=1)
+        y = 1 + np.argmax((X - X.mean(0)) / scale @ rng.normal(size=(X.shape[1], tags)), axis=1)
     facts = {"loss": "hamming", "rescaling": "margin", "slack_norm": 1, "order": order, "emissions": emissions}
     make.facts |= facts
+    return X, scale, y.tolist(), qid, order, emissions
+
+
+def _sequence(make):
+    X, scale, y, qid, order, emissions = tokens(make)
     make.option("--task", "sequence", "--t", order, "--e", emissions)
     make.cost(make.chance(0.6), 1.0)
-    if not emissions and make.chance(0.2):
-        name = make.pick("polynomial", "rbf", "linear")
+    if not emissions and make.chance(0.35):
+        name = make.pick("polynomial", "rbf", "rbf", "linear")
         solver = "sampled-cuts" if name == "linear" else make.pick("cutting-plane", "sampled-cuts", "auto")
         make.kernel(name, scale)
         make.option("--solver", solver)
@@ -168,7 +188,7 @@ def _sequence(make):
         more = ("gdmm", "soft-bcfw") if (order, emissions) == (1, 0) else ()
         make.option("--solver", make.pick("auto", "cutting-plane", "bcfw", "ssg", *more))
     make.target()
-    return X, y.tolist(), qid
+    return X, y, qid
 
 
 def _multilabel(make):
@@ -197,6 +217,21 @@ def _scored(make, *solvers):
     make.target()
     bias(make)
     make.option("--solver", make.pick("auto", "cutting-plane", *solvers))
+
+
+def exact(make, solvers=("smo", "smo", "cutting-plane", "auto"), names=("polynomial", "rbf", "rbf")):
+    """Two classes with a kernel and all of its values."""
+    X, scale, scores = rows(make)
+    solver = make.pick(*solvers)
+    make.facts |= {"loss": "error-rate", "rescaling": "margin", "slack_norm": 1, "bias": 0.0, "solver": solver}
+    make.kernel(make.pick(*names), scale)
+    make.option("--solver", solver)
+    if solver == "smo" and make.chance(0.4):
+        make.option("--no-free-bias")
+    make.cost(make.chance(0.7), 1.0)
+    weights(make, len(X))
+    make.target(gap_only=solver != "cutting-plane")
+    return X, two_classes(make, scores), None
 
 
 def _smooth(make):
@@ -239,6 +274,17 @@ def _expanded(make, scale, example_cost=0.6):
     make.facts |= {"bias": 0.0, "solver": solver}
 
 
+def _joint(make, scale):
+    """Options of a kernel for all classes at once."""
+    solver = make.pick("auto", "cutting-plane", "cutting-plane", "sampled-cuts")
+    make.facts |= {"loss": "error-rate", "multiclass": "crammer-singer", "bias": 0.0, "solver": solver}
+    make.option("--multiclass", "crammer-singer", "--solver", solver)
+    make.kernel(make.pick("polynomial", "rbf", "rbf"), scale)
+    make.cost(make.chance(0.6), 1.0)
+    weights(make, make.facts["rows"])
+    make.target()
+
+
 def _classes(make):
     X, scale, scores = rows(make)
     names = np.sort(make.rng.permutation(20)[: int(make.pick(2, 3, 4, 6))] - 5)
@@ -246,10 +292,12 @@ def _classes(make):
     cuts = np.quantile(scores, np.linspace(0, 1, len(names) + 1)[1:-1])
     make.facts |= {"loss": make.pick("error-rate", "error-rate", "squared-hinge", "logistic"), "rows": len(X)}
     make.option("--task", "multiclass")
-    if make.chance(0.4):
+    if make.chance(0.35):
         make.facts["loss"] = "error-rate"
         make.option("--multiclass", make.pick("one-vs-one", "one-vs-rest"))
         _expanded(make, scale, 1.0)
+    elif make.chance(0.5):
+        _joint(make, scale)
     else:
         rest = make.facts["loss"] != "error-rate" or make.chance(0.4)
         make.facts["multiclass"] = "one-vs-rest" if rest else "crammer-singer"
@@ -258,20 +306,7 @@ def _classes(make):
     return X, names[np.digitize(scores + noise, cuts)].tolist(), None
 
 
-FAMILIES = {
+KINDS = {
     "learn": _learn, "kernel": _kernel, "rank": _rank, "sequence": _sequence, "multilabel": _multilabel,
     "smooth": _smooth, "regression": _regression, "classes": _classes,
 }  # fmt: skip
-SHARES = (0.22, 0.26, 0.1, 0.12, 0.1, 0.06, 0.06, 0.08)
-
-
-def make_case(seed, number, families=tuple(FAMILIES)):
-    """The run of that number; the same for the same seed, whichever others are made."""
-    rng = np.random.default_rng([seed, number])
-    family = str(rng.choice(list(FAMILIES), p=SHARES))
-    if family not in families:
-        return None
-    make = Maker(rng)
-    X, y, qid = FAMILIES[family](make)
-    command = ["rank"] if family == "rank" else ["learn"]
-    return Case(f"{seed}:{number}", family, X, y, qid, [*command, *make.words, "--threads", "1"], make.facts)

@@ -28,6 +28,12 @@ class Case:
         The command and its options, without files.
     facts : dict
         What the options mean: loss, cost or example_cost, bias, ...
+    kind : str
+        The family whose problem it is, where that is another: one of attack.cases.KINDS.
+    program : str
+        svmcut, one of the originals' names, or python, whose `words` are the lines of a script.
+    before, after : list of str
+        Words of svmcut that run before, for a first model; and behind it, for predictions.
     """
 
     name: str
@@ -37,6 +43,13 @@ class Case:
     qid: list | None
     words: list[str]
     facts: dict[str, Any] = field(default_factory=dict)
+    kind: str = ""
+    program: str = "svmcut"
+    before: list[str] = field(default_factory=list)
+    after: list[str] = field(default_factory=list)
+
+    def __post_init__(self):
+        self.kind = self.kind or self.family
 
     def text(self):
         """The example file."""
@@ -53,15 +66,31 @@ class Case:
         return "".join(lines)
 
     def line(self):
-        """The command line."""
-        return "svmcut " + shlex.join([*self.words, "--report", "report", "train", "model"])
+        """The command line, of all it takes."""
+        if self.program == "python":
+            return "python script.py, of\n" + "".join(f"        {word}\n" for word in self.words).rstrip()
+        lines = [shlex.join([self.program, *self.words, *self.files])]
+        lines = [shlex.join(["svmcut", *self.before])] * bool(self.before) + lines
+        return " && ".join([*lines, *[shlex.join(["svmcut", *self.after])] * bool(self.after)])
+
+    @property
+    def files(self):
+        """What stands behind the options."""
+        return [*(["--report", "report"] if self.program == "svmcut" else []), "train", "model"]
 
 
 class Maker:
-    """Options gathered one by one."""
+    """Options gathered one by one.
 
-    def __init__(self, rng):
-        self.rng, self.words, self.facts = rng, [], {}
+    Attributes
+    ----------
+    indefinite : bool
+        Whether kernels are to have no bound.
+    """
+
+    def __init__(self, rng, indefinite=False):
+        self.rng, self.words, self.facts, self.indefinite = rng, [], {}, indefinite
+        self.kind, self.program, self.before, self.after = "", "svmcut", [], []
 
     def pick(self, *values, p=None):
         return values[self.rng.choice(len(values), p=p)]
@@ -90,20 +119,38 @@ class Maker:
             self.facts["epsilon"] = float(epsilon)
             self.option("-e", epsilon)
 
+    def real(self, option, name, value):
+        """A parameter of a kernel: a short number, or one that eight digits do not hold."""
+        way = self.rng.random()
+        text = f"{value:.4g}" if way < 0.4 else repr(float(f"{value:.1g}") / 3) if way < 0.7 else repr(float(value))
+        self.facts[name] = float(text)
+        self.option(option, text)
+
     def kernel(self, name, scale):
         """-t and its parameters: fitting the scale of the features, or anything."""
+        if self.indefinite:
+            name = self.pick("polynomial", "polynomial", "sigmoid")
         number = ("linear", "polynomial", "rbf", "sigmoid").index(name)
         unit = scale if self.chance(0.7) else 1.0
         self.option("-t", number)
         self.facts["kernel"] = name
         if name == "rbf":
-            self.option("-g", f"{10.0 ** self.rng.uniform(-2, 1) / unit**2:.4g}")
+            self.real("-g", "gamma", 10.0 ** self.rng.uniform(-2, 1) / unit**2)
         elif name in ("polynomial", "sigmoid"):
-            self.option("-s", f"{10.0 ** self.rng.uniform(-2, 0.3) / unit**2:.4g}", "-r", self.pick("0", "1", "0.5"))
+            if self.chance(0.5):
+                unit *= self.facts.get("shift", 1.0)
+            self.real("-s", "scale_kernel", 10.0 ** self.rng.uniform(-2, 0.3) / unit**2)
+            below = self.chance(0.3) if name == "sigmoid" else self.indefinite
+            above = ("0", "1", "0.5", "0.3333333333333333", "1234567.890123")
+            self.option("-r", self.pick(*(("-1", "-0.1", "-0.3333333333333333", "-1000.5") if below else above)))
+            self.facts["coef0"] = float(self.words[-1])
             if name == "polynomial":
-                self.option("-d", self.pick(1, 2, 3))
-            elif self.chance(0.3):
-                self.option("-r", "-1")
+                self.facts["degree"] = int(self.pick(1, 2, 3))
+                self.option("-d", self.facts["degree"])
+
+    def place(self, *options):
+        """Where the value of the first of these options stands."""
+        return next(k + 1 for k, word in enumerate(self.words) if word in options)
 
 
 def rows(make, most=60):
@@ -112,7 +159,8 @@ def rows(make, most=60):
     n = int(make.pick(2, 3, 5, 8, 12, 20, 40, 60))
     n, d = min(n, most), int(make.pick(1, 2, 3, 5, 8, 12))
     X = rng.normal(size=(n, d))
-    style = make.pick("dense", "dense", "sparse", "whole", "duplicates", "zeros", "columns", "constant", "shifted")
+    style = make.pick("dense", "dense", "sparse", "whole", "duplicates", "zeros", "columns", "constant", "shifted",
+                      "far", "far")  # fmt: skip
     if style == "sparse":
         X *= rng.random((n, d)) < 0.3
     elif style == "whole":
@@ -127,8 +175,11 @@ def rows(make, most=60):
         X[:, rng.integers(d)] = 1
     elif style == "shifted":
         X += rng.normal(size=d) * 10
-    scores = X @ rng.normal(size=d) / max(1e-30, np.abs(X).max())
-    scale = 1.0 if make.chance(0.45) else 10.0 ** rng.uniform(-12, 12)
+    elif style == "far":
+        make.facts["shift"] = 10.0 ** rng.uniform(2, 6)
+        X += make.facts["shift"] * (make.pick(1.0, rng.choice([-1, 1], d), rng.normal(size=d)))
+    scores = (X - X.mean(0) * (style == "far")) @ rng.normal(size=d) / max(1e-30, np.abs(X).max())
+    scale = 1.0 if make.chance(0.8 if style == "far" else 0.45) else 10.0 ** rng.uniform(-12, 12)
     make.facts |= {"style": style, "scale": scale}
     return (X * scale).astype(np.float32), scale, scores
 

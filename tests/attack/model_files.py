@@ -44,6 +44,16 @@ class Vectors:
 
 
 @dataclass
+class Fourier:
+    """Weights of cosines and sines of frequencies, and a threshold."""
+
+    gamma: float
+    threshold: float
+    cosines: list[float]
+    lines: list[Line]  # the factor is the weight of the sine
+
+
+@dataclass
 class Chain:
     """Weights of chains, by their index in the file."""
 
@@ -86,6 +96,16 @@ class Classes:
 
 
 @dataclass
+class Expansions:
+    """A sum over support vectors for every class: the class of each by its place, its factor and its features."""
+
+    kernel: Kernel
+    names: list[float]
+    classes: list[int]
+    lines: list[Line]
+
+
+@dataclass
 class Machines:
     """Machines of two classes over support vectors they share: coefficients of every machine, by support vector."""
 
@@ -115,8 +135,14 @@ def _weights(line):
     return {index: line.factor * value for index, value in line.pairs}
 
 
+def marks_of(path):
+    """What stands behind #@, by its first word."""
+    with open(path, encoding="utf-8") as file:
+        return dict(line[3:].rstrip("\n").split(" ", 1) for line in file if line.startswith("#@ "))
+
+
 def parse(path):
-    """The model of a file: Vectors, Chain, KernelChain or LabelSets.
+    """The model of a file, one of the classes above.
 
     Raises
     ------
@@ -128,16 +154,22 @@ def parse(path):
     if not text.endswith("\n"):
         raise ValueError("the last line does not end")
     lines = [line for line in text.split("\n")[:-1] if not line.startswith("#@")]
-    marks = dict(line[3:].split(" ", 1) for line in text.split("\n") if line.startswith("#@ "))
+    marks = marks_of(path)
 
     def count(number):
         return int(lines[number - 1].split("#")[0])
 
-    if lines[0] == "SVM-light Version V6.20":
+    if lines[0] in ("SVM-light Version V6.20", "SVM-light Version V6.02"):
         body = _lines(lines[11:])
         if len(body) != count(10) - 1:
             raise ValueError(f"{len(body)} support vectors, {count(10) - 1} announced")
         return Vectors(_kernel(lines[1:6]), float(lines[10].split("#")[0]), body)
+    if lines[0] == "svmcut fourier 1":
+        rows = [line.split(" ", 1) for line in lines[7:]]
+        if len(rows) != count(4):
+            raise ValueError(f"{len(rows)} frequencies, {count(4)} announced")
+        gamma, threshold = (float(lines[k].split("#")[0]) for k in (1, 6))
+        return Fourier(gamma, threshold, [float(word) for word, _ in rows], _lines([rest for _, rest in rows]))
     if lines[0] == "SVM-HMM Version V3.10":
         (line,) = _lines(lines[15:])
         return Chain(count(9), count(10), count(11), count(12), _weights(line))
@@ -152,10 +184,19 @@ def parse(path):
         return LabelSets(labels, count(3), body[: len(labels)], body[len(labels) :])
     if lines[0] == "SVM-multiclass Version V2.20":
         K, F = count(2), count(3)
+        names = [float(word) for word in marks.get("labels", " ".join(map(str, range(1, K + 1)))).split()]
+        if not lines[4].startswith("0 "):
+            words = [line.split(" ", 2) for line in lines[14:]]
+            if len(words) != count(13) - 1:
+                raise ValueError(f"{len(words)} support vectors, {count(13) - 1} announced")
+            body = _lines([f"{alpha} {rest}" for alpha, _, rest in words])
+            own = [int(word[1].removeprefix("qid:")) - 1 for word in words]
+            for line, k in zip(body, own):
+                line.pairs = [(index - k * F, value) for index, value in line.pairs]
+            return Expansions(_kernel(lines[4:9]), names, own, body)
         (line,) = _lines([lines[14].replace("qid:0 ", "")])
         at = _weights(line)
         rows = [{f: value for f in range(1, F + 1) if (value := at.get(k * F + f))} for k in range(K)]
-        names = [float(word) for word in marks.get("labels", " ".join(map(str, range(1, K + 1)))).split()]
         constant = [row.pop(F, 0.0) * float(marks["bias"]) if "bias" in marks else 0.0 for row in rows]
         return Classes(names, rows, constant)
     if lines[0] == "svmcut multiclass 1":

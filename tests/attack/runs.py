@@ -9,6 +9,7 @@ import pkgutil
 import resource
 import signal
 import sys
+import traceback
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,8 +49,23 @@ def import_all():
     import osqp  # noqa: F401
 
 
-def run(words, folder, limit=CPU_SECONDS):
-    """Runs ``svmcut WORDS`` in a folder, within so many CPU seconds."""
+def _entry(program, words):
+    """Runs a program within this process; its status."""
+    if program == "python":
+        exec(compile("\n".join(words), "script.py", "exec"), {"__name__": "__main__"})
+        return 0
+    if program == "svmcut":
+        from svmcut.cli.start import main
+
+        return main([str(word) for word in words])
+    from svmcut.cli import originals
+
+    sys.argv = [program, *map(str, words)]
+    return getattr(originals, program)()
+
+
+def run(words, folder, limit=CPU_SECONDS, program="svmcut"):
+    """Runs ``PROGRAM WORDS`` in a folder, within so many CPU seconds; python runs the words as lines of a script."""
     outputs = [os.path.join(folder, name) for name in ("stdout", "stderr")]
     sys.stdout.flush()
     sys.stderr.flush()
@@ -65,13 +81,16 @@ def run(words, folder, limit=CPU_SECONDS):
             signal.signal(signal.SIGXCPU, signal.SIG_DFL)
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
             signal.alarm(20 * limit)
-            from svmcut.cli.start import main
-
-            status = main([str(word) for word in words])
+            status = _entry(program, words)
             sys.stdout.flush()
             sys.stderr.flush()
         except SystemExit as end:
-            status = end.code if isinstance(end.code, int) else 98
+            status = end.code if isinstance(end.code, int) else 0 if end.code is None else 98
+            sys.stdout.flush()
+            sys.stderr.flush()
+        except Exception:
+            traceback.print_exc()
+            sys.stderr.flush()
         finally:
             os._exit(status)
     _, ended, usage = os.wait4(process, 0)

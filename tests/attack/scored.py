@@ -99,7 +99,9 @@ class Machines(Truth):
 
 def classes(case, model):
     """The truth of a model of several classes."""
-    return (Machines if "kernel" in case.facts else Classes)(case, model)
+    if hasattr(model, "thresholds"):
+        return Machines(case, model)
+    return (Expansions if hasattr(model, "classes") else Classes)(case, model)
 
 
 class Classes(Truth):
@@ -136,3 +138,29 @@ class Classes(Truth):
             return self.v @ terms, self.v @ bound(loss, size).sum(1)
         terms = (s + ~self.right).max(1) - (s * self.right).sum(1)
         return self.v @ terms, self.v @ (1 + 2 * size.max(1))
+
+
+class Expansions(Classes):
+    """Several classes at once, each a function of the kernel."""
+
+    def _model(self, model):
+        Z = np.array([line.dense(self.X.shape[1]) for line in model.lines], REAL)
+        self.Z, self.kernel = Z.reshape(-1, self.X.shape[1]), model.kernel
+        self.alpha = np.zeros((len(Z), len(model.names)), REAL)
+        self.alpha[np.arange(len(Z)), model.classes] = [line.factor for line in model.lines]
+        self.alpha /= 100 if "cost" in self.facts else 1  # svm_multiclass's weights
+        self.definite = is_definite(model.kernel, np.vstack([self.X, self.Z]))
+        self.right = np.asarray(self.case.y)[:, None] == np.array(model.names)
+        self._expand(self.Z)
+
+    def _expand(self, Z):
+        alpha, sizes = self.alpha, np.abs(self.alpha)
+        self.s = kernel_values(self.kernel, self.X, Z) @ alpha
+        self.size = kernel_sizes(self.kernel, self.X, Z) @ sizes
+        self.half_norm = (alpha * (kernel_values(self.kernel, Z, Z) @ alpha)).sum() / 2
+        self.half_size = (sizes * (kernel_sizes(self.kernel, Z, Z) @ sizes)).sum() / 2
+
+    @property
+    def written(self):
+        """Support vectors may have eight digits, coefficients have all."""
+        return of_digits(self)

@@ -7,7 +7,6 @@ the size of what was added up for it, in which the rounding of a sum in double p
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
@@ -31,15 +30,24 @@ def kernel_values(kernel, A, B):
 
 def kernel_sizes(kernel, A, B):
     """What the rounding of kernel values in double precision is counted in: their terms in absolute value."""
-    values = kernel_values(kernel, A, B)
+    if kernel.name == "rbf":  # of rows about their mean, as distances do not change with it
+        both = np.vstack([A, B])
+        A, B = A - both.mean(0), B - both.mean(0)
+        lengths = (A**2).sum(1)[:, None] + (B**2).sum(1)[None]
+        return 1 + REAL(kernel.gamma) * lengths * kernel_values(kernel, A, B)
     A, B = np.abs(np.asarray(A, REAL)), np.abs(np.asarray(B, REAL))
     dot = (A[:, None] * B[None]).sum(2)
     if kernel.name == "linear":
         return dot
-    if kernel.name == "rbf":
-        return 1 + REAL(kernel.gamma) * ((A**2).sum(1)[:, None] + (B**2).sum(1)[None]) * values
     inner = abs(REAL(kernel.scale)) * dot + abs(REAL(kernel.offset))
     return inner**kernel.degree if kernel.name == "polynomial" else 1 + inner
+
+
+def claims(kernel):
+    """Whether kernels of that kind and parameters are positive semidefinite whatever the rows, as a bound needs."""
+    if kernel.name == "polynomial":
+        return kernel.scale >= 0 and kernel.offset >= 0
+    return kernel.gamma >= 0 if kernel.name == "rbf" else kernel.name == "linear"
 
 
 def is_definite(kernel, X):
@@ -52,8 +60,8 @@ def is_definite(kernel, X):
 def of_digits(truth):
     """How much the eight digits of support vectors may change the primal value, and the rounding of its sums."""
     X, Z, (primal, total) = truth.X, truth.Z, truth.primal()
-    near = [np.all(np.abs(X - z) <= 1e-7 * np.maximum(np.abs(X), 1e-300), axis=1) for z in Z]
-    rows = [X[np.argmax(found)] if found.any() else z for found, z in zip(near, Z)]
+    away = [(np.abs(X - z) / np.maximum(np.abs(X), REAL(1e-300))).max(1) for z in Z]
+    rows = [X[np.argmin(found)] if found.min() <= 1e-7 else z for found, z in zip(away, Z)]
     truth._expand(np.array(rows, REAL).reshape(Z.shape))
     trained = truth.primal()[0]
     truth._expand(Z)
@@ -72,6 +80,7 @@ class Truth:
     """
 
     definite = True
+    kernel = None
 
     @property
     def written(self):
@@ -120,12 +129,16 @@ class Truth:
 
 
 class Vectors(Truth):
-    """Models of svm_light's layout: weights or expansions, for classification and rankings."""
+    """Models of svm_light's layout: weights or expansions, for classification and rankings; or of Fourier features."""
 
     def _model(self, model):
         X = self.X
         self.y = np.asarray(self.case.y, float)
-        self.positive, self.kernel, self.threshold = self.y > 0, model.kernel, REAL(model.threshold)
+        self.positive, self.threshold = self.y > 0, REAL(model.threshold)
+        if hasattr(model, "cosines"):
+            self._waves(model)
+            return
+        self.kernel = model.kernel
         width = max([X.shape[1], *(index for line in model.lines for index, _ in line.pairs)])
         self.X = X = np.hstack([X, np.zeros((len(X), width - X.shape[1]), REAL)])
         self.Z = np.array([line.dense(width) for line in model.lines], REAL).reshape(-1, width)
@@ -144,9 +157,20 @@ class Vectors(Truth):
         if bias:
             self.half_norm += (self.threshold / REAL(bias)) ** 2 / 2
 
+    def _waves(self, model):
+        """Scores and norm of weights of cosines and sines."""
+        w = np.array([model.cosines, [line.factor for line in model.lines]], REAL)
+        angles = self.X @ np.array([line.dense(self.X.shape[1]) for line in model.lines], REAL).T
+        root = np.sqrt(REAL(len(model.lines)))
+        self.s = (np.cos(angles) @ w[0] + np.sin(angles) @ w[1]) / root - self.threshold
+        self.size = (1 + np.abs(angles)) @ np.abs(w).sum(0) / root + abs(self.threshold)
+        self.half_norm = self.half_size = (w**2).sum() / 2
+
     @property
     def written(self):
         """Weights have single precision; support vectors and the threshold eight digits, coefficients all."""
+        if self.kernel is None:  # all digits
+            return 1e-9 * self.primal()[0]
         if self.kernel.name == "linear" and "solver" not in self.facts:
             return super().written
         return of_digits(self) + float(5e-8 * abs(self.threshold) * self.C * self.v.sum())
@@ -269,130 +293,3 @@ class Rankings(Vectors):
         else:
             value = ndcg_by_prefixes(s, y, self.facts["at"])
         return np.array([value, 1 + m * (size[:, None] + size[None, :])[above].sum()])
-
-
-class Sequences(Truth):
-    """Chains, linear or with a kernel: every labelling of every sequence is looked at."""
-
-    def _model(self, model):
-        self.K, order = max(self.case.y), self.facts["order"]
-        F, self.order = self.X.shape[1], order
-        if hasattr(model, "tokens"):
-            Z = np.zeros((len(model.tokens), F), REAL)
-            alpha = np.zeros((len(model.tokens), self.K), REAL)
-            for u, line in enumerate(model.tokens):
-                for index, value in line.pairs:
-                    if index <= self.K:
-                        alpha[u, index - 1] = REAL(line.factor) * value
-                    else:
-                        Z[u, index - self.K - 1] = value
-            values = kernel_values(model.kernel, self.X, Z)
-            self.nodes = values @ alpha
-            self.node_size = kernel_sizes(model.kernel, self.X, Z) @ np.abs(alpha)
-            norm = (alpha * (kernel_values(model.kernel, Z, Z) @ alpha)).sum()
-            norm_size = (np.abs(alpha) * (kernel_sizes(model.kernel, Z, Z) @ np.abs(alpha))).sum()
-            weights = {index: REAL(value) for index, value in model.weights.items()}
-            self.behind = None
-            self.transition = weights
-        else:
-            base = sum(self.K ** (m + 1) for m in range(order + 1)) + 1
-            E = np.zeros((self.K * (self.K + 1) + 1, model.features), REAL)
-            self.transition = {}
-            for index, value in model.weights.items():
-                if index > base + model.features:
-                    slot, f = divmod(index - base - 1, model.features)
-                    E[slot, f] = value
-                else:
-                    self.transition[index] = REAL(value)
-            E = np.hstack([E, np.zeros((len(E), max(0, F - model.features)), REAL)])[:, :F]
-            emissions, sizes = self.X @ E.T, np.abs(self.X) @ np.abs(E).T
-            self.nodes, self.node_size = emissions[:, 1 : self.K + 1], sizes[:, 1 : self.K + 1]
-            self.behind = emissions if self.facts["emissions"] else None
-            self.behind_size = sizes
-            norm = norm_size = (E**2).sum()
-        total = sum((value**2 for value in self.transition.values()), REAL(0))
-        self.half_norm, self.half_size = (norm + total) / 2, (norm_size + total) / 2
-        self.slope = [self._above(*part) for part in self._parts()]
-
-    def _parts(self):
-        """First and last token of every sequence."""
-        bounds = np.flatnonzero(np.diff(self.case.qid)) + 1
-        starts = [0, *bounds.tolist()]
-        return list(zip(starts, [*starts[1:], len(self.case.qid)]))
-
-    @property
-    def structures(self):
-        return len(self.slope)
-
-    def _score(self, tags, start):
-        """Score of one labelling, and the size of its terms."""
-        value, size = REAL(0), REAL(0)
-        for k, tag in enumerate(tags):
-            value, size = value + self.nodes[start + k, tag - 1], size + self.node_size[start + k, tag - 1]
-            if self.behind is not None and k > 0:
-                slot = tag + self.K * tags[k - 1]
-                value, size = value + self.behind[start + k, slot], size + self.behind_size[start + k, slot]
-            for m in range(1, min(self.order, k) + 1):
-                index = tag + sum(self.K**j * tags[k - j] for j in range(1, m + 1))
-                weight = self.transition.get(index, REAL(0))
-                value, size = value + weight, size + abs(weight)
-        return value, size
-
-    def _above(self, start, end):
-        """For every labelling: wrong tags, score above the right one's, size."""
-        gold = tuple(self.case.y[start:end])
-        right, right_size = self._score(gold, start)
-        rows = []
-        for tags in itertools.product(range(1, self.K + 1), repeat=end - start):
-            value, size = self._score(tags, start)
-            rows.append((sum(a != b for a, b in zip(tags, gold)), value - right, size + right_size))
-        return np.array(rows, REAL)
-
-    def risk(self, t):
-        facts, total = self.facts, np.zeros(2, REAL)
-        for table in self.slope:
-            wrong, above, size = table.T
-            wrong = np.minimum(wrong, 1) if facts["loss"] == "zero-one" else wrong
-            loss = np.sqrt(wrong) if facts["slack_norm"] == 2 else wrong
-            slack = facts["rescaling"] == "slack" or facts["loss"] == "zero-one"
-            values = np.where(wrong > 0, loss * (1 + above * t) if slack else loss + above * t, 0)
-            found, sizes = max(REAL(0), values.max()), (loss.max() * (1 + size.max() * abs(t)))
-            total += (found**2, sizes**2) if facts["slack_norm"] == 2 else (found, sizes)
-        return total
-
-
-class LabelSets(Truth):
-    """Label sets: the hinge relaxed to the local polytope, whose corners have every label at 0, 1/2 or 1."""
-
-    def _model(self, model):
-        K, F, bias = len(model.labels), self.X.shape[1], self.facts["bias"]
-        W, v = np.zeros((max(F, model.features), K), REAL), np.zeros((K, K), REAL)
-        for k, line in enumerate(model.rows):
-            for index, value in line.pairs:
-                W[index - 1, k] = value
-        for k, line in enumerate(model.pairs):
-            for place, value in line.pairs:
-                v[k, place - 1] = value
-        constant = np.array([line.factor for line in model.rows], REAL)
-        W = W[:F]
-        self.s, self.size = self.X @ W + constant, np.abs(self.X) @ np.abs(W) + np.abs(constant)
-        self.half_norm = ((W**2).sum() + (v**2).sum() + (((constant / REAL(bias)) ** 2).sum() if bias else 0)) / 2
-        self.half_size = self.half_norm
-        self.gold = np.array([[label in row for label in model.labels] for row in self.case.y], REAL)
-        p = np.array(list(itertools.product((0.0, 0.5, 1.0), repeat=K)), REAL)
-        low, both = np.maximum(0, p[:, :, None] + p[:, None, :] - 1), np.minimum(p[:, :, None], p[:, None, :])
-        self.corners = p, (np.where(v < 0, low, both) * v).sum((1, 2))
-        self.right = (self.gold[:, :, None] * self.gold[:, None, :] * v).sum((1, 2))
-        self.pair_size = np.abs(v).sum()
-
-    @property
-    def structures(self):
-        return len(self.X)
-
-    def risk(self, t):
-        p, pairs = self.corners
-        wrong = np.abs(p[None] - self.gold[:, None]).sum(2)
-        scores = t * (self.s @ p.T + pairs) + wrong
-        right = t * ((self.s * self.gold).sum(1) + self.right)
-        sizes = self.gold.shape[1] + abs(t) * (2 * self.size.sum(1) + self.pair_size)
-        return np.maximum(0, scores.max(1) - right).sum(), sizes.sum()

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from attack import truths
-from attack.cases import make_case
+from attack import labellings, truths
+from attack.families import make_case
 from attack.maker import Case
 from attack.model_files import parse
 from attack.runs import Ended
@@ -26,6 +26,8 @@ X = np.array([[1.5, 0.25], [-0.5, 1.0], [0.75, -1.25], [-1.0, -0.5], [0.25, 0.5]
 SIGNS = [1, -1, 1, -1, -1]
 ONES = {"loss": "error-rate", "rescaling": "margin", "slack_norm": 1, "bias": 1.0, "example_cost": 2.0, "gap": 1e-4}
 TWO = ("--example-cost", "2", "--gap", "1e-4")
+RBF = ("-t", "2", "-g", "0.3333333333333333")
+GAUSS = ONES | {"bias": 0.0, "kernel": "rbf", "gamma": 0.3333333333333333, "solver": "auto"}
 CASES = {
     "learn": Case("-", "learn", X, SIGNS, None, ["learn", *TWO], ONES),
     "rank": Case(
@@ -52,15 +54,30 @@ CASES = {
         "-", "classes", X, [4, 2, 2, 7, 4], None, ["learn", "--task", "multiclass", *TWO],
         ONES | {"multiclass": "crammer-singer"},
     ),
+    "support vectors": Case("-", "kernel", X, SIGNS, None, ["learn", *RBF, "--solver", "smo", *TWO], GAUSS),
+    "waves": Case("-", "kernel", X, SIGNS, None, ["learn", *RBF, "--basis-kind", "fourier", *TWO], GAUSS),
+    "machines": Case(
+        "-", "classes", X, [4, 2, 2, 7, 4], None, ["learn", "--task", "multiclass", *RBF, *TWO],
+        GAUSS | {"multiclass": "one-vs-one"},
+    ),
+    "functions": Case(
+        "-", "classes", X, [4, 2, 2, 7, 4], None,
+        ["learn", "--task", "multiclass", *RBF, "--multiclass", "crammer-singer", *TWO],
+        GAUSS | {"multiclass": "crammer-singer"},
+    ),
+    "tokens": Case(
+        "-", "sequence", X, [1, 2, 2, 1, 2], [1, 1, 1, 2, 2], ["learn", "--task", "sequence", *RBF, *TWO],
+        GAUSS | {"loss": "hamming", "order": 1, "emissions": 0},
+    ),
 }  # fmt: skip
 
 # of seed 1, quick ones of every family
 SHARE = (
-    "0,1,2,3,4,5,6,9,10,11,12,13,16,17,18,19,20,21,22,23,25,26,27,28,29,30,31,32,33,34,35,36,37,38,39,40,"
-    "41,42,43,44,45,46,47,48,49,50,51,52,53,54,55,56,57,58,60,61,63,64,66,67,71,73,74,76,77,78,79,83,85,"
-    "86,88,91,99,100,104,108,109,110,111,113,114,117,130,133,134,141,149,153,154,158,163,164,168,170,172,"
-    "179,181,185,199"
+    "13,15,17,21,23,27,29,30,33,37,42,44,56,63,80,81,83,84,89,91,99,111,113,114,117,127,134,142,153,163,170,171,"
+    "172,173,179,181,184,190,191,192,208,213,219,221,228,229,230,231,232,233,235,237,242,244,246,247,249,254,255"
 )
+#: One in Python, with scores, and two of programs with the originals' names among them.
+SCRIPTS = (83, 111, 228)
 
 
 @pytest.fixture
@@ -76,8 +93,13 @@ def trained(tmp_path, monkeypatch, capfd):
     return run
 
 
-def attack(*words):
-    return script(TESTS, *words, module="attack")
+@pytest.fixture(scope="module")
+def share(tmp_path_factory):
+    """The runs of SHARE, ended, and the folder of their files."""
+    folder = tmp_path_factory.mktemp("attack")
+    done = script(TESTS, "--seed", "1", "--only", SHARE, "--keep", folder, module="attack")
+    done.folder = folder
+    return done
 
 
 def kinds(case, ended):
@@ -92,15 +114,9 @@ def changed(path, line, old, new):
     Path(path).write_text("\n".join(lines), encoding="ascii")
 
 
-def test_random_runs_keep_their_promises():
-    done = attack("--seed", "1", "--only", SHARE)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "runs, 0 violations" in done.stdout
-
-
-def test_weights_that_the_file_has_times_100_are_certified_as_they_stand_there():
-    done = attack("--seed", "5", "--only", "123")
-    assert done.returncode == 0 and "1 runs, 0 violations" in done.stdout, done.stdout + done.stderr
+def test_random_runs_keep_their_promises(share):
+    assert share.returncode == 0, share.stdout + share.stderr
+    assert f"{len(SHARE.split(','))} runs, 0 violations" in share.stdout
 
 
 def test_a_run_is_made_again_by_its_name(tmp_path):
@@ -120,6 +136,73 @@ def test_a_changed_weight_is_seen(trained, family):
     index, value = last.split(":")
     changed("model", place, last, f"{index}:{float(value) * 1.1 + 0.01:.8g}")
     assert kinds(case, ended) & {"primal", "file"}
+    if "kernel" in case.facts:
+        number = next(k for k, line in enumerate(lines) if line.startswith("0.3333"))
+        changed("model", number, "0.3333", "0.3334")
+        assert "kernel" in kinds(case, ended)
+
+
+def test_a_bound_of_an_indefinite_kernel_and_a_model_worse_than_nothing_are_seen(trained):
+    case = copy.deepcopy(CASES["support vectors"])
+    case.words = ["learn", "-t", "3", "-s", "2", "-r", "-1", "--solver", "smo", *TWO]
+    case.facts |= {"kernel": "sigmoid", "scale_kernel": 2.0, "coef0": -1.0}
+    ended = trained(case)
+    assert judge(case, ended, ".") == []
+    report = json.loads(Path("report").read_text(encoding="ascii"))
+    for change in ({"converged": True, "stopped_by": None}, {"dual": 1.0, "gap": report["primal"] - 1}):
+        Path("report").write_text(json.dumps(report | change), encoding="ascii")
+        assert "claim" in kinds(case, ended)
+    model = Path("model").read_text(encoding="ascii").split("\n")
+    vectors = [line.replace(line.split()[0], str(-1e3 * float(line.split()[0])), 1) for line in model[11:] if line]
+    Path("model").write_text("\n".join([*model[:11], *vectors, ""]), encoding="ascii")
+    assert "worse" in kinds(case, ended)
+    case.facts["refused"] = True
+    assert kinds(case, ended) == {"refusal"}
+
+
+def test_every_model_of_a_path_and_the_cell_that_was_chosen_are_judged(trained):
+    case = copy.deepcopy(CASES["support vectors"])
+    case.words = ["learn", *RBF, "--solver", "smo", "--example-cost", "2,20", "--gap", "1e-4"]
+    case.facts["costs"] = [2.0, 20.0]
+    ended = trained(case)
+    assert judge(case, ended, ".") == []
+    line = Path("model.2").read_text(encoding="ascii").split("\n")[11]
+    changed("model.2", 11, line.split()[0], "0.5")
+    assert "primal" in kinds(case, ended)
+    case.words += ["--cv", "2"]
+    ended = trained(case)
+    assert judge(case, ended, ".") == []
+    case.facts["costs"] = [3.0, 30.0]
+    with pytest.raises(ValueError, match="none of the grid"):
+        judge(case, ended, ".")
+
+
+def test_probabilities_that_are_none_are_seen(trained):
+    case = copy.deepcopy(CASES["smooth"])
+    case.after = ["classify", "--probability", "train", "model", "probabilities"]
+    ended = trained(case)
+    assert call("svmcut", *case.after) == 0
+    assert judge(case, ended, ".") == []
+    lines = Path("probabilities").read_text(encoding="ascii").split("\n")
+    for first in ("0.5 0.6", "-0.1 1.1", " ".join(lines[0].split()[::-1])):
+        Path("probabilities").write_text("\n".join([first, *lines[1:]]), encoding="ascii")
+        assert "probability" in kinds(case, ended)
+
+
+def test_attributes_of_estimators_and_lines_of_the_originals_are_judged(share):
+    seen = set()
+    for number in SCRIPTS:
+        case, folder = make_case(1, number), share.folder / f"1-{number}"
+        ended = Ended(0, 0.1, *((folder / name).read_text(encoding="utf-8") for name in ("stdout", "stderr")))
+        assert judge(case, ended, folder) == []
+        if case.program == "python":
+            report = json.loads((folder / "report").read_text(encoding="ascii"))
+            report["scores"] = (1.01 * np.array(report["scores"]) + 0.1).tolist()
+            (folder / "report").write_text(json.dumps(report), encoding="ascii")
+        else:
+            ended.out = ended.out.replace("pval=", "pval=1").replace("loss: loss=", "loss: loss=1")
+        seen |= {(case.program, kind) for kind, _ in judge(case, ended, folder)}
+    assert seen == {("python", "scores"), ("svm_perf_learn", "primal"), ("svm_learn", "primal")}
 
 
 @pytest.mark.parametrize(("key", "change", "kind"), [
@@ -178,7 +261,7 @@ def test_chains_and_label_sets_are_those_of_slower_truths(trained):
     for n in range(2):
         gold = rows.tags[rows.indptr[n] : rows.indptr[n + 1]]
         slow += 2.0 * chain.slack(chain.dense_rows(rows, n), model.w, model.shape, gold, "margin")[0]
-    assert truths.Sequences(case, parse("model")).primal()[0] == pytest.approx(slow, rel=1e-12)
+    assert labellings.Sequences(case, parse("model")).primal()[0] == pytest.approx(slow, rel=1e-12)
     trained(CASES["multilabel"])
     case, model = CASES["multilabel"], read_model("model")
     v = np.zeros((2, 2))
@@ -186,4 +269,4 @@ def test_chains_and_label_sets_are_those_of_slower_truths(trained):
     W = np.vstack([model.W, model.constant])
     gold = np.array([[name in labels for name in (2, 7)] for labels in case.y])
     slow = multilabel.primal(np.hstack([X, np.ones((5, 1))]), gold, W, v, 2.0)
-    assert truths.LabelSets(case, parse("model")).primal()[0] == pytest.approx(slow, rel=1e-9)
+    assert labellings.LabelSets(case, parse("model")).primal()[0] == pytest.approx(slow, rel=1e-9)
