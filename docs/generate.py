@@ -161,8 +161,8 @@ DIFFERENCES = (
         "Learners print at `-v 2` what they print at `-v 1`; `svm_perf_classify -v 2` prints losses and tables.",
     ),
     (
-        "svm_multiclass takes any `-l` and any option of two dashes.",
-        "So here, without effect.",
+        "svm_multiclass takes any option of two dashes.",
+        "So here, without effect. `-l` is 0 or 1, as there.",
     ),
     (
         "svm_multiclass's `-w 9` writes a model and crashes; an empty file trains one class.",

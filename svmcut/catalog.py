@@ -55,7 +55,7 @@ TASKS = {
 }  # fmt: skip
 
 _TABLES = ("svmcut.risks.contingency:ContingencyRisk", BOTH_RESCALINGS, BOTH_NORMS)
-SQUARED_HINGE, LOGISTIC = "squared-hinge", "logistic"
+SQUARED_HINGE, LOGISTIC, SQUARED_DIFFERENCE = "squared-hinge", "logistic", "squared-difference"
 _ORDINAL, _SQUARED = "svmcut.risks.ordinal:OrdinalRisk", "svmcut.risks.ordinal_squared:SquaredOrdinalRisk"
 _MEASURE, _TAGS = "svmcut.risks.rankings:RankingRisk", (BOTH_RESCALINGS, BOTH_NORMS)
 LOSSES = (
@@ -85,8 +85,10 @@ LOSSES = (
          help="the number of wrong tags"),
     Loss("zero-one", "sequence", 0, "svmcut.risks.chain_scaled:zero_one", *_TAGS, is_sum=True,
          added=True, help="1 for a sequence with any"),
-    Loss("error-rate", "multiclass", None, "svmcut.risks.multiclass:CrammerSingerRisk", *_TAGS, is_sum=True,
+    Loss("error-rate", "multiclass", 0, "svmcut.risks.multiclass:CrammerSingerRisk", *_TAGS, is_sum=True,
          drawn=True),
+    Loss(SQUARED_DIFFERENCE, "multiclass", 1, "svmcut.risks.class_costs:ClassCostRisk", *_TAGS, is_sum=True,
+         joint=True, help="(class - predicted class)^2"),
     Loss(SQUARED_HINGE, "multiclass", None, "svmcut.risks.squared_hinge:SquaredHingeRisk", is_sum=True, added=True),
     Loss(LOGISTIC, "multiclass", None, "svmcut.risks.logistic:LogisticRisk", is_sum=True, added=True,
          log_odds=True),

@@ -223,8 +223,8 @@ def _check_solver(settings: Settings, loss: Loss) -> None:
     if task.name == "classification" and settings.is_plain:
         known = listed([other for other, row in losses(task.name).items() if _serves(usable[name], settings, row)])
         raise UsageError(f"solver '{name}' trains for {known} only; use solver={remedy}")
-    subject = f"solver '{name}' does not train with {other_risk}"
-    raise UsageError(f"{subject}; leave out parameter 'solver' or give solver={remedy}")
+    remedy = f"leave out parameter 'solver' or give solver={remedy}"
+    raise UsageError(f"solver '{name}' does not train with {other_risk}; {remedy}")
 
 
 def _check_vectors(settings: Settings) -> None:
@@ -281,25 +281,24 @@ def _check_stepping(settings: Settings, name: str) -> None:
 
 
 def _check_classes(settings: Settings) -> None:
-    name, (usual, rest, paired) = settings.solver, MULTICLASS
-    if settings.has_kernel:
-        name, known = chosen_solver(settings), CHOICES[_AS_CHAINS]
-        if settings.is_joint and (name not in (AUTO, *known) or settings.free_bias or not settings.is_usual):
-            what = variant(settings) or ("an unregularised bias" if settings.free_bias else f"solver '{name}'")
+    name, (usual, rest, paired) = chosen_solver(settings), MULTICLASS
+    joint, first = losses("multiclass")[settings.loss or ""].joint, settings.loss == TASKS["multiclass"].loss
+    if settings.is_joint:
+        known = CHOICES[_AS_CHAINS] if settings.is_usual else (CUTTING_PLANE,)
+        if name not in (AUTO, *known) or settings.free_bias or not (joint or first):
+            what = f"solver '{name}'" if joint or first else variant(settings)
+            short = f"{'an unregularised bias' if settings.free_bias else what} does not go with {_what(settings)}"
             remedy = f"use solver={_or(known)} without bias, or multiclass='{paired}' or '{rest}'"
-            short = f"{what} does not go with {_what(settings)}"
             raise UsageError(f"{short} and multiclass='{usual}'; {remedy}", original=f"{short}; leave one of them out")
-        if not settings.is_plain:
-            raise UsageError(f"{variant(settings)} does not go with {_what(settings)}; leave one of them out")
         return
-    if settings.multiclass == paired:
-        remedy = f"give parameter 'kernel' or use multiclass='{rest}'"
-        raise UsageError(f"multiclass='{paired}' trains on kernel values; {remedy}")
-    if settings.multiclass == rest and not settings.is_plain:
-        raise UsageError(f"{variant(settings)} is for multiclass='{usual}'; leave one of them out")
-    if settings.multiclass in (None, usual) and settings.loss != TASKS[settings.task].loss:
-        remedy = f"give multiclass='{rest}' or leave out parameter 'loss'"
-        raise UsageError(f"loss '{settings.loss}' trains each class against the rest; {remedy}")
+    if (settings.has_kernel or settings.multiclass == rest) and (joint or not settings.is_plain):
+        raise UsageError(f"{variant(settings)} is for multiclass='{usual}'; give that, or leave it out")
+    if settings.multiclass == paired and not settings.has_kernel:
+        refusal = f"multiclass='{paired}' trains on kernel values; give parameter 'kernel' or use"
+        raise UsageError(f"{refusal} multiclass='{rest}'")
+    if not (joint or first or settings.has_kernel or settings.multiclass == rest):
+        refusal = f"loss '{settings.loss}' trains each class against the rest; give"
+        raise UsageError(f"{refusal} multiclass='{rest}' or leave out parameter 'loss'")
 
 
 def _check_chain(settings: Settings) -> None:
@@ -337,8 +336,9 @@ def candidates(settings: Settings) -> tuple[str, ...]:
     """The solvers of which one will run."""
     name = chosen_solver(settings)
     usual = settings.is_usual or (settings.of_scores and not settings.has_kernel)
-    known = _AS_CHAINS if settings.is_joint else (settings.task, settings.has_kernel, usual)
-    return CHOICES.get(known, (CUTTING_PLANE,)) if name == AUTO else (name,)
+    if settings.is_joint and name == AUTO:
+        return CHOICES[_AS_CHAINS] if usual else (CUTTING_PLANE,)
+    return CHOICES.get((settings.task, settings.has_kernel, usual), (CUTTING_PLANE,)) if name == AUTO else (name,)
 
 
 def reads(settings: Settings, solver: str) -> set[str]:

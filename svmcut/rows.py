@@ -95,6 +95,8 @@ class Loss(NamedTuple):
         Whether the original lacks it and does not learn it.
     log_odds : bool
         Whether its scores are log odds, probabilities of their own.
+    joint : bool
+        Whether it is of all classes at once, and no sum over classes against the rest.
     help : str
     """
 
@@ -112,6 +114,7 @@ class Loss(NamedTuple):
     ranked: bool = False
     added: bool = False
     log_odds: bool = False
+    joint: bool = False
     help: str = ""
 
     @property

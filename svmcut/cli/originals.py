@@ -280,9 +280,9 @@ def learn_grammar(program: str, summary: str, task: str, algorithm: int) -> Gram
         flag = Flag(option.field, kind, default, option.stated)
         short |= {spelt[1]: flag for spelt in option.flags if len(spelt) == 2}
         long |= {spelt[2]: flag for spelt in option.flags if len(spelt) == 3 and task != "rank"}
-    if task == "multiclass":  # which hands -l and every long option to a loss of the user's own
+    if task == "multiclass":  # which hands every long option to a loss of the user's own
         idle = Flag(IDLE, str, None, "no effect")
-        return Grammar(program, arguments, summary, short | {"l": idle}, {}, least=1, other=idle)
+        return Grammar(program, arguments, summary, short, {}, least=1, other=idle)
     return Grammar(program, arguments, summary, short, long, least=1)
 
 

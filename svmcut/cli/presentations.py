@@ -231,9 +231,10 @@ class SvmMulticlass(Multiclass):
 
         objective, progress = outcome.objective, outcome.progress
         square = options.path[0].value / objective.c
+        cut = outcome.longest_cut / (PERCENT if square != 1.0 else 1.0)
         scaled = replace(
             outcome, objective=replace(objective, c=square * objective.c), norm=math.sqrt(square) * outcome.norm,
-            longest_cut=outcome.longest_cut / PERCENT,
+            longest_cut=cut,
             progress=progress._replace(primal=square * progress.primal, dual=square * progress.dual),
         )  # fmt: skip
         return Presentation.final_lines(self, scaled, options, cpu_seconds, original)

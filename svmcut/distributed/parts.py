@@ -221,7 +221,7 @@ class Part:
             places = np.minimum(np.searchsorted(bound.names, y), len(bound.names) - 1)
             if (bound.names[places] != y).any():
                 raise DataError(examples.source.path, f"more than {MOST_LABELS} labels; train on one machine")
-            self._risk = class_risk(s, places, len(bound.names), self.reading.threads, examples.weights)
+            self._risk = class_risk(s, places, bound.names, self.reading.threads, examples.weights)
         elif len(examples) and (s.of_scores or s.task == "rank"):  # else the loss is one of all parts together
             risk = make_risk(s.loss or "", p=s.p, at=s.at, tube=s.tube, rescaling=s.rescaling, slack_norm=s.slack_norm,
                              one_class=bound.one_class)  # fmt: skip

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from svmcut.catalog import SQUARED_DIFFERENCE
 from svmcut.classes import label_text
 from svmcut.errors import DataError
 from svmcut.files.predictions import write_classes, write_probabilities
@@ -28,12 +29,16 @@ if TYPE_CHECKING:
 
 
 class Confusion:
-    """Rows by their class and the predicted one; of labels that the model does not know by the latter."""
+    """Rows by their class and the predicted one; of labels that the model does not know by the latter.
+
+    squared is the sum of the squares of label - predicted class, None where the loss is no such.
+    """
 
     queries = False
 
-    def __init__(self, names: NDArray[np.float64]):
+    def __init__(self, names: NDArray[np.float64], squared: bool = False):
         K = len(names)
+        self.squared = 0.0 if squared else None
         self.names, self.table, self.others = names, np.zeros((K, K), np.int64), np.zeros(K, np.int64)
         self.infinite = 0
 
@@ -43,11 +48,15 @@ class Confusion:
         self.table += np.bincount(place[known] * K + found[known], minlength=K * K).reshape(K, K)
         self.others += np.bincount(found[~known], minlength=K)
         self.infinite += int((~np.isfinite(predicted)).any(axis=1).sum())
+        if self.squared is not None:
+            self.squared += float(((part.y - self.names[found]) ** 2).sum())
 
     def join(self, others: Confusion) -> None:
         """Takes in rows that were counted elsewhere."""
         self.table, self.others = self.table + others.table, self.others + others.others
         self.infinite += others.infinite
+        if self.squared is not None and others.squared is not None:
+            self.squared += others.squared
 
     def __len__(self) -> int:
         return int(self.table.sum() + self.others.sum())
@@ -114,10 +123,11 @@ class Multiclass(RowTask):
         return _places(part.y, model.names)
 
     def tally(self, model: ClassModel) -> Confusion:
-        return Confusion(model.names)
+        return Confusion(model.names, model.loss == SQUARED_DIFFERENCE)
 
     def measured(self, tally: Confusion) -> Measured:
-        return class_measures(tally.table, int(tally.others.sum()))
+        measured = class_measures(tally.table, int(tally.others.sum()))
+        return measured if tally.squared is None else measured._replace(loss=tally.squared / max(1, len(tally)))
 
     def counts_of(self, tally: Confusion) -> dict[str, Any]:
         """As Task.counts_of: the confusion table, true rows in the order of the labels."""

@@ -23,7 +23,7 @@ from svmcut.machine import planned_memory
 from svmcut.messages import quoted
 from svmcut.models import ChainShape, KernelChainModel, check_lattice
 from svmcut.parameters import Settings
-from svmcut.risks.chain import ChainRisk
+from svmcut.risks.chain import ChainRisk, SequenceSum
 from svmcut.risks.chain_sampling import ChainSampler
 from svmcut.solvers.protocol import Problem
 from svmcut.solvers.sampled_cuts import SampledCuts
@@ -87,7 +87,7 @@ class Emissions(Plan):
         self.solver = self._affordable(len(examples))
         check_lattice(self._shape, sequences.indptr)
         self._labellings = Labellings(sequences, K, self._shape.stride, order)
-        self._risk = ChainRisk(self._labellings.chains, settings.beam, settings.threads, v)
+        self._risk: SequenceSum = ChainRisk(self._labellings.chains, settings.beam, settings.threads, v)
         rows = KernelRows(self._X, self._kernel, settings.threads)
         self._drawn = SOLVERS[self.solver].drawn
         if self._drawn:

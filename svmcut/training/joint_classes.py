@@ -12,16 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.catalog import TASKS
+from svmcut.catalog import CUTTING_PLANE, TASKS
 from svmcut.data import Examples, Sequences
 from svmcut.files.rounding import expansion_read_back
 from svmcut.models import JointKernelModel
 from svmcut.parameters import Settings
 from svmcut.records import replace
+from svmcut.risks.chain import ChainRisk, SequenceSum
+from svmcut.risks.chain_scaled import SquaredSequences
+from svmcut.risks.class_costs import ClassCostRisk, TokenCostRisk, squared_differences
 from svmcut.risks.weights import total
 from svmcut.training.checks import check_class_numbers, checked_weights, class_warnings
 from svmcut.training.emissions import Emissions
-from svmcut.training.outcome import PERCENT, Objective, Outcome, class_units
+from svmcut.training.multiclass import unit_of
+from svmcut.training.outcome import Objective, Outcome, class_units
 from svmcut.training.stage import Ended
 
 if TYPE_CHECKING:
@@ -41,12 +45,23 @@ class JointPlan(Emissions):
         K, places = len(self.names), np.searchsorted(self.names, rows.y).astype(np.int32)
         check_class_numbers(path, K, rows.X.n_features)
         tokens = Sequences(rows.X, np.arange(n + 1), places, rows.source, checked_weights(rows))
-        loss = TASKS["sequence"].loss
-        super().__init__(tokens, replace(s, task="sequence", loss=loss, transitions=0, emissions=0, beam=0))
+        solver = s.solver if s.is_usual else CUTTING_PLANE
+        as_tags = {"task": "sequence", "loss": TASKS["sequence"].loss, "transitions": 0, "emissions": 0, "beam": 0}
+        super().__init__(tokens, replace(s, solver=solver, **as_tags))
         self.settings, self.warnings = s, class_warnings(path, len(places), self.names) + self.warnings
-        #: as of MulticlassPlan: the file has svm_multiclass's weights where C is its own
-        self._written = PERCENT if s.cost is not None else 1.0
-        self.units = class_units(s.loss or "", s.epsilon or 0.0, total(tokens.weights, n), n, PERCENT)
+        margin, scale, self._written, self._loss = unit_of(s)
+        self.units = class_units(s.loss or "", s.epsilon or 0.0, total(tokens.weights, n), n, margin, scale)
+        if not s.is_usual:
+            self._risk = self._costed(places)
+
+    def _costed(self, places: NDArray[np.int32]) -> SequenceSum:
+        """The risk where it is not the plain one of a loss of 1 for every mistake."""
+        s, v = self.settings, self._risk.weights
+        risk: SequenceSum = ChainRisk(self._labellings.chains, 0, s.threads, v)
+        if self._loss is not None:
+            costs = ClassCostRisk(places, squared_differences(self.names, places), s.rescaling, s.slack_norm)
+            risk = TokenCostRisk(self._labellings.chains, costs, v)
+        return risk if s.slack_norm == 1 else SquaredSequences(risk)
 
     def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
         outcome = super().finish(objective, found, ended)
@@ -74,5 +89,5 @@ class JointPlan(Emissions):
         weights = self._written * alpha[used][places, classes]
         return JointKernelModel(
             self._kernel, self._X.take(used), starts, places.astype(np.int32), weights, np.zeros(K), self.names, False,
-            self._columns, self._examples.X.n_features, len(self._examples),
+            self._columns, self._examples.X.n_features, len(self._examples), self._loss,
         )  # fmt: skip

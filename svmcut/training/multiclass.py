@@ -4,16 +4,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from svmcut.catalog import AUTO, CHOICES, CUTTING_PLANE, MULTICLASS, TASKS
+from svmcut.catalog import AUTO, CHOICES, CUTTING_PLANE, MULTICLASS, TASKS, losses
 from svmcut.data import Examples
 from svmcut.models import MulticlassModel
 from svmcut.parameters import Settings
 from svmcut.records import replace
 from svmcut.risks import make_risk
+from svmcut.risks.class_costs import ClassCostRisk, squared_differences
 from svmcut.risks.multiclass import CrammerSingerRisk, SquaredCrammerSingerRisk
 from svmcut.risks.one_vs_rest import OneVsRestRisk
 from svmcut.risks.weights import total
@@ -35,11 +36,34 @@ if TYPE_CHECKING:
 MARGINS = {(MARGIN, 1): PERCENT, (MARGIN, 2): math.sqrt(PERCENT), (SLACK, 1): 1.0, (SLACK, 2): 1.0}
 
 
-def class_risk(s: Settings, y: NDArray, K: int, threads: int, weights: NDArray | None) -> Any:
-    """The risk of classes y in 0 to K - 1, all at once or one against the rest."""
+def class_risk(s: Settings, y: NDArray, names: NDArray, threads: int, weights: NDArray | None) -> Any:
+    """The risk of classes y in 0 to K - 1 with these (K,) names, all at once or one against the rest."""
+    K = len(names)
+    if losses(s.task)[s.loss or ""].joint:
+        return ClassCostRisk(y, squared_differences(names, y), s.rescaling, s.slack_norm, weights)
     if s.multiclass != MULTICLASS[0]:
         return OneVsRestRisk.of_classes(make_risk(s.loss or ""), y, K, threads, weights)
     return (CrammerSingerRisk if s.slack_norm == 1 else SquaredCrammerSingerRisk)(y, K, threads, weights)
+
+
+class Unit(NamedTuple):
+    """How svm_multiclass weighs a loss: its margin, as in MARGINS; the scale of Units; what weights are written times;
+    the loss that the model names, None for the task's first."""
+
+    margin: float
+    scale: float
+    written: float
+    loss: str | None
+
+
+def unit_of(s: Settings) -> Unit:
+    """Of settings of classes that are trained at once or against the rest."""
+    # -c is svm_multiclass's, whose weights the file has; the weight of one loss is that of a unit loss, and so is C
+    # of the losses that svm_multiclass has not
+    if s.loss != TASKS[s.task].loss:
+        return Unit(1.0, 1.0 if losses(s.task)[s.loss or ""].joint else PERCENT, 1.0, s.loss)
+    margin = MARGINS[s.rescaling, s.slack_norm]
+    return Unit(margin, PERCENT, margin if s.cost is not None else 1.0, None)
 
 
 class MulticlassPlan(Plan):
@@ -64,18 +88,14 @@ class MulticlassPlan(Plan):
         check_class_memory(path, K, n, X.n_features, s.max_memory)
         weights = checked_weights(examples)
         self._rest = s.multiclass != MULTICLASS[0]
-        self.risk: Any = class_risk(s, y, K, s.threads, weights)
+        self.risk: Any = class_risk(s, y, self.names, s.threads, weights)
         self.space = LabelSpace(X, K, 0, self.bias, s.threads)
         super().__init__(s, path, self._units(s, total(weights, n), n), class_warnings(path, n, self.names))
 
     def _units(self, s: Settings, weight: float, n: int) -> Units:
-        """Those of n examples of this weight, and how weights and the loss are written."""
-        # -c is svm_multiclass's, whose weights the file has; the weight of one loss is that of a unit loss, and so is C
-        # of the losses that svm_multiclass has not
-        usual, margin = s.loss == TASKS[s.task].loss, MARGINS[s.rescaling, s.slack_norm]
-        self._written = margin if usual and s.cost is not None else 1.0
-        self._loss = None if usual else s.loss
-        return class_units(s.loss or "", s.epsilon or 0.0, weight, n, margin if usual else 1.0)
+        """Those of n examples of this weight; how weights and the loss are written."""
+        margin, scale, self._written, self._loss = unit_of(s)
+        return class_units(s.loss or "", s.epsilon or 0.0, weight, n, margin, scale)
 
     def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
         """The solver of that name; of "auto" dual coordinate descent, of other losses the fastest on two classes."""
@@ -87,7 +107,7 @@ class MulticlassPlan(Plan):
             mean = objective.C * (self.units.samples / space.X.n_rows)
             name = choose(space.X.n_rows, space.X.n_features + 1, space.X.nnz, mean) if self._loss else DUAL_CD
         elif name == AUTO:
-            name = CHOICES[s.task, False, True][0] if s.is_plain else CUTTING_PLANE
+            name = CHOICES[s.task, False, True][0] if s.is_usual else CUTTING_PLANE
         problem = Problem(self.risk, space, objective.C, self.stop(objective), s.qp)
         if self._rest:
             solver = make_solver(name, s.seed, loss=s.loss, line_search=s.line_search)
@@ -129,7 +149,7 @@ class MulticlassPlan(Plan):
         if self.settings.slack_norm == 2:
             return math.inf
         rise = rise_of_scores(self.space, w, len(self.names), self.risk.weights, self._rest)
-        return (self.risk.steepest if self._rest else 2) * rise
+        return getattr(self.risk, "steepest", 2.0) * rise
 
     def _model(self, w) -> MulticlassModel:
         W = self._written * w.reshape(-1, len(self.names))

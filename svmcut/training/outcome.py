@@ -142,10 +142,12 @@ class Units(NamedTuple):
         ]
 
 
-def class_units(loss: str, epsilon: float, samples: float, n: int, margin: float) -> Units:
-    """Of n examples of several classes that weigh so much; svm_multiclass asks for this margin, and so its C is the
-    square of it times that of percent alone."""
-    return Units(loss, epsilon, samples, PERCENT, True, n, original=margin**2)
+def class_units(
+    loss: str, epsilon: float, samples: float, n: int, margin: float, scale: float = PERCENT
+) -> Units:
+    """Of n examples of several classes that weigh so much, with the scale of Units; svm_multiclass asks for this
+    margin, and so its C is the square of it times that of the scale alone."""
+    return Units(loss, epsilon, samples, scale, True, n, original=margin**2)
 
 
 @record(frozen=False)

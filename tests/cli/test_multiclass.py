@@ -103,7 +103,8 @@ def test_a_path_with_validation_and_weights_goes_by_the_classes():
 
 
 @pytest.mark.parametrize(("words", "says"), [
-    (("-l", "f1", "-c", 1), "loss 'f1' is not for classes; expected one of error-rate, squared-hinge, logistic"),
+    (("-l", "f1", "-c", 1),
+     "loss 'f1' is not for classes; expected one of error-rate, squared-difference, squared-hinge, logistic"),
     (("-w", 9), "-w 9 is an algorithm for two; leave it out"),
     (("-t", 2, "-g", 1, "--t", 1, "--i", 0), "--t is for --task classification, rank or regression; leave it out"),
     (("--select", "roc-area", "--validate", "test"),
@@ -278,7 +279,7 @@ def test_algorithms_rescalings_and_norms_of_svm_multiclass_end_at_one_optimum(ro
     assert len({round(primal, 3) for primal, _ in found.values()}) == 4
     for words in (("-o", "slack"), ("-p", "2", "-w", "0")):
         said = learn("-c", 3, *words, "--multiclass", "one-vs-rest", "train", "none", status=2).stderr
-        assert f"{' '.join(words[:2])} is for --multiclass crammer-singer; leave one of them out" in said
+        assert f"{' '.join(words[:2])} is for --multiclass crammer-singer; give that, or leave it out" in said
 
 
 def test_the_names_of_svm_multiclass(rows, capsys):
@@ -287,7 +288,7 @@ def test_the_names_of_svm_multiclass(rows, capsys):
     names = np.array([1.0, 2.9, 3.2, 4.0])[np.searchsorted(NAMES, y)]
     put("halves", names[:120], X[:120])
     put("rest", names[120:], X[120:])
-    assert call("svm_multiclass_learn", "-c", 3, "-e", "0.001", "-a", "alphas", "-l", 7, "--x", 1, "halves", "new") == 0
+    assert call("svm_multiclass_learn", "-c", 3, "-e", "0.001", "-a", "alphas", "-l", 0, "--x", 1, "halves", "new") == 0
     told = capsys.readouterr()
     assert call("svm_multiclass_learn", "-c", 3, "-e", "0.001", "-v", 0, "halves", "fast") == 0  # no cuts
     report = learnt("-c", 3, "--b", 0, "-e", 0.001, "train", "model")

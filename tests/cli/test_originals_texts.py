@@ -38,7 +38,7 @@ REFUSED = {
     """,
     "svm_multiclass_learn": """
         -c 1,2 | -c 0 | -c -1 | -c 1 -w 5 | -c 1 -w 7 | -c 1 -w 9 | -c 1 -p 2 | -c 1 -p 3 -w 0 | -c 1 -n 20 | -c 1 -f 0
-        -c 1 -t 2 -o 1 | -c 1 -t 2 -p 2 -w 0 | -c 1 -t 4 | -c 1 -X 1 |
+        -c 1 -l 2 | -c 1 -l 77 | -c 1 -l squared-hinge | -c 1 -t 2 -p 2 | -c 1 -t 4 | -c 1 -X 1 |
     """,
 }
 

@@ -199,7 +199,8 @@ def test_the_executables_train_and_score(rng, tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize(("options", "told"), [
     ({"solver": "smo"}, "solver 'smo' does not go with the rbf kernel and multiclass='crammer-singer'"),
-    ({"slack_norm": 2}, "slack_norm=2"), ({"rescaling": "slack"}, "rescaling='slack'"),
+    ({"slack_norm": 2, "solver": "sampled-cuts"}, "slack_norm=2"),
+    ({"rescaling": "slack", "solver": "sampled-cuts"}, "rescaling='slack'"),
     ({"loss": "logistic"}, "loss"), ({"free_bias": True}, "an unregularised bias does not go with"),
     ({"polish": True}, "parameter 'polish'"),
 ])  # fmt: skip

@@ -45,7 +45,7 @@ def text_of_classes(model: ClassModel, **first: list[str]) -> bytes:
     found = first if model.names.tolist() == [*range(1, len(model.names) + 1)] else {
         **first, "labels": [*map(label_text, model.names.tolist())]
     }  # fmt: skip
-    found |= {} if model.loss is None else {"loss": [model.loss]}
+    found |= {} if model.loss is None or losses("multiclass")[model.loss].number else {"loss": [model.loss]}
     if (sigmoids := getattr(model, "sigmoids", None)) is not None:
         found["sigmoid"] = [number_text(value) for fitted in sigmoids for value in fitted]
     return lines_of(found if model.temperature is None else {**found, "temperature": [number_text(model.temperature)]})

@@ -4,7 +4,7 @@
     SVM-multiclass Version V2.20
     K # number of classes
     F # number of base features
-    0 # loss function
+    0 # loss function                1 for the squared difference of the classes
     the kernel, six lines
     K F + 1 # highest feature index
     n # number of training documents
@@ -44,9 +44,8 @@ def write(
     """The whole file, weights rounded to float32; see svmcut.rows.Format."""
     if isinstance(model, JointKernelModel):
         return svm_multiclass_kernel.write(path, first, output, model, original)
-    d, K = model.W.shape
-    base = model.highest_index + (model.bias != 0)
-    svm_multiclass_kernel.write_head(path, first, output, Kernel(), K, base, model.n_documents, 1, original)
+    d, base = len(model.W), model.highest_index + (model.bias != 0)
+    svm_multiclass_kernel.write_head(path, first, output, Kernel(), model, base, 1, original)
     columns = np.arange(d, dtype=np.int64) if model.columns is None else model.columns.astype(np.int64)
     W = finite32(path, model.W)
     if model.bias:
@@ -88,5 +87,5 @@ def read(path: str, first: bytes, file: BinaryIO) -> MulticlassModel | JointKern
     W = np.bincount(feature * K + k, weights, d * K).astype(np.float64).reshape(d, K)
     if not (np.isfinite(W).all() and np.isfinite(constant).all()):
         raise ModelError(path, "the support vectors add up to weights that are not finite")
-    rest = found.get("loss"), found.get("temperature")
+    rest = found.get("loss") or svm_multiclass_kernel.loss_of(lines), found.get("temperature")
     return MulticlassModel(W, constant, bias, names, columns, base - (bias != 0), documents, *rest)

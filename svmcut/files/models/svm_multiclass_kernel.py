@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from svmcut._native.text import format_pairs
+from svmcut.catalog import losses
 from svmcut.data import Csr
 from svmcut.errors import ModelError
 from svmcut.files.models import marks
@@ -26,32 +27,43 @@ if TYPE_CHECKING:
 
     from svmcut.files.output import Output
     from svmcut.kernels import Kernel
+    from svmcut.models import MulticlassModel
 
+#: Losses of svm_multiclass beside 0.
+NUMBERED = [row for row in losses("multiclass").values() if row.number]
 _FIRST_LINE = 15
 _AT_ONCE = 1000
 _CLASS = re.compile(rb"([^ \n]+)( qid:(\d{1,10}) )")
 
 
 def write_head(
-    path: str, first: bytes, output: Output, kernel: Kernel, K: int, base: int, documents: int, vectors: int,
-    original: bool = False,
+    path: str, first: bytes, output: Output, kernel: Kernel, model: MulticlassModel | JointKernelModel, base: int,
+    vectors: int, original: bool = False,
 ) -> None:
-    """The header of K classes of so many base features, with a kernel or without.
+    """The header of a model of so many base features and support vectors, with a kernel or without.
 
     Raises
     ------
     ModelError
         When their weights could not be numbered.
     """
+    K = len(model.names)
     if K * base >= INDEX_LIMIT:
         raise ModelError(path, f"{K} classes of {base} features have weights above number {INDEX_LIMIT}; not written")
-    head = f"{first.decode()}\n{K} # number of classes\n{base} # number of base features\n0 # loss function"
+    loss = next((row.number for row in NUMBERED if row.name == model.loss), 0)
+    head = f"{first.decode()}\n{K} # number of classes\n{base} # number of base features\n{loss} # loss function"
     write_header(
         output, head.encode(), kernel,
-        f"{K * base + 1} # highest feature index \n{documents} # number of training documents \n"
+        f"{K * base + 1} # highest feature index \n{model.n_documents} # number of training documents \n"
         f"{vectors + 1} # number of support vectors plus 1 \n"
         "0 # threshold b, each following line is a SV (starting with alpha*y)\n", original,
     )  # fmt: skip
+
+
+def loss_of(lines: HeaderLines) -> str | None:
+    """The loss that the header names; None for the first one, and for a number that stands for none."""
+    number = lines.text(4).strip()
+    return next((row.name for row in NUMBERED if number.decode("latin-1") == str(row.number)), None)
 
 
 def write(path: str, first: bytes, output: Output, model: JointKernelModel, original: bool) -> None:
@@ -63,7 +75,7 @@ def write(path: str, first: bytes, output: Output, model: JointKernelModel, orig
     if not np.isfinite(model.alpha).all():
         raise ModelError(path, "a coefficient is not finite; the model is not written")
     base = max(int(columns.max(initial=-1)) + 1, model.highest_index)
-    write_head(path, first, output, model.kernel, K, base, model.n_documents, len(model.alpha), original)
+    write_head(path, first, output, model.kernel, model, base, len(model.alpha), original)
     classes = np.repeat(np.arange(K), np.diff(model.starts))
     order = np.lexsort((classes, model.places))
     bounds, lines = (support.indptr - support.indptr[0]).tolist(), []
@@ -120,7 +132,7 @@ def read(path: str, lines: HeaderLines, file: BinaryIO, K: int, base: int) -> Jo
     starts = np.searchsorted(key, np.arange(K + 1) * max(1, count)).astype(np.int64)
     return JointKernelModel(
         kernel, support, starts, (key % max(1, count)).astype(np.int32), weights, np.zeros(K), names, False, columns,
-        base, documents, temperature=found.get("temperature"),
+        base, documents, loss_of(lines), temperature=found.get("temperature"),
     )  # fmt: skip
 
 
