@@ -4,10 +4,15 @@
     FOLDER/FILES-STATE/rows.json                       what the arrays are, and of which text
     FOLDER/FILES-STATE/{indptr,indices,data,y,..}      the arrays, one a file
 
-FILES is a digest of the names and of how they are read, STATE one of their sizes and times: text that changed has
-another folder, and the one before goes. A folder is written under another name and moved to its own, so it is whole or
-not there, and of many jobs that write it at once one is kept. What is mapped and not in use counts as no memory of the
-process: rows may be larger than memory where training reads them one after the other.
+FILES is a digest of the names and of how they are read, STATE one of their sizes, inodes and times, that of the last
+change among them, which no program sets: text that changed has another folder, and the one before goes. A folder is
+written under another name and moved to its own, so it is whole or not there, and of many jobs that write it at once
+one is kept. What is mapped and not in use counts as no memory of the process: rows may be larger than memory where
+training reads them one after the other.
+
+Every array has a checksum in rows.json, which has its own; all are compared before the rows are used. Nothing here
+changes or shortens an array once it is written, and its file is not writable: a shorter one would end every process
+that has it mapped (SIGBUS).
 """
 
 from __future__ import annotations
@@ -28,12 +33,14 @@ from svmcut.errors import DataError, OutputError
 from svmcut.files.examples import read_examples, stream_examples
 from svmcut.messages import quoted
 
-FORMAT = 1
+FORMAT = 2
 #: What a row has beside features, and what stands for it in files whose lines have none.
 _OTHERS = {"qid": (np.int64, 0), "weights": (np.float64, 1.0)}
 _TYPES = {"indptr": np.int64, "indices": np.int32, "data": np.float32, "y": np.float64, "skips": np.int64,
           "qid": np.int64, "weights": np.float64}  # fmt: skip
 _BLOCK = 1 << 20
+#: Words of 64 bits that have one line of a checksum.
+_WORDS = 1 << 17
 
 
 def read_files(
@@ -114,7 +121,7 @@ def _name(paths: Sequence[str], zero_based: bool) -> str:
             raise DataError(path, error.strerror or str(error)) from None
         if not stat.S_ISREG(status.st_mode):
             raise DataError(path, "is no regular file, and its rows cannot be kept; leave out parameter 'cache'")
-        states.append((status.st_size, status.st_mtime_ns))
+        states.append((status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino))
     names = [os.path.realpath(path) for path in paths]
     return "-".join(
         hashlib.sha256(json.dumps(what).encode()).hexdigest()[:24] for what in ([FORMAT, names, zero_based], states)
@@ -131,6 +138,8 @@ def _keep(name: str, paths: Sequence[str], cache: str, target: str, threads: int
             raise DataError(name, "the files changed while they were read")
         with open(os.path.join(own, "rows.json"), "w", encoding="ascii") as file:
             json.dump(about, file)
+        for field in about["bytes"]:
+            os.chmod(os.path.join(own, field), 0o444)
         for entry in (*os.listdir(own), "."):
             _sync(os.path.join(own, entry))
         try:
@@ -183,8 +192,29 @@ def _write(folder: str, name: str, paths: Sequence[str], threads: int, zero_base
         os.unlink(os.path.join(folder, field))
     kept = sorted(_TYPES.keys() - (_OTHERS.keys() - seen))
     sizes = {field: os.path.getsize(os.path.join(folder, field)) for field in kept}
-    return {"format": FORMAT, "files": [os.path.realpath(path) for path in paths], "name": name, "rows": n,
-            "nonzeros": nnz, "features": features, "bytes": sizes}  # fmt: skip
+    arrays = {field: _array(os.path.join(folder, field), field, size) for field, size in sizes.items()}
+    about = {"format": FORMAT, "files": [os.path.realpath(path) for path in paths], "name": name, "rows": n,
+             "nonzeros": nnz, "features": features, "bytes": sizes,
+             "checksums": {field: _checksum(array) for field, array in arrays.items()}}  # fmt: skip
+    return {**about, "checksum": _of_all(about)}
+
+
+def _of_all(about: dict[str, Any]) -> str:
+    return hashlib.blake2b(json.dumps(about, sort_keys=True).encode(), digest_size=16).hexdigest()
+
+
+def _checksum(array: Any) -> str:
+    """Of an array's bytes, some gigabytes a second: the sum and the exclusive or of every megabyte's words, hashed.
+
+    It differs where a word does, and where megabytes change places.
+    """
+    given = np.ascontiguousarray(array).view(np.uint8)
+    whole = len(given) // 8 * 8
+    words, found = given[:whole].view(np.uint64), hashlib.blake2b(given[whole:].tobytes(), digest_size=16)
+    for start in range(0, len(words), _WORDS):
+        block = words[start : start + _WORDS]
+        found.update(np.array([block.sum(dtype=np.uint64), np.bitwise_xor.reduce(block)], np.uint64).tobytes())
+    return found.hexdigest()
 
 
 def _mapped(name: str, folder: str) -> Examples:
@@ -201,14 +231,16 @@ def _mapped(name: str, folder: str) -> Examples:
         text = file.read()
     try:
         about = json.loads(text)
+        right = about.pop("checksum") == _of_all(about)
         n, nnz, features = (int(about[key]) for key in ("rows", "nonzeros", "features"))
         found = {field: _array(os.path.join(folder, field), field, size) for field, size in about["bytes"].items()}
         X, skips = (found["data"], found["indices"], found["indptr"]), found["skips"].reshape(-1, 2)
         lengths = [len(array) for array in (*X, found["y"], *(found[key] for key in _OTHERS if key in found))]
         rising = not (np.diff(found["indptr"]) < 0).any() and found["indptr"][0] == 0 and found["indptr"][-1] == nnz
         inside = not nnz or (found["indices"].min() >= 0 and found["indices"].max() < features)
-        whole = lengths == [nnz, nnz, n + 1, *[n] * (len(lengths) - 3)] and n > 0 and rising and inside
-    except (ValueError, LookupError, TypeError):
+        right &= all(_checksum(array) == about["checksums"][field] for field, array in found.items())
+        whole = right and lengths == [nnz, nnz, n + 1, *[n] * (len(lengths) - 3)] and n > 0 and rising and inside
+    except (ValueError, LookupError, TypeError, AttributeError):
         whole = False
     if not whole:
         raise DataError(folder, "these kept rows are damaged; remove the folder")

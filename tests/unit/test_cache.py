@@ -13,7 +13,7 @@ from programs import call
 
 import svmcut
 from svmcut.errors import DataError, OutputError, UsageError
-from svmcut.files.cache import read_files
+from svmcut.files.cache import _checksum, read_files
 from svmcut.files.examples import read_examples
 from svmcut.files.named import read_named
 
@@ -99,9 +99,54 @@ def test_damage_never_reaches_the_compiled_side(tmp_path, array, damage):
     cache = str(tmp_path / "cache")
     read_named(path, cache=cache)
     (entry,) = os.listdir(cache)
+    os.chmod(os.path.join(cache, entry, array), 0o644)
     damage(np.memmap(os.path.join(cache, entry, array), np.int32 if array == "indices" else np.int64, "r+"))
     with pytest.raises(DataError, match="these kept rows are damaged; remove the folder"):
         read_named(path, cache=cache)
+
+
+@pytest.mark.parametrize("array", ["data", "y", "qid", "weights", "indices", "indptr", "skips", "rows.json"])
+def test_a_flipped_bit_is_found(tmp_path, text, array):
+    (path,) = written(tmp_path, text, 0)
+    cache = str(tmp_path / "cache")
+    before = read_named(path, cache=cache)
+    (entry,) = os.listdir(cache)
+    place = tmp_path / "cache" / entry / array
+    kept = place.read_bytes()
+    assert same(before, read_named(path, cache=cache)) and (array == "rows.json" or place.stat().st_mode & 0o222 == 0)
+    for at in (0, len(kept) // 2, len(kept) - 1):
+        for bit in (1, 4):
+            os.chmod(place, 0o644)
+            place.write_bytes(kept[:at] + bytes([kept[at] ^ bit]) + kept[at + 1 :])
+            with pytest.raises(DataError, match="these kept rows are damaged; remove the folder"):
+                read_named(path, cache=cache)
+    for damaged in (kept[:-8], kept + kept[-8:]):
+        place.write_bytes(damaged)
+        with pytest.raises(DataError, match="these kept rows are damaged; remove the folder"):
+            read_named(path, cache=cache)
+
+
+def test_words_and_blocks_that_change_places_change_the_checksum():
+    words = np.arange(3 << 17, dtype=np.int64)
+    known = {_checksum(words), _checksum(np.roll(words, 1 << 17)), _checksum(words[:-1])}
+    one, two = words.copy(), words.astype(np.int32)
+    one[[7, 9]] += [1, -1]
+    assert len(known | {_checksum(one), _checksum(two), _checksum(two[:-1])}) == 6
+
+
+def test_other_text_of_the_same_size_and_time_is_read(tmp_path):
+    one, cache = tmp_path / "train.dat", str(tmp_path / "cache")
+    one.write_text("1 1:1\n-1 1:2\n")
+    time = one.stat().st_mtime_ns
+    assert read_named(str(one), cache=cache).X.data.tolist() == [1, 2]
+    one.write_text("1 1:3\n-1 1:4\n")
+    os.utime(one, ns=(time, time))
+    assert read_named(str(one), cache=cache).X.data.tolist() == [3, 4]
+    other = tmp_path / "other"
+    other.write_text("1 1:5\n-1 1:6\n")
+    os.utime(other, ns=(time, time))
+    os.replace(other, one)
+    assert read_named(str(one), cache=cache).X.data.tolist() == [5, 6] and len(os.listdir(cache)) == 1
 
 
 def test_a_failure_leaves_nothing(tmp_path):
