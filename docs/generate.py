@@ -149,6 +149,10 @@ DIFFERENCES = (
         "So here. Precision, recall and F1 are 0 where they are undefined, and a loss of pairs of both classes is 0.",
     ),
     (
+        "svm_hmm_learn `--b N` searches N states a token, and misses labellings.",
+        "It trains on all of them, to a certificate; svm_hmm_classify `--b N` searches N.",
+    ),
+    (
         "svm_hmm with a kernel writes a model that means nothing.",
         "Trains functions of the kernel, in a model file of svmcut.",
     ),

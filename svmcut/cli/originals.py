@@ -277,6 +277,8 @@ def learn_grammar(program: str, summary: str, task: str, algorithm: int) -> Gram
         if option.field == "loss":
             kind = one_of({loss.name: loss.number for loss in known})
             option = option._replace(help=f"What to minimise: {numbered(known)}.")
+        if option.field == "beam":
+            option = option._replace(help="taken; training keeps every state and is exact", default="")
         flag = Flag(option.field, kind, default, option.stated)
         short |= {spelt[1]: flag for spelt in option.flags if len(spelt) == 2}
         long |= {spelt[2]: flag for spelt in option.flags if len(spelt) == 3 and task != "rank"}
@@ -302,6 +304,8 @@ def _learn(program: str, summary: str, task: str, algorithm: int, argv: list[str
             given["bias"] = 0.0
             if given.get("kernel", "linear") != "linear":
                 given["multiclass"] = MULTICLASS[0]
+        if task == "sequence":  # a beam may miss labellings, and a certificate over all of them asks for every state
+            given.pop("beam", None)
         files = dict(zip(("example_file", "model_file"), arguments))
         command = "rank" if task == "rank" else "learn"
         values = {"command": command, "given": frozenset(), "original": True, **files, **task_defaults(task), **given}

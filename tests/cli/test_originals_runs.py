@@ -198,3 +198,11 @@ def test_squared_slack_of_losses_of_rankings(number, loss, folder, capsys):
     slack = make_risk(loss).bind(data.y).linearize(scores).value
     primal = 0.5 * (w @ w + model.b**2) + 0.01 * slack**2
     assert slack > 1 and dual == pytest.approx(primal, abs=3e-5)
+
+
+@pytest.mark.parametrize("words", [(), ("-p", 2, "-w", 0), ("-p", 2, "-w", 1), ("-o", 1), ("--t", 2)])
+def test_a_beam_of_the_tagger_leaves_training_exact(words, folder):
+    for model, beam in (("all", ()), ("few", ("--b", 1))):
+        assert call("svm_hmm_learn", "-c", 5, *words, *beam, "-v", 0, "tagged", model) == 0
+    assert (folder / "all").read_bytes() == (folder / "few").read_bytes()
+    assert call("svm_hmm_learn", "-c", 5, "--b", -1, "tagged", "no") == 1

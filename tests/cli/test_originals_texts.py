@@ -33,7 +33,7 @@ REFUSED = {
     """,
     "svm_hmm_learn": """
         -c 1,2 | -c 1 -w 9 | -c 1 -l 0 | -c 1 --t 4 | -c 1 --t 0 --e 1 | -c 1 -p 2 | -c 1 -n 20 | -c 1 -f 0
-        -c 1 -t 2 --e 1 | -c 1 -t 2 -o 1 | -c 1 -t 2 -p 2 -w 0 | -c 1 --b 2 -o 1 | -c 1 --b -1 | -c 1 --z 1
+        -c 1 -t 2 --e 1 | -c 1 -t 2 -o 1 | -c 1 -t 2 -p 2 -w 0 | -c 1 --b -1 | -c 1 --z 1
         -c 1 -X 1 |
     """,
     "svm_multiclass_learn": """
