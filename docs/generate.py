@@ -186,10 +186,35 @@ DIFFERENCES = (
         "at `-e`, at 0.01 at the most.",
     ),
     (
-        "svm_learn -z p forms all pairs; `-y`, `-j` other than 1, `cost:`, `-x` and `-i` are taken or ignored.",
-        "Training forms no pair, and ends at a certified gap: `maxdiff` is the gap over C and the pairs. More than "
-        "10^7 pairs need `-c`, and figures of a part of them say so. Those options are refused, and `-j`, `-x`, `-i` "
-        "with -z r too.",
+        "svm_learn -z p forms all pairs.",
+        "Up to 2,000 pairs are formed, and every figure is that of their multipliers. More are trained without "
+        "forming one, to a certified gap: `maxdiff` is the gap over C and the pairs, a support vector is a pair "
+        "whose multiplier is above 1 % of C, at its bound within 1 %, and `-k` searches nothing (`depth=0`). More"
+        " than 10^7 pairs need `-c`, and figures of a part of them say so.",
+    ),
+    (
+        "svm_learn -z p takes or ignores `-y`, `-j` other than 1, `cost:`, `-x` and `-i`.",
+        "Those options are refused, and `-j`, `-x`, `-i` with -z r too.",
+    ),
+    (
+        "svm_learn trains kernels that need not be positive semidefinite (`-t 3`, `-t 2` with `-g` below 0, `-t "
+        "1` with `-s` or `-r` below 0).",
+        "So here, to a point that meets the KKT conditions; the norm of w is nan where its square is negative. -z"
+        " p takes 10,000 pairs at most with them.",
+    ),
+    (
+        "svm_learn -v 2 tells what part of the time each part took.",
+        "So here, of the clock since training began: `update` holds the choice of a pair's first row, `check` all"
+        " beside the compiled steps, and `optimizer` the whole of a machine without kernel on many rows.",
+    ),
+    (
+        "svm_learn on labels of 0 alone writes a model without support vectors.",
+        "Refused without `-p`.",
+    ),
+    (
+        "Transduction switches pairs of labels of the unlabelled rows, whose start ties decide.",
+        "The same start, bounds and rule of switching, the earlier row first where scores are equal; the search "
+        "may end at other labels.",
     ),
     (
         "svm_light V6.02 and V6.20 refuse each other's models.",

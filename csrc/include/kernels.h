@@ -121,6 +121,11 @@ int svmcut_smo_again(svmcut_smo* smo, const double* weights, int threads);
 
 void svmcut_smo_read(const svmcut_smo* smo, svmcut_smo_state* state);
 
+/* Counts, from here on, the seconds of a step's parts: rows of kernel values, the search for the partner, the step of two
+ * coefficients, v with the extremes that choose the next one. */
+void svmcut_smo_time(svmcut_smo* smo);
+void svmcut_smo_spent(const svmcut_smo* smo, double seconds[4]);
+
 /* beta, and v = y - K beta (exact where all are active), by row of X. */
 void svmcut_smo_solution(const svmcut_smo* smo, double* beta, double* v);
 

@@ -201,8 +201,10 @@ template <class Row>
 int svmcut_smo::step(svmcut::RowCache<Row>& rows, const svmcut::SmoLoops<Row>& loops, svmcut::Crew& crew) {
     int status = SVMCUT_OK;
     const int64_t i = next.at;
+    auto lap = now();
     const Row* const row_i = row(rows, i, crew, &status);
     if (status) return status;
+    count(svmcut::kKernel, &lap);
     svmcut::Extremes found;
     if (free_bias) {
         int64_t j = search(crew, [&](int64_t begin, int64_t end) {
@@ -211,10 +213,13 @@ int svmcut_smo::step(svmcut::RowCache<Row>& rows, const svmcut::SmoLoops<Row>& l
         if (j < 0) /* gains that are no numbers; the most violating pair still moves */
             for (int64_t p = 0; p < active; ++p)
                 if (low[p] && (j < 0 || fall(p) < fall(j))) j = p;
+        count(svmcut::kSelect, &lap);
         const Row* const row_j = row(rows, j, crew, &status);
         if (status) return status;
+        count(svmcut::kKernel, &lap);
         const double a = std::max(static_cast<double>(row_i[i]) + row_j[j] - 2.0 * row_i[j], 1e-12);
         const double s = walk(i, j, rise(i) - fall(j), a);
+        count(svmcut::kOptimizer, &lap);
         found = update(crew, [&](int64_t begin, int64_t end) {
             return loops.update(v.data(), row_i, row_j, s, tube, up.data(), low.data(), begin, end);
         });
@@ -225,17 +230,21 @@ int svmcut_smo::step(svmcut::RowCache<Row>& rows, const svmcut::SmoLoops<Row>& l
             return loops.companion(v.data(), row_i, diagonal.data(), slope, tube, diagonal[i], up.data(), low.data(),
                                    begin, end);
         }).at;
+        count(svmcut::kSelect, &lap);
         const Row* const row_j = j < 0 ? row_i : row(rows, j, crew, &status);
         if (status) return status;
+        count(svmcut::kKernel, &lap);
         if (j == i) j = -1;
         double moves[2] = {0.0, 0.0};
         move_two(i, j, row_i, row_j, moves);
+        count(svmcut::kOptimizer, &lap);
         found = update(crew, [&](int64_t begin, int64_t end) {
             return loops.update_two(v.data(), row_i, row_j, moves[0], moves[1], tube, diagonal.data(), up.data(),
                                     low.data(), begin, end);
         });
         highest = -found.lowest;
     }
+    count(svmcut::kUpdate, &lap);
     lowest = found.lowest;
     next = found.highest;
     ++iterations;
@@ -354,8 +363,6 @@ extern "C" svmcut_smo* svmcut_smo_new(const svmcut_csr* X, const double* y, cons
     }
 }
 
-extern "C" void svmcut_smo_delete(svmcut_smo* smo) { delete smo; }
-
 extern "C" int svmcut_smo_run(svmcut_smo* smo, double tolerance, int64_t steps, double seconds, int threads,
                               int* finished) {
     using Clock = std::chrono::steady_clock;
@@ -389,12 +396,4 @@ extern "C" int svmcut_smo_run(svmcut_smo* smo, double tolerance, int64_t steps, 
         return SVMCUT_NO_MEMORY;
     }
     return SVMCUT_OK;
-}
-
-extern "C" int svmcut_smo_make_whole(svmcut_smo* smo, int threads) {
-    try {
-        return smo->make_whole(threads);
-    } catch (const std::bad_alloc&) {
-        return SVMCUT_NO_MEMORY;
-    }
 }

@@ -6,6 +6,7 @@
 #define SVMCUT_SMO_H
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -44,6 +45,9 @@ struct SmoCode {
 };
 const SmoCode& smo_code(int instructions);
 
+/* Parts of a step whose seconds are counted where that was asked for. */
+enum Part { kKernel, kSelect, kOptimizer, kUpdate, kParts };
+
 /* Points a thread takes at once. */
 constexpr int64_t kPiece = 4096;
 /* Up to so many points kernel rows are float64: they all fit, and steps towards a large C need the digits. */
@@ -73,6 +77,18 @@ struct svmcut_smo {
     std::vector<int8_t> up, low; /* 0 for what may not rise or fall, else what the tube adds to v in units of it */
     std::vector<float> diagonal;
     std::vector<double> sums;
+
+    bool timed = false;
+    double spent[svmcut::kParts] = {};
+    using Clock = std::chrono::steady_clock;
+    Clock::time_point now() const { return timed ? Clock::now() : Clock::time_point{}; }
+    /* Counts what has passed since *lap as that part, and begins the next lap. */
+    void count(svmcut::Part part, Clock::time_point* lap) {
+        if (!timed) return;
+        const Clock::time_point time = Clock::now();
+        spent[part] += std::chrono::duration<double>(time - *lap).count();
+        *lap = time;
+    }
 
     bool open(const double* labels, const double* weights, double cache_bytes);
     /* C_i */

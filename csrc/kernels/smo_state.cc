@@ -42,6 +42,12 @@ extern "C" void svmcut_smo_read(const svmcut_smo* smo, svmcut_smo_state* state) 
     state->lowest = smo->lowest;
 }
 
+extern "C" void svmcut_smo_time(svmcut_smo* smo) { smo->timed = true; }
+
+extern "C" void svmcut_smo_spent(const svmcut_smo* smo, double* seconds) {
+    std::copy(smo->spent, smo->spent + svmcut::kParts, seconds);
+}
+
 extern "C" void svmcut_smo_solution(const svmcut_smo* smo, double* beta, double* v) {
     for (int64_t p = 0; p < smo->n; ++p) {
         beta[smo->order[p]] = smo->beta[p];
@@ -112,3 +118,13 @@ extern "C" int svmcut_smo_load(svmcut_smo* smo, const int64_t* integers, const d
     }
     return SVMCUT_OK;
 }
+
+extern "C" int svmcut_smo_make_whole(svmcut_smo* smo, int threads) {
+    try {
+        return smo->make_whole(threads);
+    } catch (const std::bad_alloc&) {
+        return SVMCUT_NO_MEMORY;
+    }
+}
+
+extern "C" void svmcut_smo_delete(svmcut_smo* smo) { delete smo; }

@@ -37,6 +37,8 @@ cdef extern from "include/kernels.h" nogil:
     int svmcut_smo_again(svmcut_smo*, const double*, int)
     void svmcut_smo_rescale(svmcut_smo*, double)
     void svmcut_smo_read(const svmcut_smo*, svmcut_smo_state*)
+    void svmcut_smo_time(svmcut_smo*)
+    void svmcut_smo_spent(const svmcut_smo*, double*)
     void svmcut_smo_solution(const svmcut_smo*, double*, double*)
     void svmcut_smo_save(const svmcut_smo*, int64_t*, double*)
     int svmcut_smo_load(svmcut_smo*, const int64_t*, const double*)
@@ -134,6 +136,17 @@ cdef class Smo:
     dual = property(lambda self: (<Smo>self)._state.dual)
     highest = property(lambda self: (<Smo>self)._state.highest)
     lowest = property(lambda self: (<Smo>self)._state.lowest)
+
+    def time(self):
+        """Counts the seconds of the parts of its steps from here on."""
+        svmcut_smo_time(self._smo)
+
+    @property
+    def spent(self):
+        """(4,) seconds of kernel values, of choosing, of steps, and of updates of v, as `time` counts them."""
+        cdef double[::1] out = np.empty(4)
+        svmcut_smo_spent(self._smo, &out[0])
+        return np.asarray(out)
 
     def run(self, double tolerance, int64_t steps, double seconds=1e300):
         """Goes on for so many steps and seconds, or until no violation exceeds the tolerance; tells whether that is so.

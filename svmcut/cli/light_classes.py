@@ -54,7 +54,7 @@ class Classes(LightRun):
         """The lines from the end of training to the VC dimension; bound: what is said beside the support vectors."""
         losses, alpha = machine.losses(problem.y), np.abs(machine.beta)
         self.report.trained(
-            machine.steps, int((problem.y * machine.scores <= 0).sum()), machine.violation, self.seconds
+            machine.steps, int((problem.y * machine.scores <= 0).sum()), machine.violation, self.runtime(machine.spent)
         )  # fmt: skip
         used = alpha > 0
         bound = bound or f"including {int(estimates.at_bound(alpha, problem.boxes).sum())} at upper bound"
@@ -106,14 +106,12 @@ class Classes(LightRun):
         Also whether each example was taken out.
         """
         removed, boxes = np.zeros(len(problem.y), bool), problem.boxes
-        steps, evaluations = machine.steps, machine.evaluations
         while True:
             bound = ~removed & estimates.at_bound(np.abs(machine.beta), boxes)
             self.report.say(" Moving training errors to inconsistent examples...done.")
             if not bound.any():
-                return machine._replace(steps=steps, evaluations=evaluations), removed
+                return machine, removed
             removed |= bound
             self.report.say(f" Now {int(removed.sum())} inconsistent examples.")
-            machine = problem.without(removed, self.report.observe)
-            steps, evaluations = steps + machine.steps, evaluations + machine.evaluations
+            machine = problem.without(removed, self.report.observe).after(machine)
 

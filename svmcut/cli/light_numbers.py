@@ -20,7 +20,7 @@ class Numbers(LightRun):
         start = None if given is None else problem.feasible(given[::2] + given[1::2])
         self.optimize()
         machine = problem.train(self.report.observe, start)
-        self.report.trained(machine.steps, None, machine.violation, self.seconds)
+        self.report.trained(machine.steps, None, machine.violation, self.runtime(machine.spent))
         size = np.abs(machine.beta)
         bound = f"including {int(estimates.at_bound(size, problem.boxes).sum())} at upper bound"
         loss = float(np.maximum(0.0, np.abs(machine.scores - y) - tube).sum())

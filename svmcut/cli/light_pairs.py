@@ -13,6 +13,7 @@ from svmcut.cli.light_run import LOOSEST, LightRun
 from svmcut.cli.termination import look
 from svmcut.cli.training_report import out
 from svmcut.errors import DataError, TrainingError, UsageError
+from svmcut.messages import quoted
 from svmcut.risks.ordinal import OrdinalRisk, query_starts
 from svmcut.training import estimates
 from svmcut.training.formed_pairs import MOST, MOST_INDEFINITE
@@ -82,11 +83,11 @@ class Pairs(LightRun):
         C = self.cost_of_pairs()
         self.optimize()
         machine = self.machine(pairs, qid, C)
-        seconds = self.seconds
+        runtime = self.runtime(machine.spent)
         began = time.process_time()
         found = self.figures(machine, C)
         drawn = "" if self._every == 1 else f" (of {len(found.alpha)} pairs drawn)"
-        self.report.trained(machine.steps, found.wrong, machine.violation, seconds)
+        self.report.trained(machine.steps, found.wrong, machine.violation, runtime)
         norm, positive = estimates.norm(machine.squared, self.kernel), ~np.signbit(found.alpha)
         bound = f"including {found.bound} at upper bound"
         longest = math.sqrt(found.longest)
@@ -114,7 +115,7 @@ class Pairs(LightRun):
             return train_formed(self._X, self._y, self._start, kernel, C, tolerance, self.threads, observe)
         if pairs and not kernel.is_definite:
             raise TrainingError(
-                f"{self.examples.source.path}: {pairs} pairs are too many for a kernel that is not positive "
+                f"{quoted(self.examples.source.path)}: {pairs} pairs are too many for a kernel that is not positive "
                 f"semidefinite; expected {MOST_INDEFINITE} at most, or choose another kernel"
             )
         return train(self._X, self._y, qid, kernel, C, tolerance, self.threads, observe)

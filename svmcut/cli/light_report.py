@@ -45,12 +45,12 @@ class LightReport:
             told = f"({support} SV)" if violation is None else f"(max violation={violation:.5f})"
             out(f"Iteration {self._iterations}: \n => {told}")
 
-    def trained(self, steps: int, wrong: int | None, violation: float, seconds: float) -> None:
+    def trained(self, steps: int, wrong: int | None, violation: float, runtime: str) -> None:
         """The end of the line of dots, and the next two."""
         self.say(f"done. ({steps} iterations)" if self.verbosity == 1 else "", "\n" if self.verbosity == 1 else "")
         missed = "" if wrong is None else f"{wrong} misclassified, "
         self.say(f"Optimization finished ({missed}maxdiff={violation:.5f}).")
-        self.say(f"Runtime in cpu-seconds: {seconds:.2f}")
+        self.say(f"Runtime in cpu-seconds: {runtime}")
 
     def sizes(self, vectors: int, bound: str, loss: float, norm: float, longest: float, drawn: str = "") -> None:
         """Support vectors, loss and lengths; drawn: of how many pairs those are that are not of all."""

@@ -19,7 +19,7 @@ from svmcut.messages import quoted
 from svmcut.models import KernelModel
 from svmcut.risks.weights import example_weights
 from svmcut.training import estimates
-from svmcut.training.machines import MachineProblem
+from svmcut.training.machines import PARTS, MachineProblem, Spent
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,7 +57,7 @@ class LightRun:
         self.distances = estimates.distances(self.kernel, self.squared)
         if not np.isfinite(self.distances).all():
             raise TrainingError(f"{quoted(examples.source.path)}: kernel values are not finite; scale the features")
-        self.began = time.process_time()
+        self.began, self._clock = time.process_time(), time.perf_counter()
 
     def cost(self, squared: NDArray[np.float64]) -> float:
         """C as given, or the default of these d^2, which is told."""
@@ -75,7 +75,7 @@ class LightRun:
         return MachineProblem(
             X=self.X, y=y, kernel=self.kernel, C=self.cost(self.distances), weights=weights, tube=tube,
             tolerance=min(self.values["tolerance"], LOOSEST), free_bias=self.values["bias"] != 0,
-            cache_mb=self.cache, threads=self.threads,
+            cache_mb=self.cache, threads=self.threads, timed=self.report.verbosity > 1,
         )  # fmt: skip
 
     @property
@@ -89,14 +89,18 @@ class LightRun:
 
     def optimize(self) -> None:
         """Begins the line of dots, and the time that is told at its end."""
-        self.began = time.process_time()
+        self.began, self._clock = time.process_time(), time.perf_counter()
         if self.report.verbosity == 1:
             self.report.say("Optimizing", end="")
 
-    @property
-    def seconds(self) -> float:
-        """Of this process since `optimize`."""
-        return time.process_time() - self.began
+    def runtime(self, spent: Spent) -> str:
+        """Seconds of this process since `optimize`; from verbosity 2 on with the shares of its parts, by the clock."""
+        seconds = f"{time.process_time() - self.began:.2f}"
+        if self.report.verbosity < 2:
+            return seconds
+        total = time.perf_counter() - self._clock
+        shares = (f"{estimates.percent(spent.get(part, 0.0), total):.2f}% for {part}" for part in PARTS)
+        return f"{seconds} ({'/'.join(shares)})"
 
     def alphas(self, count: int) -> NDArray[np.float64] | None:
         """What -y names, one number a line; None without."""

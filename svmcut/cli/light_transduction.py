@@ -10,6 +10,7 @@ from svmcut.cli.training_report import step
 from svmcut.errors import TrainingError
 from svmcut.files.output import write_atomically
 from svmcut.files.predictions import write_short_scores
+from svmcut.messages import quoted
 from svmcut.training import estimates
 from svmcut.training.transduction import Level, certainties, positives, search, share
 
@@ -36,7 +37,7 @@ class Transduction(Classes):
         negative = len(y) - unlabelled - positive
         fraction = share(positive, negative) if values["fraction"] < 0 else values["fraction"]
         if np.isnan(fraction):
-            path = self.examples.source.path
+            path = quoted(self.examples.source.path)
             raise TrainingError(f"{path}: every label is 0, so no example has a class; label some of them, or give -p")
         self.report.more(f"{positive} positive, {negative} negative, and {unlabelled} unlabeled examples.")
         problem = self.problem(y)
@@ -48,9 +49,9 @@ class Transduction(Classes):
         self.report.say(f"Classifying unlabeled data as {count} POS / {unlabelled - count} NEG.")
         self.report.say("Retraining", end="")
         last: Level | None = None
-        steps, evaluations, switches = machine.steps, machine.evaluations, 0
+        switches = 0
         for level in search(problem, known, machine.scores, fraction, self.report.observe):
-            last, steps, evaluations = level, steps + level.machine.steps, evaluations + level.machine.evaluations
+            last, machine = level, level.machine.after(machine)
             self.report.say("done")
             if level.switched:
                 switches += 1
@@ -63,11 +64,10 @@ class Transduction(Classes):
         with step(self.report.say, "Writing prediction file"), write_atomically(values["labels"]) as output:
             write_short_scores(output, certainties(last, ~known), True)
         self.report.say(f"Number of switches: {switches}")
-        machine = last.machine._replace(steps=steps, evaluations=evaluations)
         self.told(last.problem, machine)
         for line in self.criteria(last, known):
             self.report.say(line)
-        self.report.evaluations(evaluations)
+        self.report.evaluations(machine.evaluations)
         self.write(model_file, machine.beta, machine.b, len(y), machine.beta, last.problem.y)
 
     def criteria(self, last: Level, known) -> list[str]:

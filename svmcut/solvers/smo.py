@@ -137,6 +137,7 @@ class SmoRun(Run):
         self._unit = problem.unit(solver.free_bias)
         self._tolerance = problem.tolerance if problem.gap is None else 0.1 * self._unit
         self._least, self._futile = np.inf, 0
+        self._stepping = self._refreshing = 0.0
         if state is not None:
             states.checked(state, states.fields(
                 integers=states.array(np.int64, None), reals=states.array(np.float64, None, infinite=True),
@@ -168,7 +169,9 @@ class SmoRun(Run):
             steps = self._due - done
             if self._solver.max_steps is not None:
                 steps = max(1, min(steps, self._solver.max_steps - done))
+            began = time.perf_counter()
             finished = run.run(self._tolerance, steps, self._solver.seconds_between)
+            self._stepping += time.perf_counter() - began
             self._peek_whole()
             progress = self._progress()
             if not finished:
@@ -213,7 +216,9 @@ class SmoRun(Run):
         run, problem = self._native, self._problem
         if len(problem.y) <= 8 * PROBED:
             return np.inf, np.inf
+        began = time.perf_counter()
         largest, total = run.probe(self.expansion().b, PROBED)
+        self._refreshing += time.perf_counter() - began
         return largest, 8 * problem.C * total
 
     def _judge(self, progress: Progress) -> None:
@@ -224,7 +229,9 @@ class SmoRun(Run):
 
     def _refreshed(self) -> Progress:
         """The state after v was formed anew; primal and dual belong to the one solution it is of."""
+        began = time.perf_counter()
         self._native.refresh(self.expansion().b)
+        self._refreshing += time.perf_counter() - began
         return self._standing()
 
     def _standing(self) -> Progress:
@@ -265,6 +272,16 @@ class SmoRun(Run):
         self._native.make_whole()
         standing = self._standing()
         return standing if self._small_error(standing) else self._refreshed()
+
+    def time_parts(self) -> None:
+        """Counts the seconds of the parts of steps from here on."""
+        self._native.time()
+
+    def seconds_of_parts(self) -> dict[str, float]:
+        """Of kernel values, choosing, steps, updates of v, refreshes; `steps` is all that the compiled side ran."""
+        names = "kernel", "select", "optimizer", "update"
+        parts = dict(zip(names, self._native.spent.tolist(), strict=True))
+        return {**parts, "final": self._refreshing, "steps": self._stepping}
 
     def violation(self) -> float:
         """How far the KKT conditions are from holding; exact where every point is active."""

@@ -80,7 +80,7 @@ class Rates(NamedTuple):
     precision: float
 
 
-def percent(part: float, of: int) -> float:
+def percent(part: float, of: float) -> float:
     """100 part / of; nan of nothing."""
     return 100.0 * part / of if of else math.nan
 

@@ -11,6 +11,7 @@ steps here never lower the dual, so they end for kernels that are not definite t
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -53,7 +54,7 @@ def train(
     found = list(blocks(X, y, start, kernel, 1, threads))
     i, j, sign = (np.concatenate([getattr(block, name) for block in found]) for name in ("i", "j", "sign"))
     high, low = np.where(sign > 0, i, j), np.where(sign > 0, j, i)
-    rows = KernelRows(X, kernel, threads)
+    rows, clock = KernelRows(X, kernel, threads), [time.perf_counter()]
     gram = _gram(rows, high, low)
     # SMO asks points for the diagonal alone where it is given the values
     lengths = np.sqrt(np.maximum(np.diag(gram), 0.0)).astype(np.float32)[:, None]
@@ -61,10 +62,13 @@ def train(
     native = Smo(
         Csr.from_dense(lengths), ones, Kernel(), C, False, _CACHE_MB, threads, shared=gram, places=np.arange(m)
     )  # fmt: skip
+    native.time()
+    clock.append(time.perf_counter())
     finished = False
     while not finished:
         finished = native.run(_FINE * min(tolerance, 1.0), _CHUNK)
         observe(PairStep(native.support, max(0.0, native.highest - native.lowest) / 2))
+    clock.append(time.perf_counter())
     alpha = native.solution()[0]
     net = np.zeros(len(y))
     np.add.at(net, high, alpha)
@@ -76,9 +80,16 @@ def train(
     rest = np.where(alpha < C, np.maximum(slopes, 0.0), 0.0), np.where(alpha > 0, np.maximum(-slopes, 0.0), 0.0)
     squared, loss = float(net @ scores), float(np.maximum(slopes, 0.0).sum())
     gap = squared + C * loss - float(alpha.sum())
+    clock.append(time.perf_counter())
+    formed, stepped, told = np.diff(clock).tolist()
+    kernel_rows, select, optimizer, update = native.spent.tolist()
+    spent = {
+        "kernel": formed + kernel_rows, "optimizer": optimizer, "update": update, "select": select, "model": told,
+        "check": stepped - kernel_rows - optimizer - update - select,
+    }  # fmt: skip
     return PairMachine(
         net, scores, squared, loss, gap, np.zeros(0), np.zeros((0, len(y))), native.iterations, rows.evaluations,
-        max(float(part.max(initial=0.0)) for part in rest), alpha, gram,
+        max(float(part.max(initial=0.0)) for part in rest), alpha, gram, spent,
     )  # fmt: skip
 
 

@@ -7,7 +7,9 @@ solution has multipliers that meet the same KKT conditions.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -28,6 +30,16 @@ if TYPE_CHECKING:
 FEATURE_ROWS = 1000
 
 
+Spent = Mapping[str, float]
+#: Parts of training in svm_light's order.
+PARTS = ("kernel", "optimizer", "final", "update", "model", "check", "select")
+
+
+def both(one: Spent, other: Spent) -> Spent:
+    """The sums, part by part."""
+    return {name: one.get(name, 0.0) + other.get(name, 0.0) for name in {**one, **other}}
+
+
 class Machine(NamedTuple):
     """A trained machine.
 
@@ -41,6 +53,8 @@ class Machine(NamedTuple):
         Of the KKT conditions.
     steps, evaluations : int
         Of the solver; kernel values, 0 for a machine that was trained on features.
+    spent : mapping of str to float
+        Seconds of what was counted, by the names of PARTS.
     """
 
     beta: NDArray[np.float64]
@@ -49,6 +63,14 @@ class Machine(NamedTuple):
     violation: float
     steps: int
     evaluations: int
+    spent: Spent = MappingProxyType({})
+
+    def after(self, earlier: Machine) -> Machine:
+        """This one, with the work of an earlier one too."""
+        return self._replace(
+            steps=earlier.steps + self.steps, evaluations=earlier.evaluations + self.evaluations,
+            spent=both(earlier.spent, self.spent),
+        )  # fmt: skip
 
     @property
     def squared(self) -> float:
@@ -74,6 +96,8 @@ class MachineProblem:
         b is 0 without.
     cache_mb, threads
         Of smo.
+    timed : bool
+        Whether the parts of steps are timed, which costs a little.
     """
 
     X: Csr
@@ -86,6 +110,7 @@ class MachineProblem:
     tolerance: float = 1e-3
     cache_mb: float = 100.0
     threads: int = 1
+    timed: bool = False
 
     @property
     def boxes(self) -> NDArray[np.float64]:
@@ -141,22 +166,31 @@ class MachineProblem:
         observe = observe or (lambda step: None)
         if not len(self.y):
             return Machine(np.zeros(0), 0.0, np.zeros(0), 0.0, 0, 0)
+        began = time.perf_counter()
         if self.on_features and beta is None:
             found = None
             for found in self._on_features():
                 observe(found)
             if found is not None and found.violation <= self.tolerance:
-                solution = found.solution
-                return Machine(solution.beta, solution.b, found.scores, found.violation, found.steps, 0)
+                solution, spent = found.solution, {"optimizer": time.perf_counter() - began}
+                return Machine(solution.beta, solution.b, found.scores, found.violation, found.steps, 0, spent)
         solver = Smo(self.free_bias, self.cache_mb, self.threads)
         problem = KernelProblem(self.X, self.y, self.kernel, self.C, self.tolerance, None, self.weights, self.tube)
         run = SmoRun(solver, problem, None, None if beta is None else solver.state_at(problem, beta))
+        if self.timed:
+            run.time_parts()
+        began = time.perf_counter()
         steps = evaluations = 0
         for step in run:
             observe(step)
             steps, evaluations = step.iteration, step.evaluations or 0
+        ended = time.perf_counter()
         f = run.expansion()
-        return Machine(f.beta, f.b, run.scores(), run.violation(), steps, evaluations)
+        scores = run.scores()
+        parts = run.seconds_of_parts()
+        parts["check"] = ended - began - parts.pop("steps") - parts["final"]
+        parts["model"] = time.perf_counter() - ended
+        return Machine(f.beta, f.b, scores, run.violation(), steps, evaluations, parts)
 
     def _on_features(self) -> SmoothedMargin:
         return SmoothedMargin(self.X, self.y, self.C, self.weights, self.free_bias, self.tolerance, self.threads)

@@ -12,7 +12,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -64,6 +66,8 @@ class PairMachine(NamedTuple):
         Of the KKT conditions; of cutting planes the gap over C and the pairs.
     pairs, gram : (m,), (m, m) float64 or None
         alpha of every pair in the order of `blocks`, and the products of their differences, where pairs were formed.
+    spent : mapping of str to float
+        Seconds by the names of svm_light.
     """
 
     alpha: NDArray[np.float64]
@@ -78,6 +82,7 @@ class PairMachine(NamedTuple):
     violation: float
     pairs: NDArray[np.float64] | None = None
     gram: NDArray | None = None
+    spent: Mapping[str, float] = MappingProxyType({})
 
 
 class _Recorded:
@@ -106,7 +111,7 @@ class _TracedSpace(Space):
     """A space whose elements know the cuts they are made of; `cuts` has coefficients and scores of each."""
 
     def __init__(self, inner: Any, risk: _Recorded):
-        self._inner, self._risk, self.dim = inner, risk, inner.dim
+        self._inner, self._risk, self.dim, self.seconds = inner, risk, inner.dim, 0.0
         self.cuts: list[tuple[NDArray, NDArray]] = []
 
     def kinds(self) -> states.Kinds:
@@ -116,11 +121,17 @@ class _TracedSpace(Space):
         return _Traced(self._inner.zero(), np.zeros(0))
 
     def scores(self, w: _Traced) -> NDArray:
-        return self._inner.scores(w.inner)
+        began = time.perf_counter()
+        found = self._inner.scores(w.inner)
+        self.seconds += time.perf_counter() - began
+        return found
 
     def adjoint(self, coef: NDArray) -> _Traced:
         self.cuts.append((coef, next(scores for known, scores in self._risk.last if known is coef)))
-        return _Traced(self._inner.adjoint(coef), np.eye(1, len(self.cuts), len(self.cuts) - 1)[0])
+        began = time.perf_counter()
+        inner = self._inner.adjoint(coef)
+        self.seconds += time.perf_counter() - began
+        return _Traced(inner, np.eye(1, len(self.cuts), len(self.cuts) - 1)[0])
 
     def dot(self, a: _Traced, b: _Traced) -> float:
         return self._inner.dot(a.inner, b.inner)
@@ -162,8 +173,11 @@ def train(
     fine = min(FINE, 0.01 * tolerance) if risk.n_pairs <= FEW_PAIRS else None
     stop = StoppingRule(C * tolerance * risk.n_pairs, fine)
     run = CuttingPlane().start(_PairProblem(recorded, space, unit, stop))
+    began = time.perf_counter()
     for step in run:
         observe(step)
+    ended = time.perf_counter()
+    spent = {"optimizer": ended - began - space.seconds, "update" if rows is None else "kernel": space.seconds}
     beta = np.zeros(len(space.cuts))
     for multiplier, element in zip(run.bundle.beta[1:].tolist(), run.bundle.elements(), strict=True):
         beta[len(element.parts) - 1] = multiplier
@@ -177,7 +191,8 @@ def train(
         cuts = np.array([space.cuts[t][1] for t in used]).reshape(len(used), len(y))
         gap, count = 0.5 * squared + C * loss - step.dual, 0 if rows is None else rows.evaluations
         violation = max(0.0, gap) / (C * max(risk.n_pairs, 1))
-        return PairMachine(alpha, scores, squared, loss, gap, C * beta[used], cuts, step.iteration, count, violation)
+        return PairMachine(alpha, scores, squared, loss, gap, C * beta[used], cuts, step.iteration, count, violation,
+                           spent={**spent, "model": time.perf_counter() - ended})  # fmt: skip
 
     found = at(beta)
     if found.gap <= max(stop.target(step.primal), GOOD * step.primal):

@@ -106,3 +106,23 @@ def test_the_search_sharpens_the_estimates(capsys):
         found[told.group(2)] = float(told.group(1))
     assert list(found) == ["0", "1", "10", "100"] and found["0"] >= found["1"] >= found["10"] >= found["100"]
     assert found["0"] > found["100"]
+
+
+@pytest.mark.parametrize("options", [
+    [], ["-b", "0", "-t", "2"], ["-i", "1"], ["-z", "r"], ["-z", "p"], ["-z", "p", "-t", "2"],
+], ids=" ".join)  # fmt: skip
+def test_what_part_of_the_time_each_part_took(options, capsys, monkeypatch):
+    """Of the clock since training began, so that no sum is above 100 %."""
+    if options[1:2] == ["p"]:
+        monkeypatch.setattr("svmcut.cli.light_pairs.MOST", 2000 if "-t" in options else 0)
+    for verbosity in ("1", "2", "3"):
+        assert call("svm_learn", "-v", verbosity, "-c", "1", *options, "train", "model") == 0
+        line = re.search(r"^Runtime in cpu-seconds: (.*)$", capsys.readouterr().out, re.M).group(1)
+        assert re.fullmatch(r"\d+\.\d\d", line.split(" ", 1)[0]) and ("(" in line) == (verbosity != "1")
+    names = "kernel", "optimizer", "final", "update", "model", "check", "select"
+    shares = re.fullmatch(r"\((.*)\)", line.split(" ", 1)[1]).group(1).split("/")
+    assert [share.partition("% for ")[2] for share in shares] == list(names)
+    found = {name: float(share.partition("%")[0]) for name, share in zip(names, shares, strict=True)}
+    assert min(found.values()) >= 0 and 5 < sum(found.values()) <= 100.05
+    assert all(found[name] > 0 for name in ("optimizer", "model"))
+    assert options == ["-z", "p"] or found["kernel"] > 0
