@@ -27,9 +27,9 @@ EXIT_STATUS = (
     ("1", "Bad data, a bad model, failed training, or a path that is missing or cannot be read or written."),
     ("2", "Wrong usage."),
     ("3", "Stopped by a limit or by rounding before the gap was reached; the best model is written, the gap stated."),
-    ("75", "Stopped by SIGTERM with --checkpoint; the same command with --resume goes on."),
+    ("75", "Stopped by SIGTERM or SIGHUP with --checkpoint; the same command with --resume goes on."),
     ("130", "Interrupted; the best model so far is written. Before the first iteration nothing is."),
-    ("143", "Stopped by SIGTERM; nothing is written."),
+    ("143", "Stopped by SIGTERM or SIGHUP; nothing is written."),
 )
 
 ENVIRONMENT = (

@@ -87,7 +87,8 @@ class Model:
             columns = {name: k for k, name in enumerate(model.names.attributes)}
             bounds = np.concatenate([[0], np.cumsum([len(sequence) for sequence in X])]).astype(np.int64)
             rows = named_rows((token for sequence in X for token in sequence), columns)
-            tags = [model.names.tags[tag] for tag in model.tags(rows, bounds, threads).tolist()]
+            found = model.tags(rows, np.unique(bounds), threads).tolist() if bounds[-1] else []
+            tags = [model.names.tags[tag] for tag in found]
             return [tags[start:stop] for start, stop in itertools.pairwise(bounds.tolist())]
         rows = as_rows(X)
         if isinstance(model, ChainModel | KernelChainModel):

@@ -98,12 +98,16 @@ def run_inspection(
     return warnings
 
 
-def _names(path: str) -> list[str]:
+def _bytes(path: str) -> bytes:
     pieces, buffer = [], bytearray(BLOCK_BYTES)
     with opened(path) as text, memoryview(buffer) as view:
         while count := text.readinto(view):
             pieces.append(bytes(view[:count]))
-    lines = b"".join(pieces).decode("utf-8-sig", "replace").split("\n")
+    return b"".join(pieces)
+
+
+def _names(path: str) -> list[str]:
+    lines = _bytes(path).decode("utf-8-sig", "replace").split("\n")
     return [line.strip() for line in (lines if lines[-1] else lines[:-1])]
 
 
@@ -119,9 +123,9 @@ def _certificate(path: str, model: str, found: dict[str, Any]) -> dict[str, Any]
     DataError
         When it is no such report, or of a model of another kind.
     """
+    text = _bytes(path)
     try:
-        with open(path, encoding="utf-8") as file:
-            report = jsons.load(file)
+        report = jsons.loads(text.decode())
         run = {"file": path} | {key: report[key] for key in _OF_RUN if key != "primal_of_file" or key in report}
         options = report["options"]
         cost = "cost" if options["cost"] is not None else "example_cost"
@@ -136,8 +140,6 @@ def _certificate(path: str, model: str, found: dict[str, Any]) -> dict[str, Any]
         elif entries:
             entry = next(row for row in entries if row["primal"] == report["primal"])
         C, features = entry["C"] if entry else C, report["features"]
-    except OSError as error:
-        raise DataError(path, error.strerror or str(error)) from error
     except (ValueError, KeyError, TypeError, StopIteration):
         raise DataError(path, "no report of svmcut learn or svmcut rank; expected what their --report wrote") from None
     loss = found["loss"]
@@ -156,18 +158,15 @@ def _convergence(path: str) -> dict[str, Any]:
         When a line is none of a trace.
     """
     lines: list[dict[str, Any]] = []
-    number = 0
+    number, text = 0, _bytes(path)
     try:
-        with open(path, encoding="utf-8") as file:
-            for line in file:
-                number += 1
-                row = jsons.loads(line)
-                point = {key: row[key] for key in ("C", "iteration", "seconds", "primal", "dual", "gap")}
-                if lines and lines[-1]["C"] != point["C"]:
-                    lines.clear()
-                lines.append(point)
-    except OSError as error:
-        raise DataError(path, error.strerror or str(error)) from error
+        for line in text.decode().splitlines():
+            number += 1
+            row = jsons.loads(line)
+            point = {key: row[key] for key in ("C", "iteration", "seconds", "primal", "dual", "gap")}
+            if lines and lines[-1]["C"] != point["C"]:
+                lines.clear()
+            lines.append(point)
     except (ValueError, KeyError, TypeError):
         raise DataError(path, "no line of a trace; expected what --trace of svmcut learn wrote", number) from None
     if not lines:

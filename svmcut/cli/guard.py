@@ -123,7 +123,7 @@ def _report(error: BaseException, program: Callable[[], str], resumable: bool, o
         if isinstance(error, KeyboardInterrupt):
             what, status = "interrupted", INTERRUPTED
         else:
-            what, status = "stopped by SIGTERM", STOPPED if resumable and error.kept else TERMINATED
+            what, status = f"stopped by {asked()}", STOPPED if resumable and error.kept else TERMINATED
         early = ["no state was written, the same command goes on from one that was there"] if resumable else []
         _complain("; ".join((f"{program()}: {what}", *getattr(error, "__notes__", early))))
         return status

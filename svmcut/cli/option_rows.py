@@ -187,7 +187,8 @@ ROWS = (
     Option("cache_size", ("-m", "--cache-size"), RUNNING, "Kernel rows kept, in MB.", "Or with a unit: 500K, 2G."),
     Option("max_memory", ("--max-memory",), RUNNING, "Refuse work that needs more: MB, or 512M, 2G."),
     Option("checkpoint", ("--checkpoint",), RUNNING,
-           "Write the state of training to this file at intervals, on SIGUSR1 and SIGTERM; removed at the end."),
+           "Write the state of training to this file at intervals, "
+           "on SIGUSR1, SIGTERM and SIGHUP; removed at the end."),
     Option("checkpoint_every", ("--checkpoint-every",), RUNNING,
            "Time between checkpoints: seconds, or 30s, 5m, 1h."),
     Option("resume", ("--resume",), RUNNING, "Go on from --checkpoint where there is one.", default="off"),

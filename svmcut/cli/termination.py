@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""SIGTERM and Ctrl-C as exceptions that reach the end of the run wherever they are raised."""
+"""SIGTERM, SIGHUP and Ctrl-C as exceptions that reach the end of the run wherever they are raised."""
 
 from __future__ import annotations
 
 import contextlib
 import signal
 import sys
+from typing import Any
 
 INTERRUPTED = 130
 TERMINATED = 143
@@ -14,7 +15,7 @@ STOPPED = 75
 
 
 class Terminated(BaseException):
-    """SIGTERM, raised where the run is so that what it holds open is put away; no failure, hence no Exception.
+    """SIGTERM or SIGHUP, raised where the run is so that what it holds open is put away; no failure, so no Exception.
 
     Parameters
     ----------
@@ -27,8 +28,13 @@ class Terminated(BaseException):
         self.kept = kept
 
 
+#: What ends a run so. A terminal that closes sends SIGHUP; under nohup it is ignored from the start, and stays so.
+_ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
 class _State:
-    asked = over = lost = False
+    asked = ""
+    over = lost = False
 
 
 _state = _State()
@@ -36,12 +42,14 @@ _state = _State()
 
 @contextlib.contextmanager
 def signals_raised(final: bool):
-    """SIGTERM raises Terminated within the context, once: a second one must not disturb the clearing away.
+    """SIGTERM and SIGHUP raise Terminated within the context, once: a second must not disturb the clearing away.
+
+    A SIGHUP that is ignored stays ignored.
 
     Parameters
     ----------
     final : bool
-        The process ends after the context: neither signal may change its status any more. Python gives signals back
+        The process ends after the context: no signal may change its status any more. Python gives signals back
         to the system while it clears its modules away, so they are ignored from here on.
     """
     global _state
@@ -49,7 +57,7 @@ def signals_raised(final: bool):
 
     def stop(number, frame):
         if not (state.asked or state.over):
-            state.asked = True
+            state.asked = signal.Signals(number).name
             raise Terminated
 
     def lose(unraisable):
@@ -58,10 +66,12 @@ def signals_raised(final: bool):
         else:
             hook(unraisable)
 
-    before = None
+    before: dict[signal.Signals, Any] = {}
     # Only the main thread may; elsewhere the program around keeps its own handling.
     with contextlib.suppress(ValueError):
-        before = signal.signal(signal.SIGTERM, stop)
+        for number in _ENDING:
+            if number == signal.SIGTERM or signal.getsignal(number) is not signal.SIG_IGN:
+                before[number] = signal.signal(number, stop)
     hook, sys.unraisablehook = sys.unraisablehook, lose
     try:
         yield
@@ -69,19 +79,22 @@ def signals_raised(final: bool):
         sys.unraisablehook = hook
         if final:
             with contextlib.suppress(ValueError):
-                for number in (signal.SIGTERM, signal.SIGINT):
+                for number in (*_ENDING, signal.SIGINT):
                     signal.signal(number, signal.SIG_IGN)
-        elif before is not None:
-            signal.signal(signal.SIGTERM, before)
+        else:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
 
 def settle() -> None:
-    """The status of the run is known: SIGTERM changes it no more."""
+    """The status of the run is known: no signal changes it any more."""
     _state.over = True
 
 
-def asked() -> bool:
-    """Whether SIGTERM came: what fails from then on may fail of its exception, raised within a library."""
+def asked() -> str:
+    """The name of the signal that came, if one did: what fails from then on may fail of its exception, raised within a
+    library.
+    """
     return _state.asked
 
 

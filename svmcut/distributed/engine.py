@@ -337,9 +337,9 @@ def _wait_for(path: str) -> None:
 
 
 async def _spare_workers() -> None:
-    """Ctrl-C goes to all processes of a terminal; those that are started from here on leave it to this one."""
+    """Ctrl-C and a hang-up go to all processes of a terminal; those that are started from here on leave it to this."""
     resource_tracker.ensure_running()  # which would let the signal through to what it is started with
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
 
 
 def here(client: Any = None) -> Client:

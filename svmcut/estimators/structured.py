@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -190,10 +191,24 @@ class ChainSVM(Trained):
             word:dog of 1, as is each of a list of texts; those of a dict within have its name in front.
         y : list of lists
             Tags of any type that sorts.
+
+        Notes
+        -----
+        A sequence without tokens is left out.
         """
         tags, lengths = [tag for sequence in y for tag in sequence], [len(sequence) for sequence in y]
-        if len(X) != len(y) or [_length(sequence) for sequence in X] != lengths or 0 in lengths:
-            raise DataError("y", "has not one tag for every token of X, or a sequence has none; expected one each")
+        if len(X) != len(y) or [_length(sequence) for sequence in X] != lengths:
+            raise DataError("y", "has not one tag for every token of X; expected one each")
+        if not tags:
+            raise DataError("X", "no sequence has a token; expected one at least")
+        if 0 in lengths:
+            full = [k for k, length in enumerate(lengths) if length]
+            if sample_weight is not None:
+                given = np.asarray(sample_weight)
+                if len(given) != len(X):
+                    raise DataError("sample_weight", f"{len(given)} weights for {len(X)} sequences; expected one each")
+                sample_weight = given[full]
+            X, lengths = [X[k] for k in full], [lengths[k] for k in full]
         self.classes_, codes = np.unique(np.asarray(tags), return_inverse=True)
         self._columns: dict[str, int] | None = None if _is_matrix(X[0]) else {}
         rows = self._tokens(X, learn=True)
@@ -209,17 +224,23 @@ class ChainSVM(Trained):
         return self._certify([outcome])
 
     def predict(self, X: Sequence[Any]) -> list[list[Any]]:
-        """Tags of every token of every sequence."""
+        """Tags of every token of every sequence; of one without tokens none."""
         check_is_fitted(self, "classes_")
-        bounds = np.concatenate([[0], np.cumsum([_length(sequence) for sequence in X])]).astype(np.int64)
+        lengths = [_length(sequence) for sequence in X]
+        bounds = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        if not bounds[-1]:
+            return [[] for _ in lengths]
         with own_words():
-            tags = self._model.tags(self._tokens(X), bounds, threads_of(self.n_jobs))
+            rows = self._tokens([sequence for sequence, length in zip(X, lengths, strict=True) if length])
+            tags = self._model.tags(rows, np.unique(bounds), threads_of(self.n_jobs))
         named = self.classes_[tags].tolist()
         return [named[start:stop] for start, stop in itertools.pairwise(bounds)]
 
     def score(self, X: Sequence[Any], y: Sequence[Sequence[Any]]) -> float:
-        """The part of all tokens whose tag is right."""
+        """The part of all tokens whose tag is right; nan of none."""
         pairs = [(a, b) for one, other in zip(self.predict(X), y, strict=True) for a, b in zip(one, other, strict=True)]
+        if not pairs:
+            return math.nan
         return float(np.mean([a == b for a, b in pairs]))
 
     @property

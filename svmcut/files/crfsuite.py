@@ -16,17 +16,19 @@ import numpy as np
 from svmcut.arrays import gathered_rows
 from svmcut.data import Names, Sequences, Source
 from svmcut.errors import DataError
-from svmcut.files.text import check_limit, memory_for, opened
+from svmcut.files.text import LONGEST_LINE, NUL, check_limit, memory_for, opened
 from svmcut.messages import quoted
 
 if TYPE_CHECKING:
     from svmcut.files.text import Text
 
 _BLOCK_BYTES = 1 << 20
+_MANY = 256
 _ESCAPED = re.compile(rb"\\(.)")
 _FIELD = re.compile(rb"((?:[^:\\]|\\[:\\])*)(:?)(.*)", re.DOTALL)
 _TAG = re.compile(rb"(?:[^\\]|\\[:\\])*", re.DOTALL)
 _NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_SVM = re.compile(rb"\S+(?: +[qs]id:\d+)?(?: +\d+:\S+)+ *(?:#|$)|\S+ +[qs]id:\d+ ")
 _LARGEST = float(np.finfo(np.float32).max)
 _MARK = b"\xef\xbb\xbf"  # of UTF-8, which some editors put at the front
 
@@ -44,8 +46,8 @@ def read_crfsuite(path: str, *, names: Names | None = None, max_memory: float | 
     Raises
     ------
     DataError
-        With line and column: a value that is no finite float, a backslash in front of anything but ``:`` and ``\\``, a
-        line without a tag; where there are no tokens.
+        Where lines have several words and none a tab, or there are no tokens; with line and column: a value that is no
+        finite float, a backslash in front of anything but ``:`` and ``\\``, a line without a tag.
     MemoryLimitError
     """
     lines = _Lines(path, names)
@@ -54,6 +56,7 @@ def read_crfsuite(path: str, *, names: Names | None = None, max_memory: float | 
             lines.add(block)
             check_limit(lines, text.position, text.bytes_left(), max_memory)
         lines.end()
+        lines.check_text()
         return lines.take(named=True)
 
 
@@ -78,6 +81,7 @@ def stream_crfsuite(path: str, names: Names, *, unlabelled: bool = False) -> Ite
                 found = True
                 yield lines.take()
         lines.end()
+        lines.check_text()
         if lines.bounds or not found:
             yield lines.take()
 
@@ -88,6 +92,10 @@ def _blocks(text: Text) -> Iterator[list[bytes]]:
     with memoryview(buffer) as view:
         while count := text.readinto(view):
             pieces.append(bytes(view[:count]))
+            if count == len(view) and b"\0" in pieces[-1] and b"\n" not in pieces[-1]:
+                raise DataError(text.path, NUL)
+            if len(pieces) % _MANY == 0 and sum(map(len, pieces)) > LONGEST_LINE:
+                raise DataError(text.path, f"a line is longer than {LONGEST_LINE:,} bytes")
             if b"\n" in pieces[-1]:
                 *lines, rest = b"".join(pieces).split(b"\n")
                 pieces = [rest]
@@ -113,6 +121,7 @@ class _Lines:
         self._tag_of: dict[bytes, int] = {}
         self._column_of: dict[bytes, int] = {}
         self._line, self._text = 0, b""
+        self._first, self._tabs, self._several, self._single = b"", False, 0, 0
         self.bounds: list[int] = []
         self._places, self._columns, self._values = array("q"), array("i"), array("f")
         self._lengths, self._found = array("q"), array("i")
@@ -136,6 +145,10 @@ class _Lines:
                 line = line.removeprefix(_MARK)
             self._text = line
             word, *fields = line.split(b"\t")
+            if not self._tabs:
+                self._tabs, self._first = bool(fields), self._first or line
+                self._several += b" " in line
+                self._single += b" " not in line
             tag, before = tag_of.get(word), len(columns)
             self._found.append(self._tag(word) if tag is None else tag)
             for field in fields:
@@ -148,6 +161,22 @@ class _Lines:
                 values.append(value)
             self._lengths.append(len(columns) - before)
             self._places.append(self._line)
+
+    def check_text(self) -> None:
+        """Refuses a text of several words a line without a tab in any, which is another format's; says which it may be.
+
+        Lines of a tag alone are tokens without attributes.
+        """
+        if self._tabs or not self._first:
+            return
+        if _SVM.match(self._first):
+            what = "it looks like svm text, LABEL INDEX:VALUE ...; leave out parameter 'input'"
+        elif self._several > 1 and not self._single:
+            what = "it looks like columns between blanks, as of CoNLL's files; expected TAG, a tab, and attributes "
+            what += "NAME or NAME:VALUE with tabs in between"
+        else:
+            return
+        raise DataError(self.path, f"no line has a tab; {what}")
 
     def end(self) -> None:
         """The sequence is whole, where it has tokens."""

@@ -15,6 +15,7 @@ import stat
 from typing import TYPE_CHECKING
 
 from svmcut.errors import OutputError
+from svmcut.files.leftovers import clear, home
 from svmcut.messages import quoted
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 _DESCRIPTOR = re.compile(r"/dev/fd/(\d+)|/proc/self/fd/(\d+)|/dev/(stdin|stdout|stderr)")
 _BUFFER_BYTES = 1 << 20
+#: Folders that were looked through for what killed runs left.
+_cleared: set[str] = set()
 
 
 class Output:
@@ -180,9 +183,16 @@ def _open_in_place(path: str, target: str) -> int:
 
 
 def _name_beside(target: str) -> str:
-    """A name nobody has in the folder of the target; short, as the target's may be as long as the system allows."""
+    """A name nobody has in the folder of the target; short, as the target's may be as long as the system allows.
+
+    What killed runs left in the folder is removed, once a process.
+    """
+    folder = os.path.dirname(target)
+    if folder not in _cleared:
+        _cleared.add(folder)
+        clear(folder)
     while True:
-        name = os.path.join(os.path.dirname(target), f".svmcut-{os.getpid():x}-{os.urandom(6).hex()}")
+        name = os.path.join(folder, f".svmcut-{os.getpid():x}-{home()}-{os.urandom(6).hex()}")
         if not os.path.lexists(name):
             return name
 

@@ -26,6 +26,11 @@ BLOCK_BYTES = 1 << 18
 THREAD_BLOCK_BYTES = 1 << 21
 """Text in flight for each of several threads that scan one block together."""
 
+LONGEST_LINE = 1 << 31
+"""Bytes of a line without an end after which no more is read."""
+
+NUL = "NUL byte in a line; expected text"
+
 MEGABYTE = 1e6
 
 
@@ -55,6 +60,11 @@ def feed(scanner: Scanner, text: Bytes, block_bytes: int) -> Iterator[None]:
             raise broken
         kept -= used
         if kept == len(buffer):
+            if b"\0" in buffer:  # no end of the line is waited for, which may never come
+                scanner.feed(bytes(buffer), last=True)
+                raise DataError(scanner.path, NUL)
+            if kept >= LONGEST_LINE:
+                raise DataError(scanner.path, f"a line is longer than {LONGEST_LINE:,} bytes")
             buffer.extend(bytes(len(buffer)))
         yield
 
@@ -147,6 +157,8 @@ class Text:
         self.head = b""
         while len(self.head) < LONGEST_MAGIC and (more := raw.read(LONGEST_MAGIC - len(self.head))):
             self.head += more
+        if self.head.startswith(b"\0"):  # as /dev/zero does, whose first line never ends
+            raise DataError(path, NUL, 1, 1)
         self._fill: Callable[[memoryview], int] = self._plain
         packing = next((name for magic, name in PACKINGS.items() if self.head.startswith(magic)), None)
         if packing is not None:

@@ -3,12 +3,13 @@
 
 import json
 import os
+import re
 import subprocess
 import threading
 from pathlib import Path
 
 import pytest
-from programs import TIMEOUT, call, command, status_of
+from programs import TIMEOUT, call, command, forked, status_of
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="links, pipes and locks of POSIX")
 
@@ -188,3 +189,25 @@ def test_a_path_of_c_needs_the_name_of_a_file(capsys):
     assert "several models" in capsys.readouterr().err
     assert call("svmcut learn", *LEARN, "two", "./-") == 0  # a file may still have this name
     assert os.path.getsize("-") > 0
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="devices of Linux")
+@pytest.mark.parametrize("words", [
+    "learn /dev/zero m", "learn --task multilabel /dev/zero m", "learn --task sequence --input crfsuite /dev/zero m",
+    "learn --weights /dev/zero train m", "classify /dev/zero model p", "classify train /dev/zero p",
+    "scale /dev/zero", "scale -r /dev/zero train", "inspect /dev/zero", "inspect model --names /dev/zero",
+    "inspect model --report /dev/zero", "inspect model --trace /dev/zero", "inspect model --data /dev/zero",
+    "learn /dev/urandom m", "learn --input crfsuite --task sequence zeros.gz m", "learn zeros.gz m",
+])  # fmt: skip
+def test_files_without_an_end_are_refused_at_their_beginning(words, tmp_path, monkeypatch):
+    """Of zeros in a packed file too: none waits for the end of a line that has a NUL byte."""
+    import gzip
+
+    Path("train").write_text("1 1:1\n-1 2:1\n")
+    assert call("svmcut learn", "-v", 0, "train", "model") == 0
+    Path("zeros.gz").write_bytes(gzip.compress(bytes(3 << 20), 1))
+    done = forked("svmcut", *words.split(), timeout=20)
+    assert done.returncode == 1, done
+    (line,) = done.stderr.splitlines()
+    assert re.match("(/dev/(zero|urandom)|zeros.gz):(1:)?", line), line
+    assert not Path("m").exists() and not Path("p").exists()

@@ -14,6 +14,7 @@ from sklearn.model_selection import GroupKFold, cross_validate
 import svmcut
 from svmcut import ChainSVM, MultilabelSVM, RankSVM
 from svmcut.cli.start import main
+from svmcut.errors import DataError
 from svmcut.estimators import ranking, structured
 
 DATA = Path(__file__).resolve().parents[2] / "data"
@@ -125,3 +126,32 @@ def test_the_weights_of_a_chain_score_as_it_predicts(sentences):
 def test_sequences_without_a_tag_for_every_token_are_refused():
     with pytest.raises(ValueError, match="not one tag for every token"):
         ChainSVM().fit([[["a"], ["b"]]], [["X"]])
+
+
+@pytest.mark.parametrize("matrices", [False, True])
+def test_sequences_without_tokens_count_for_nothing(matrices, tmp_path):
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(n, 3)) for n in (2, 3, 1, 4)] if matrices else [
+        [{"word": word} for word in text.split()] for text in ("the dog", "a cat sleeps", "dogs", "the cat and dogs")
+    ]  # fmt: skip
+    y = [list("DN"), list("DNV"), ["N"], list("DNDN")]
+    none = np.zeros((0, 3)) if matrices else []
+    holes, of_holes = [none, X[0], none, *X[1:], none], [[], y[0], [], *y[1:], []]
+    whole, holed = ChainSVM(random_state=0).fit(X, y), ChainSVM(random_state=0).fit(holes, of_holes)
+    assert holed._model.w.tobytes() == whole._model.w.tobytes()
+    found = whole.predict(X)
+    assert holed.predict(holes) == [[], found[0], [], *found[1:], []]
+    assert holed.score(holes, of_holes) == whole.score(X, y)
+    assert holed.predict([none]) == [[]] and holed.predict([]) == [] and np.isnan(holed.score([none], [[]]))
+    v = np.array([9.0, 1, 9, 2, 3, 4, 9])
+    weighed = ChainSVM(random_state=0).fit(holes, of_holes, sample_weight=v)
+    same = ChainSVM(random_state=0).fit(X, y, sample_weight=[1, 2, 3, 4])
+    assert weighed._model.w.tobytes() == same._model.w.tobytes()
+    for message, args in (("no sequence has a token", ([none], [[]])), ("one tag for every token", ([none], [["D"]])),
+                          ("weights for 7 sequences", (holes, of_holes, [1.0] * 4))):  # fmt: skip
+        with pytest.raises(DataError, match=message):
+            ChainSVM().fit(*args)
+    if not matrices:
+        whole.save(tmp_path / "model")
+        assert svmcut.load(tmp_path / "model").predict(holes) == holed.predict(holes)
+        assert svmcut.load(tmp_path / "model").predict([[]]) == [[]]

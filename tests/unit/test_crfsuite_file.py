@@ -2,6 +2,7 @@
 """CRFsuite's text: what is read, what is refused and where; names in model files."""
 
 import gzip
+import re
 
 import numpy as np
 import pytest
@@ -142,3 +143,21 @@ def test_a_name_with_a_newline_is_refused(tmp_path):
     with pytest.raises(ModelError, match=r"attribute 'a\\nb' has a newline"):
         write_model(str(tmp_path / "model"), model)
     assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize("text, told", [
+    ("The DT B-NP\ndog NN I-NP\n\n", "no line has a tab; it looks like columns between blanks, as of CoNLL's files; "
+                                     "expected TAG, a tab, and attributes"),
+    ("1 qid:1 1:1 2:0.5\n2 qid:1 3:1\n", "no line has a tab; it looks like svm text, LABEL INDEX:VALUE ...; leave out "
+                                         "parameter 'input'"),
+    ("1 1:1\n-1 2:1 # x\n", "no line has a tab; it looks like svm text"),
+])  # fmt: skip
+def test_a_text_of_words_without_tabs_is_none_of_crfsuite(tmp_path, text, told):
+    path = tmp_path / "train"
+    path.write_text(text)
+    with pytest.raises(DataError, match="^" + re.escape(f"{path}: {told}")):
+        read_crfsuite(str(path))
+    with pytest.raises(DataError, match=re.escape(told)):
+        list(stream_crfsuite(str(path), Names(("A", "B"), ("x",))))
+    path.write_text(text + "\nA\tx\n")  # tokens may have no attributes
+    assert len(read_crfsuite(str(path)).tags) > 1
