@@ -6,8 +6,8 @@
     search   train; while a positive and a negative unlabelled row have losses above 0 whose sum is above 2, switch
              their labels and train; then X rises, from 1e-5 by factors of 1.5 to 1
 
-A switch lowers the objective, so the search ends. Every machine meets the KKT conditions of its convex problem; nothing
-is said of other labels.
+A switch lowers the objective, so the search ends; where it does not, as rounding and kernels that are not definite
+allow, X rises. Every machine meets the KKT conditions of its problem; nothing is said of other labels.
 """
 
 from __future__ import annotations
@@ -80,21 +80,22 @@ def search(
     y[open_rows[np.argsort(-scores[open_rows], kind="stable")[:count]]] = 1.0
     own = np.ones(len(y)) if problem.weights is None else problem.weights
     ratio = (1.0 - fraction) / fraction if count else 1.0
-    influence, machine = FIRST, None
+    influence, machine, least = FIRST, None, np.inf
     while True:
         weights = np.where(known, own, influence * own * np.where(y > 0, ratio, 1.0))
         now = replace(problem, y=y.copy(), weights=weights)
         machine = now.train(observe, None if machine is None or now.on_features else now.feasible(machine.beta))
         losses = machine.losses(y)
-        pair = _pair(y, losses, open_rows)
+        value = 0.5 * machine.squared + float(now.boxes @ losses)
+        pair = _pair(y, losses, open_rows) if value < least else None
         following = None if pair is not None or influence == 1.0 else min(1.0, FACTOR * influence)
         yield Level(now, machine, pair is not None, following)
         if pair is not None:
-            y[list(pair)] *= -1
+            y[list(pair)], least = -y[list(pair)], value
         elif following is None:
             return
         else:
-            influence = following
+            influence, least = following, np.inf
 
 
 def _pair(y: NDArray, losses: NDArray, rows: NDArray[np.int64]) -> tuple[int, int] | None:

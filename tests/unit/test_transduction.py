@@ -97,6 +97,14 @@ def test_without_a_label_the_rows_become_positive_in_their_order(part):
     assert (levels[-1].problem.y > 0).sum() == 30 and levels[-1].machine.beta.any()
 
 
+def test_the_search_ends_where_a_switch_lowers_nothing(part, monkeypatch):
+    """As with kernels that are not definite: whatever the labels, two rows are far on the wrong side."""
+    wrong = lambda problem, *_: machines.Machine(0 * problem.y, 0.0, -3 * problem.y, 0.0, 1, 0)  # noqa: E731
+    monkeypatch.setattr(MachineProblem, "train", wrong)
+    _, levels = levels_of(*part, 1.0, 0.5)
+    assert sum(level.switched for level in levels) == len(levels) / 2 and levels[-1].problem.weights.max() == 1
+
+
 def test_on_features_the_same_labels(part, monkeypatch):
     X, y = part
     slow = levels_of(X, y, 1.0, 1 / 3)[1][-1]
