@@ -6,6 +6,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import inspect
+import numbers
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -21,7 +23,7 @@ from svmcut.arrays import as_rows, check_sparse, given_weights
 from svmcut.catalog import MULTICLASS
 from svmcut.coarse import coarse_warning
 from svmcut.data import Csr, Examples
-from svmcut.errors import DataError, SvmcutError
+from svmcut.errors import DataError, SvmcutError, UsageError
 from svmcut.machine import one_blas_thread, usable_cpus
 from svmcut.messages import in_words
 from svmcut.parameters import Settings
@@ -82,11 +84,30 @@ def whole(fit: Callable[Concatenate[T, P], Any]) -> Callable[Concatenate[T, P], 
         trial = object.__new__(type(self))
         trial.__dict__.update(self.__dict__)
         with own_words(), one_blas_thread():
+            _check_kinds(trial)
             fit(trial, *args, **kwargs)
         self.__dict__ = trial.__dict__
         return self
 
     return fitted
+
+
+#: What a value of these parameters must be, which Python would take anything for; of those that a default allows, None.
+_KINDS: dict[str, tuple[Any, str]] = {
+    **dict.fromkeys(("fit_intercept", "probability", "quick", "warm_start"), ((bool, np.bool_), "True or False")),
+    **dict.fromkeys(("C", "intercept_scaling"), (numbers.Real, "a number")),
+    **dict.fromkeys(("n_jobs", "verbose"), (numbers.Integral, "a whole number")),
+}
+
+
+def _check_kinds(estimator: Any) -> None:
+    """Refuses texts and the like in the place of flags and numbers."""
+    defaults = inspect.signature(type(estimator)).parameters
+    for name, (kind, expected) in _KINDS.items():
+        if name not in defaults or ((value := getattr(estimator, name)) is None and defaults[name].default is None):
+            continue
+        if not isinstance(value, kind) or (name == "intercept_scaling" and not value >= 0):
+            raise UsageError(f"{name}={value!r} is not {expected}{' of at least 0' * (name == 'intercept_scaling')}")
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:

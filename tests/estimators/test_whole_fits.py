@@ -152,6 +152,17 @@ def test_every_fit_is_whole(Estimator):
     assert vars(owner)["fit"].__code__ is whole(lambda self: None).__code__
 
 
+@pytest.mark.parametrize("Estimator", ESTIMATORS, ids=lambda one: one.__name__)
+def test_texts_in_the_place_of_flags_and_numbers_are_refused(Estimator):
+    bad = {"C": None, "intercept_scaling": -1.0, "n_jobs": "all", "verbose": "no", "fit_intercept": "no",
+           "probability": "x", "warm_start": 2, "quick": "x"}  # fmt: skip
+    for name in bad.keys() & Estimator().get_params().keys():
+        with pytest.raises(ValueError, match=f"{name}={bad[name]!r} is not (True or False|a )"):
+            Estimator(**{name: bad[name]}).fit(*examples(Estimator, 1))
+    with pytest.raises(ValueError, match="no sequence has a token"):
+        svmcut.ChainSVM().fit([], [])
+
+
 def test_what_was_fitted_is_what_predicts_and_is_scored_and_saved(tmp_path, rng):
     X, y = rng.normal(size=(40, 3)), np.arange(40) % 2
     machine = svmcut.PerfClassifier("prec-at-k", C=1.0, k=0.5).fit(X, y)
