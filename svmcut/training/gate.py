@@ -99,8 +99,9 @@ def judge(
         outcome.certificate = primal, math.nan
         outcome.stopped_by = stopped_by or (STATIONARY if met else otherwise)
         return outcome
-    for value in (primal, file):
-        if value is not None and dual > value + SLIP * abs(value):
+    # that of the file was formed by itself, at large C with some rounding
+    for value, slip in ((primal, 0.0), (file, CLOSE * abs(rule.target(primal)))):
+        if value is not None and dual > value + SLIP * abs(value) + slip:
             outcome.stopped_by = "mistake"
             outcome.warnings.append(
                 f"the dual value {dual:.9g} is above the primal value {value:.9g}: an error of svmcut, and no "

@@ -15,6 +15,7 @@ from svmcut.models import KernelModel, LinearModel
 from svmcut.parameters import Settings
 from svmcut.records import replace
 from svmcut.solvers.protocol import Progress, StoppingRule, Unsaved
+from svmcut.training.driver import make_driver
 from svmcut.training.gate import Part, Reading, join, judge, primal_of_file
 from svmcut.training.outcome import Objective, Outcome
 from svmcut.training.room import KernelRoom
@@ -140,3 +141,26 @@ def test_a_cap_of_passes_is_no_rounding(rng, monkeypatch, task, module):
     assert (capped.converged, capped.stopped_by, capped.done) == (False, "cap", False)
     monkeypatch.setattr(where, "LARGEST_DIM", 250_000)
     assert svmcut.train(data, task=task, example_cost=1.0, gap=1e-2).converged
+
+
+@pytest.mark.parametrize("original", [False, True])
+@pytest.mark.parametrize("solver", ["cutting-plane", "smo", "subspace"])
+def test_the_digits_of_a_kernel_are_those_of_its_file(rng, solver, original):
+    X = rng.normal(size=(50, 3)).astype(np.float32)
+    y, C = np.where(X[:, 0] * X[:, 1] > 0, 1.0, -1.0), 1e7
+    given = {"kernel": "rbf", "gamma": 1 / 3, "solver": solver, "example_cost": C, "gap": 1e-5}
+    examples = Examples(Csr.from_dense(X), y, None, None, Source("rows"))
+    found = make_driver(Settings(**given, threads=1, original=original), examples).fit(None, C)
+    read = written_and_read(found.model, original)
+    assert (read.kernel.gamma == 1 / 3) is not original
+
+    def values(A, Z):
+        return np.exp(-read.kernel.gamma * ((A[:, None] - Z[None]) ** 2).sum(-1))
+
+    Z, A = read.support.to_dense().astype(float), X.astype(float)
+    s = values(A, Z) @ read.alpha - read.b
+    primal = 0.5 * read.alpha @ values(Z, Z) @ read.alpha + C * np.maximum(0, 1 - y * s).sum()
+    told = found.primal if found.primal_of_file is None else found.primal_of_file
+    assert primal == pytest.approx(told, rel=1e-5 if found.primal_of_file is None else 1e-7)
+    assert not found.converged or primal - found.dual <= 1.01e-5 * primal
+    assert found.converged or found.stopped_by in ("file", "float32", "basis", "rounding")

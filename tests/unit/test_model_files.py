@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -66,6 +67,23 @@ def test_layout_of_a_kernel_model(tmp_path):
         "0.33333333 # threshold b, each following line is a SV (starting with alpha*y)",
     ]
     assert lines[11:] == ["0.10000000000000000555111512312578 1:0.5 3:0 #", "-0 #", "-3 2:3 #"]
+
+
+def test_a_kernel_model_has_the_digits_that_read_back_and_eight_by_an_original(tmp_path):
+    x = np.float32(0.114932634)
+    support = Csr.from_dense(np.array([[x, 0.5]], np.float32))
+    model = KernelModel(Kernel("rbf", 3, 1 / 3, 0.1, -2 / 3), support, np.ones(1), 1 / 3)
+    own, original = str(tmp_path / "own"), str(tmp_path / "original")
+    write_model(own, model)
+    write_model(original, model, original=True)
+    lines = [Path(path).read_text().splitlines() for path in (own, original)]
+    assert [line.split(" #")[0] for line in lines[0][3:6]] == ["0.33333333333333331", "0.1", "-0.66666666666666663"]
+    assert [line.split(" #")[0] for line in lines[1][3:6]] == ["0.33333333", "0.1", "-0.66666667"]
+    assert lines[0][10] == lines[1][10] and lines[0][10].startswith("0.33333333 ")
+    assert (lines[0][11], lines[1][11]) == (f"1 1:{x:.9g} 2:0.5 #", f"1 1:{x:.8g} 2:0.5 #")
+    for path in (own, original):  # what is read is written again as it was, whoever wrote it
+        write_model(str(tmp_path / "again"), read_model(path))
+        assert (tmp_path / "again").read_bytes() == Path(path).read_bytes()
 
 
 def test_linear_model_is_read(file):

@@ -25,6 +25,17 @@ def test_pairs_are_written_as_python_writes_them(pairs):
     assert format_pairs(columns, values).decode() == expected
 
 
+@given(st.lists(floats32, max_size=20))
+@example([0.1, 1 / 3, 16777217.0, 1.401298464324817e-45, 3.4028234663852886e38, 0.001, -0.0])
+def test_exact_pairs_have_the_fewest_digits_that_read_back(values):
+    values = np.array(values, np.float32)
+    words = format_pairs(np.arange(len(values), dtype=np.int32), values, True).decode().split()
+    for number, (word, value) in enumerate(zip(words, values.tolist(), strict=True), 1):
+        short = f"{value:.8g}"
+        assert word == f"{number}:{short if np.float32(short) == value else format(value, '.9g')}"
+        assert np.float32(word.split(":")[1]).tobytes() == np.float32(value).tobytes()
+
+
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=20))
 def test_integers_are_written_as_python_writes_them(values):
     assert format_integers(np.array(values, np.int64)).decode() == "".join(f"{v}\n" for v in values)
