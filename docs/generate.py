@@ -162,7 +162,8 @@ DIFFERENCES = (
     ),
     (
         "`-l 10` and `-l 11` print scores within the iterations, `-v 2` and above sizes, shares and tables.",
-        "Learners print at `-v 2` what they print at `-v 1`; `svm_perf_classify -v 2` prints losses and tables.",
+        "Learners print at `-v 2` what they print at `-v 1`, and the shares, of which caches of constraints have "
+        "none; `svm_perf_classify -v 2` prints losses and tables.",
     ),
     (
         "svm_multiclass takes any option of two dashes.",

@@ -294,6 +294,7 @@ def _learn(program: str, summary: str, task: str, algorithm: int, argv: list[str
         from svmcut.cli.options import LearnOptions
         from svmcut.cli.training import run
         from svmcut.parameters import task_defaults
+        from svmcut.stopwatch import watching
 
         given = {name: value for name, value in values.items() if value is not None and name != IDLE}
         if "cost" not in given:
@@ -309,7 +310,8 @@ def _learn(program: str, summary: str, task: str, algorithm: int, argv: list[str
         files = dict(zip(("example_file", "model_file"), arguments))
         command = "rank" if task == "rank" else "learn"
         values = {"command": command, "given": frozenset(), "original": True, **files, **task_defaults(task), **given}
-        return run(_without_idle_basis(LearnOptions(**values)), original=program)
+        with watching():
+            return run(_without_idle_basis(LearnOptions(**values)), original=program)
 
     return run_original(learn_grammar(program, summary, task, algorithm), work, argv)
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from svmcut.catalog import FORMATS, TASKS, listed, losses, measures
 from svmcut.classes import SIGNS, classes_of, label_text
-from svmcut.cli.training_report import final_lines
+from svmcut.cli.training_report import final_lines, runtime_shares
 from svmcut.measures import Measured, contingency_table
 from svmcut.records import replace
+from svmcut.stopwatch import running
 
 if TYPE_CHECKING:
     from svmcut.cli.options import LearnOptions
@@ -84,7 +85,10 @@ class Presentation:
 
     def final_lines(self, outcome: Any, options: LearnOptions, cpu_seconds: float, original: bool) -> list[str]:
         """The summary of a model."""
-        return final_lines(outcome, options.algorithm, options.slack_norm, cpu_seconds, original)
+        shares = ""
+        if original and running:
+            shares = runtime_shares(options.algorithm, options.verbosity, cpu_seconds, running[-1].seconds)
+        return final_lines(outcome, options.algorithm, options.slack_norm, cpu_seconds, original, shares)
 
     def timing(self, outcome: Any) -> list[str]:
         """What the original alone says behind the summary."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from svmcut._version import __version__
 from svmcut.catalog import TASKS, measures
 from svmcut.cli.guard import drop_stdout
+from svmcut.stopwatch import ARGMAX, INIT, KERNEL, PSI, QP
 
 if TYPE_CHECKING:
     from svmcut.data import Csr
@@ -73,12 +74,12 @@ def iteration_line(progress, objective, algorithm: int | None) -> str:
 
 
 def final_lines(
-    outcome, algorithm: int | None, slack_norm: int, cpu_seconds: float, original: bool = False
+    outcome, algorithm: int | None, slack_norm: int, cpu_seconds: float, original: bool = False, shares: str = ""
 ) -> list[str]:
     """The originals' summary, in their units; |w| includes the weight of the constant feature.
 
     The numbers are those of the certificate; under an original's name, of a basis, those of the problem in its span,
-    which is the one the original states.
+    which is the one the original states. shares: what ends the line of CPU seconds.
     """
     progress, objective = outcome.progress, outcome.objective
     n_slack = algorithm in (0, 1)
@@ -112,9 +113,24 @@ def final_lines(
         f"{slack_text}={slack:.5f}",
         f"Value of slack variable (global): xi={risk:.5f}" if joint else None,
         f"Norm of longest difference vector: ||Psi(x,y)-Psi(x,ybar)||={outcome.longest_cut * objective.unit:.5f}",
-        f"Runtime in cpu-seconds: {cpu_seconds:.2f}",
+        f"Runtime in cpu-seconds: {cpu_seconds:.2f}{shares}",
     ]
     return [line for line in lines if line is not None]
+
+
+def runtime_shares(algorithm: int | None, verbosity: int, cpu_seconds: float, spent: dict[str, float]) -> str:
+    """What svm_struct's programs say of the parts of the CPU seconds, from the verbosity on where they do.
+
+    Constraints are kept in no cache here, and none of the time is that of one.
+    """
+    if algorithm is None or verbosity < (1 if algorithm in (0, 1) else 2):
+        return ""
+    percent = {name: f"{100 * seconds / max(cpu_seconds, seconds, 1e-9):.2f}%" for name, seconds in spent.items()}
+    names = [QP, *([] if algorithm in (0, 1) else [KERNEL]), ARGMAX, PSI, INIT]
+    said = [f"{percent[name]} for {name}" for name in names]
+    if algorithm in (2, 3, 4):
+        said += ["0.00% for cache update", "0.00% for cache const", "0.00% for cache add (incl. 0.00% for sum)"]
+    return f" ({', '.join(said)})"
 
 
 def trace_line(progress, objective) -> str:

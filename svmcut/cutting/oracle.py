@@ -20,6 +20,7 @@ from svmcut.cutting.bundle import Cut
 from svmcut.cutting.line_search import ScoreLine, line_minimum
 from svmcut.risks.protocol import ExactLineRisk, Linearization, LineRisk
 from svmcut.spaces.protocol import Space
+from svmcut.stopwatch import ARGMAX, PSI, part
 
 #: Cuts and steps along lines after which normals and scores are formed afresh, so that rounding does not add up.
 REFRESH = 50
@@ -138,6 +139,7 @@ class Normals:
         states.require((state["coef"] is None) == (state["a"] is None), "oracle.coef and oracle.a", "both or none")
         self._coef, self._a, self._age = state["coef"], state["a"], state["age"]
 
+    @part(PSI)
     def of(self, coef):
         """A^T coef; one pass, over changed rows alone where it pays."""
         if self._a is not None and self._age < self._refresh:
@@ -184,8 +186,17 @@ class RiskOracle:
 
     def at(self, w) -> Point:
         """One pass for the scores."""
-        scores = self.space.scores(w)
-        return self.known(w, scores, self.risk.linearize(scores))
+        scores = self._scores(w)
+        return self.known(w, scores, self.linearized(scores))
+
+    @part(PSI)
+    def _scores(self, w):
+        return self.space.scores(w)
+
+    @part(ARGMAX)
+    def linearized(self, scores) -> Linearization:
+        """R linearised at these scores."""
+        return self.risk.linearize(scores)
 
     def known(self, w, scores, cut: Linearization, age: int = 0) -> Point:
         """The point with these scores and this linearization there."""
@@ -211,6 +222,7 @@ class _Line:
 
     _line: Any
 
+    @part(PSI)
     def __init__(self, oracle: RiskOracle, here: Point, w, squared: float):
         space = oracle.space
         self._oracle, self._here, self._w = oracle, here, w
@@ -243,6 +255,7 @@ class FormedLine(_Line):
         self._line = ScoreLine(oracle.risk, here.known.scores, self._rates, here.known.cut)
         self._base = here.known.scores
 
+    @part(ARGMAX)
     def minimum(self, C: float, gap: float) -> float:
         risk, here = self._oracle.risk, self._here
         if self._oracle.exact:
@@ -256,7 +269,7 @@ class FormedLine(_Line):
             scores, cut = self._found.known
         else:
             scores = self._move(t)
-            cut = oracle.risk.linearize(scores)
+            cut = oracle.linearized(scores)
         self._base = scores
         return oracle.known(self._blended(t), scores, cut, self._here.age + 1)
 
@@ -264,7 +277,7 @@ class FormedLine(_Line):
         base = self._base if t else self._here.known.scores
         query = self._target * share
         query += (1 - share) * base
-        return self._oracle.cut_of(self._oracle.risk.linearize(query))
+        return self._oracle.cut_of(self._oracle.linearized(query))
 
 
 class ValuedLine(_Line):
@@ -276,6 +289,7 @@ class ValuedLine(_Line):
         self._target = None
         self._line = oracle.risk.along(here.known.scores, self._rates, here.known.cut)
 
+    @part(ARGMAX)
     def minimum(self, C: float, gap: float) -> float:
         self._found = line_minimum(
             self._line, self._here.squared, self._wd, self._dd, C, _CLOSE * gap, first=FIRST_STEP

@@ -14,6 +14,7 @@ import numpy as np
 from svmcut import states
 from svmcut._native import sparse
 from svmcut.spaces.protocol import Space
+from svmcut.stopwatch import KERNEL, part
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -141,6 +142,7 @@ class KernelSpace(Space):
         points, coef = summed(weights, elements, self.dim)
         return Expansion(points, coef, scores)
 
+    @part(KERNEL)
     def _fill(self) -> None:
         n = self.rows.n
         block = self.rows.block_double if n <= EXACT_ROWS and self._stored is np.float64 else self.rows.block

@@ -15,6 +15,7 @@ from svmcut.parameters import Settings
 from svmcut.records import replace
 from svmcut.refusals import check
 from svmcut.solvers.protocol import Interrupted, Progress, Start, State, Watch
+from svmcut.stopwatch import INIT, QP, part
 from svmcut.training.outcome import Outcome
 from svmcut.training.settings import resolved
 from svmcut.training.stage import Ended, Plan, Stage
@@ -141,6 +142,7 @@ class Driver:
             self.warm = C, Start(run.bundle, (progress.solution(),), run.fractions)
         return Ended(stage, run, progress, stopped_by or run.ended_by)
 
+    @part(QP)
     def _follow(self, run, objective: Objective, observe: Observe | None) -> tuple[Progress, str | None]:
         """The last Progress of a run, and "limit", "interrupt" or "rounding" (no progress) where one of them ended it.
 
@@ -172,6 +174,7 @@ class Driver:
 
 
 @one_blas_thread()
+@part(INIT)
 def make_driver(settings: Settings, data: Any, one_class: bool = False, time_limit: float | None = None) -> Driver:
     """The driver of the plan that these settings ask for.
 
