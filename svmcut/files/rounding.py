@@ -37,8 +37,10 @@ def read_back_number(value: float) -> float:
     return float(f"{value:.8g}")
 
 
-def expansion_read_back(kernel: Kernel, support: Csr) -> tuple[Kernel, Csr]:
-    """Kernel and support vectors as an original's file has them; the very same vectors where no feature changes."""
+def expansion_read_back(kernel: Kernel, support: Csr, original: bool = False) -> tuple[Kernel, Csr]:
+    """Kernel and support vectors as a file has them; the very same vectors where no feature changes, as in svmcut's."""
+    if not original:
+        return kernel, support
     values = support.data.copy()
     values[support.stored] = read_back(support.data[support.stored])
     if not np.array_equal(values, support.data):
@@ -49,7 +51,7 @@ def expansion_read_back(kernel: Kernel, support: Csr) -> tuple[Kernel, Csr]:
 
 def model_read_back(model: KernelModel) -> KernelModel:
     """The model as an original's file has it."""
-    kernel, support = expansion_read_back(model.kernel, model.support)
+    kernel, support = expansion_read_back(model.kernel, model.support, True)
     return replace(model, kernel=kernel, support=support, b=read_back_number(model.b))
 
 
