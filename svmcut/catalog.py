@@ -120,7 +120,7 @@ SOLVERS = {
                losses=(*_HINGE, *_SUMS, *_ADDED), others=dict.fromkeys(_ADDED, "svmcut.solvers.loss_cd:LossCd"),
                takes=_QP, binary=("multilabel",)),
         Solver("newton", "svmcut.solvers.newton:Newton", (*_SCORED, "multilabel"), losses=(*_HINGE, *_SUMS, *_ADDED),
-               others=dict.fromkeys(_ADDED, "svmcut.solvers.loss_newton:LossNewton"), takes=_QP,
+               takes=_QP,
                binary=("multiclass", "multilabel")),
         Solver("bcfw", {"sequence": "svmcut.solvers.bcfw:Bcfw", "multilabel": "svmcut.solvers.label_blocks:LabelBcfw"},
                _BLOCKS, losses=_SUMS, takes=_QP),

@@ -16,7 +16,7 @@ KEPT = (
     "svmcut.solvers.constant_cuts:Points", "svmcut.solvers.sampled_cuts:SampledElement",
     "svmcut.solvers.cutting_plane:Iterate", "svmcut.cutting.oracle:Point", "svmcut.cutting.oracle:Scored",
     "svmcut.spaces.kernel:Expansion", "svmcut.spaces.subspace:Traced", "svmcut.spaces.linear:RowNormal",
-    "svmcut._native.sparse:Nonzeros", "svmcut.solvers.newton:Smoothed",
+    "svmcut._native.sparse:Nonzeros",
     "svmcut.distributed.oracle:Carried",
 )  # fmt: skip
 

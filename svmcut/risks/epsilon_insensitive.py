@@ -4,6 +4,7 @@
     cut          c in [-1, 1]:   R(s') >= sum v (c y - tube |c|) - (v c).s';   the tangent has c = sign(y - s) beyond
                  the tube and 0 in it
     dual         beta = C v c:   sum beta y - tube sum |beta| - 1/2 |w|^2
+    smoothed     two smoothed hinges (svmcut/risks/hinge.py), of y - tube - s and of s - y - tube
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from svmcut.risks.weights import example_weights
 class BoundEpsilonInsensitive(BoundLosses):
     """The epsilon-insensitive risk of given targets."""
 
-    number, smooth, signed = TUBE, False, True
+    number, signed = TUBE, True
 
     def __init__(self, targets, threads: int = 1, weights=None, tube: float = 0.1):
         super().__init__(targets, threads, weights)
@@ -36,6 +37,19 @@ class BoundEpsilonInsensitive(BoundLosses):
         scores = np.concatenate([s - self.targets + beyond, s - self.targets - beyond])
         weights = None if self.weights is None else np.concatenate([self.weights, self.weights])
         return sparse.hinge_line(signs, scores, np.concatenate([e, e]), wd, dd, C, self._threads, weights)
+
+    def widest(self) -> float:
+        """The mean loss at 0."""
+        n = len(self.targets)
+        return self.linearize(np.zeros(n)).value / n or 1.0
+
+    def corners(self, s) -> tuple:
+        """(2, n) biases where a loss has its corners, its jumps of slope there, and its slopes below each, of which the
+        second is reached from 0."""
+        weights = np.ones(len(s)) if self.weights is None else self.weights
+        rest = self.targets - s
+        jumps = np.array([weights, weights])
+        return np.array([rest - self.tube, rest + self.tube]), jumps, np.array([-weights, np.zeros(len(s))])
 
     def take(self, rows) -> BoundEpsilonInsensitive:
         weights = None if self.weights is None else self.weights[rows]

@@ -3,15 +3,30 @@
 
 The most violated constraint flips exactly the examples inside the margin (Joachims, KDD 2006, Algorithm 1, lines 5 to
 7), so coef_i = -v_i y_i there and the offset is the sum of their weights. 100 / sum v stands in C.
+
+    smoothed     z = 1 - y s,  u = clip(z / delta + 1/2, 0, 1):  loss = delta u^2 / 2 + max(0, z - delta / 2), slope
+                 -y u, curvature 1 / delta in the band 0 < u < 1;  below R by  sum v (max(z, 0) - u z)
 """
 
 from __future__ import annotations
+
+import functools
+from typing import Any
 
 import numpy as np
 
 from svmcut._native import sparse
 from svmcut.risks.protocol import Linearization
+from svmcut.risks.smoothed import Smoothed
 from svmcut.risks.weights import example_weights
+
+
+@functools.cache
+def _loops() -> Any:
+    """Those of the smoothed hinge, which few runs need."""
+    from svmcut._native import newton
+
+    return newton
 
 
 class BoundHinge:
@@ -33,6 +48,7 @@ class BoundHinge:
     """
 
     steepest = 1.0
+    narrow, lasting, foresees = True, False, False
 
     def __init__(self, signs, threads: int = 1, weights=None):
         self.signs, self.weights = signs, weights
@@ -53,6 +69,32 @@ class BoundHinge:
         Franc and Sonnenburg, ICML 2008, section 3 (optimised cutting planes).
         """
         return sparse.hinge_line(self.signs, s, e, wd, dd, C, self._threads, self.weights)
+
+    def widest(self) -> float:
+        """As SmoothedRisk."""
+        return 1.0
+
+    def smoothed(self, s, delta: float) -> Smoothed:
+        """As SmoothedRisk."""
+        newton = _loops()
+        coef, rows = np.empty(len(s)), np.empty(len(s) + 1, np.int32)
+        sums = newton.smooth_hinge(self.signs, s, delta, coef, self._threads, self.weights)
+        rows = rows[: newton.band_rows(coef, rows, self.weights)]
+        return Smoothed(sums[1], coef, sums[2], sums[3], rows, self.weights, delta)
+
+    def slope(self, s, e, t: float, delta: float) -> tuple[float, float]:
+        """As SmoothedRisk."""
+        return _loops().smooth_slope(self.signs, s, e, t, delta, self._threads, self.weights)
+
+    def nearest_cut(self, coef) -> tuple:
+        """As SmoothedRisk."""
+        parts = np.clip(-coef * self.signs, 0.0, 1.0 if self.weights is None else self.weights)
+        return -parts * self.signs, float(np.sum(parts))
+
+    def corners(self, s) -> tuple:
+        """(1, n) biases where a loss has its corner, its jump of slope there, and its slope below."""
+        jumps = np.ones(len(s)) if self.weights is None else self.weights
+        return (self.signs - s)[None], jumps[None], np.where(self.signs > 0, -jumps, 0.0)[None]
 
     def on_grid(self, s, target, grid, even: int):
         """As GridRisk; O(n + steps)."""

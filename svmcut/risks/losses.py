@@ -9,19 +9,16 @@ At g = -l'(s) the cut is the tangent at s. So trainers that move alpha, or w, ar
 
 from __future__ import annotations
 
-import math
 from typing import ClassVar
 
 import numpy as np
 
 from svmcut import states
 from svmcut._native import losses as native
+from svmcut._native import sparse
 from svmcut.risks.protocol import Linearization
+from svmcut.risks.smoothed import Smoothed, line_step
 from svmcut.risks.weights import example_weights
-
-SEARCH_STEPS = 60
-#: Of the slope at 0 is left at the end of a line.
-FLAT = 1e-3
 
 
 class BoundLosses:
@@ -42,8 +39,8 @@ class BoundLosses:
         Of svmcut._native.losses.
     tube : float
         Of the epsilon-insensitive loss.
-    smooth : bool
-        Whether the loss has a slope everywhere.
+    narrow, lasting, foresees
+        As of SmoothedRisk.
     signed : bool
         Whether alpha has the sign of its row's part of w.
     steepest : float
@@ -51,7 +48,9 @@ class BoundLosses:
     """
 
     number: ClassVar[int]
-    smooth: ClassVar[bool] = True
+    narrow: ClassVar[bool] = False
+    lasting: ClassVar[bool] = False
+    foresees: ClassVar[bool] = True
     signed: ClassVar[bool] = False
     steepest: ClassVar[float] = 1.0
     tube = 0.0
@@ -62,49 +61,41 @@ class BoundLosses:
 
     def linearize(self, s) -> Linearization:
         """Value and tangent; O(n)."""
-        return self.bent(s, None)
+        return self._known(np.ascontiguousarray(s, np.float64), None, 0.0)
 
-    def bent(self, s, curvature, delta: float = 0.0) -> Linearization:
-        """The same, and the second derivatives v l'' in curvature, (n,) float64.
+    def widest(self) -> float:
+        """As SmoothedRisk."""
+        return 0.0
 
-        Of a loss with corners those of its smoothing over a width of delta; the cut of its slopes lies below R at s.
-        """
+    def smoothed(self, s, delta: float) -> Smoothed:
+        """As SmoothedRisk; delta is 0 for a loss without corners."""
         s = np.ascontiguousarray(s, np.float64)
+        bends = np.empty(len(s))
+        known = self._known(s, bends, delta)
+        rows = np.flatnonzero(bends).astype(np.int32)
+        excess = known.value - known.offset - sparse.dot(known.coef, s, self._threads) if delta else 0.0
+        return Smoothed(*known, excess, rows, bends, 1.0)
+
+    def slope(self, s, e, t: float, delta: float) -> tuple[float, float]:
+        """As SmoothedRisk."""
+        return native.slope(self.number, self.targets, s, e, self.tube, t, self._threads, self.weights, delta)
+
+    def _known(self, s, bends, delta: float) -> Linearization:
         coef = np.empty(len(s))
         value, offset = native.losses(
-            self.number, self.targets, s, self.tube, coef, curvature, self._threads, self.weights, delta
+            self.number, self.targets, s, self.tube, coef, bends, self._threads, self.weights, delta
         )
         return Linearization(value, coef, offset)
 
     def line_minimum(self, s, e, wd: float, dd: float, C: float) -> float:
-        """As `smooth_minimum`, for R itself."""
-        return self.smooth_minimum(s, e, wd, dd, C, 0.0)
+        """A t >= 0 near the minimum of (t^2 dd + 2 t wd)/2 + C R(s + t e), and not above its value at 0; a few O(n)."""
 
-    def smooth_minimum(self, s, e, wd: float, dd: float, C: float, delta: float) -> float:
-        """A t >= 0 near the minimum of (t^2 dd + 2 t wd)/2 + C R(s + t e), R smoothed, and not above its value at 0.
+        def rate(t: float) -> tuple[float, float]:
+            rise, bend = self.slope(s, e, t, 0.0)
+            return wd + t * dd + C * rise, dd + C * bend
 
-        Safeguarded Newton steps on the slope, O(n) each.
-        """
-        low, high, t, first = 0.0, math.inf, 0.0, 0.0
-        for step in range(SEARCH_STEPS):
-            rise, curvature = native.slope(
-                self.number, self.targets, s, e, self.tube, t, self._threads, self.weights, delta
-            )
-            here, bend = wd + t * dd + C * rise, dd + C * curvature
-            if not step:
-                first = -here
-                if not (first > 0 and bend > 0):
-                    return 0.0
-            elif here <= 0:
-                if -here <= FLAT * first:
-                    break
-            elif here <= FLAT * first and here * (t - low) <= 0.05 * first * low:  # what is won up to low is not lost
-                break
-            low, high = (t, high) if here < 0 else (low, t)
-            t -= here / bend
-            if not low < t < high:
-                t = 0.5 * (low + high) if high < math.inf else 2 * low
-        return t
+        here, bend = rate(0.0)
+        return line_step(rate, -here, -here / bend) if here < 0 < bend else 0.0
 
     def take(self, rows) -> BoundLosses:
         """The risk of these examples alone."""
@@ -120,7 +111,7 @@ class BoundLosses:
         raise NotImplementedError
 
     def nearest_cut(self, coef) -> tuple:
-        """(coef, offset) of the cut of R whose coefficients are nearest to these."""
+        """As SmoothedRisk."""
         raise NotImplementedError
 
     def fractions(self, coef):

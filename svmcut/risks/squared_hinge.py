@@ -19,7 +19,7 @@ from svmcut.risks.losses import SignedLosses
 class BoundSquaredHinge(SignedLosses):
     """The squared hinge risk of given labels."""
 
-    number, steepest = SQUARED_HINGE, math.inf
+    number, steepest, lasting = SQUARED_HINGE, math.inf, True
 
     def dual_cut(self, fractions, logit) -> tuple:
         offset = float(np.sum(self.weighed(fractions - 0.25 * fractions * fractions)))

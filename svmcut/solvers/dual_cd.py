@@ -28,8 +28,9 @@ from svmcut import states
 from svmcut._native import dual_cd
 from svmcut.records import record
 from svmcut.risks.weights import boxes, total
+from svmcut.solvers.curvature import DENSE_DIM
 from svmcut.solvers.descent import DescentRun, hinge_cut, squared_norms
-from svmcut.solvers.newton import DENSE_DIM, Newton, may_follow
+from svmcut.solvers.newton import Newton, may_follow
 from svmcut.solvers.protocol import Problem, Progress, Solver, Start, State
 
 if TYPE_CHECKING:

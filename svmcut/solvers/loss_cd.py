@@ -30,7 +30,7 @@ from svmcut.records import record
 from svmcut.risks.logistic import FAR, logits
 from svmcut.risks.protocol import LossRisk
 from svmcut.solvers.descent import DescentRun, squared_norms
-from svmcut.solvers.loss_newton import FACTORED_DIM, LossNewton
+from svmcut.solvers.newton import Newton, may_follow
 from svmcut.solvers.protocol import Problem, Progress, Solver, Start, State
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class LossCdRun(DescentRun):
         space, risk, n = problem.space, problem.risk, len(self._alpha)
         self._logit = np.full(n, -FAR) if risk.number == LOGISTIC else None
         self._box = np.full(n, problem.C) if risk.weights is None else problem.C * risk.weights
-        self._newton = risk.smooth or space.dim <= max(FACTORED_DIM, n // 10)
+        self._newton = may_follow(space) or not risk.widest()
 
     def _kept(self) -> states.Check:
         return self._problem.risk.box(self._problem.space.X.n_rows)
@@ -55,7 +55,7 @@ class LossCdRun(DescentRun):
         return {**super()._descent_state(), "logit": None if self._logit is None else self._logit.copy()}
 
     def _successor(self) -> Solver:
-        return LossNewton() if self._newton else super()._successor()
+        return Newton() if self._newton else super()._successor()
 
     def _begin(self, saved: State | None) -> None:
         """Sets alpha, its logits and its w."""

@@ -1,41 +1,53 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Newton's method on the smoothed hinge, certified as one fractional cut.
+"""Newton's method on a sum of losses of one score each, certified by a cut at every point.
 
-    problem      min_w  1/2 |w|^2 + C sum_i v_i max(0, 1 - y_i w.x_i),   v = 1 without weights
-    smoothed     z_i = 1 - y_i w.x_i,  u_i = clip(z_i / delta + 1/2, 0, 1):
-                 loss = delta u^2 / 2 + max(0, z - delta / 2);  gradient w - C sum v_i u_i y_i x_i;
-                 Hessian I + (C / delta) sum over the band 0 < u_i < 1 of v_i x_i x_i'
-    update       w <- w + t p, p the Newton direction, t an exact line search on cached scores; delta falls as w settles
-    certificate  u is a cut:  P - D = C sum v_i (max(z_i, 0) - u_i z_i)  +  1/2 |gradient|^2
-                                      smoothing                             unfinished minimisation
+    problem      min_w  P(w) = 1/2 |w|^2 + C R(A w),   R(s) = sum_i v_i l(y_i, s_i), or its minimum over a free bias
+    smoothed     losses with corners, over a width delta that falls as w settles (svmcut/risks/smoothed.py)
+    update       w <- w + t p,  (I + C A'BA) p = -gradient, B the curvatures (svmcut/solvers/curvature.py); t by a line
+                 search on cached scores
+    certificate  the smoothed slopes are a cut:   P - D = C (R - cut)(A w)  +  1/2 |gradient|^2
+                                                          smoothing            unfinished minimisation
 
-The fastest of the trainers here where features are few; delta falls once the first part of the gap is the larger one,
-so neither part is ever much finer than the other. With many rows w starts from a sample of them: a sample of n / 8 rows
-costs an eighth and leaves one or two steps to do.
+The fastest of the trainers here where features are few. delta falls once the first part of the gap is the larger one,
+so neither part is ever much finer than the other. With many rows w starts from a sample of them, and that from a
+smaller one: a sample of n / 8 rows costs an eighth and leaves one or two steps to do.
+
+The squared hinge has no second derivative where y s = 1; there the generalised Hessian stands in. The slopes g + l'' e
+that a step along e foresees make a second cut, but of the hinge: a gradient of 0 but for what the solution of the
+equations leaves. Where C is large, 1/2 |gradient|^2 at the new point is far above what is left of the primal.
 
 References
 ----------
-Chapelle, Training a support vector machine in the primal, Neural Computation 2007 (Newton with a smooth hinge).
+Chapelle, Training a support vector machine in the primal, Neural Computation 2007 (smooth hinge); Keerthi and DeCoste,
+JMLR 2005 (squared hinge); Lin, Weng and Keerthi, JMLR 2008 (logistic).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Generator
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from svmcut import states
-from svmcut._native import newton as native
 from svmcut._native import sparse
 from svmcut.cutting.oracle import Normals
-from svmcut.records import record
-from svmcut.risks.protocol import Linearization
-from svmcut.solvers.protocol import Problem, Progress, Solver, State
-from svmcut.solvers.second_order import BAND, FINAL, NewtonPoint, SecondOrderRun, sample_of
+from svmcut.records import record, replace
+from svmcut.risks.smoothed import FLAT, SmoothedRisk, line_step
+from svmcut.risks.weights import total
+from svmcut.solvers.curvature import DENSE_DIM, Curvature
+from svmcut.solvers.fractional import FractionalRun
+from svmcut.solvers.protocol import Problem, Progress, Solver, Stall, Start, State
 
-DENSE_DIM = 1024  # up to here the Hessian is formed and factorised
+SAMPLE_EVERY = 8  # rows of one sampled row
+FINAL = 0.8  # of the target is left to the smoothing
+NEAR = 1.05  # times its share of the target the smoothing may cost
+SAMPLE_STEPS = 40
+#: Of a line's slope at 0 a smoothed loss may leave at a full step, which is welcome, and elsewhere: once the bands have
+#: settled a full step ends at the minimum.
+FULL, SHORT = 0.3, 0.05
+PATIENCE, SMOOTH_PATIENCE = 30, 10  # looks without progress, where delta falls and where there is none
 
 
 def may_follow(space) -> bool:
@@ -43,195 +55,224 @@ def may_follow(space) -> bool:
     return space.dim <= max(DENSE_DIM, space.X.n_rows // 10)
 
 
-class Smoothed(NamedTuple):
-    """The smoothed hinge at given scores; coef = -v y u, share = sum v u, excess = sum v (max(z, 0) - u z)."""
-
-    coef: np.ndarray
-    hinge: float
-    share: float
-    excess: float
-    band: int
-
-
-def smooth(signs, s, delta: float, threads: int = 1, out=None, weights=None) -> Smoothed:
-    """Losses, coefficients and gap of the smoothed hinge at scores s; O(n). out: room for coef."""
-    coef = np.empty(len(s)) if out is None else out
-    _, hinge, share, excess, band = native.smooth_hinge(signs, s, delta, coef, threads, weights)
-    return Smoothed(coef, hinge, share, excess, band)
-
-
-def line_step(
-    signs, s, e, wd: float, dd: float, C: float, delta: float, slope: float, threads: int = 1, weights=None
-) -> float:
-    """A t > 0 near the minimum of the smoothed primal along scores s + t e, and not above its value at 0.
-
-    Safeguarded Newton on the slope, which is piecewise linear and rises. It ends relative to the slope at 0 and to
-    nothing else: a tolerance on the gradient stalls on badly scaled directions. Short of the minimum a small slope will
-    do. Beyond it the rise since `low`, at most here (t - low), must be small against the fall before it.
-    """
-    low, high, t = 0.0, math.inf, 1.0
-    tolerance = 0.3  # a full step is welcome: once the band has settled it ends at the minimum
-    for _ in range(60):
-        rise, curvature = native.smooth_slope(signs, s, e, t, delta, threads, weights)
-        here = wd + t * dd + C * rise
-        if here <= 0:
-            if -here <= tolerance * -slope:
-                break
-        elif here <= 1e-3 * -slope or here * (t - low) <= 0.05 * -slope * low:
-            break
-        tolerance = 0.05
-        low, high = (t, high) if here < 0 else (low, t)
-        t -= here / (dd + C * curvature)
-        if not low < t < high:
-            t = 0.5 * (low + high) if high < math.inf else 2 * low
-    return t
-
-
-class Descent(NewtonPoint):
-    """The point of a minimisation: w, its scores s, delta, and the smoothed primal's gradient there.
+class Descent:
+    """The point of a minimisation, what is known there, and the next step.
 
     Parameters
     ----------
-    space, risk, C
-        Of the problem, or of a sample of its rows with C so much larger.
+    problem : Problem
+        Or that of a sample of its rows with C so much larger.
+    w
+        Element of the space; never changed.
+    delta : float
+        Width of the smoothing, 0 for losses without corners.
+
+    Attributes
+    ----------
+    s : (n,) float64
+        Scores of w; with a free bias, but for what the last step moved it.
+    at : Smoothed
+    a, gradient
+        Normal of the cut; gradient of the smoothed P.
+    smoothing, unfinished : float
+        Parts of the gap.
+    gain : float
+        What the last step promised.
+    passes : float
+    ahead : ((n,) float64, float) or None
+        Coefficients and offset of the cut that the last step foresaw for its end.
     """
 
-    def __init__(self, space, risk, C: float, w, delta: float):
-        self._begin(space, risk, C, delta)
-        self.w, self.s = w, space.scores(w)
-        self.passes = 1.0
-        self.look()
+    SHRINK: ClassVar[float] = 0.35  # of delta is left at least, in one go
+    SAMPLE: ClassVar[tuple[int, int]] = (4000, 20)  # rows of the smallest sample, and rows a feature
+    FEWEST: ClassVar[int] = 10  # rows with a curvature a feature of a sample, or its Hessian says little about all rows
 
-    def _begin(self, space, risk, C: float, delta: float) -> None:
-        self.space, self.signs, self.weights, self.C, self.delta = space, risk.signs, risk.weights, C, delta
-        self._normals = Normals(space, refresh=20)
-        n = len(self.signs)
-        self._room, self._rows = (np.empty(n), np.empty(n)), np.empty(n + 1, np.int32)
+    def __init__(self, problem: Problem, w, delta: float, state: State | None = None):
+        self.problem, self.space, self.risk, self.C = problem, problem.space, problem.risk, problem.C
+        self._curvature = self._equations()
+        # coefficients of a smoothed loss stay where they are, but for a few
+        self._normals = Normals(self.space, refresh=20 if delta else 1)
+        self.w, self.delta, self.ahead, self.gain = w, delta, None, math.inf
+        if state is None:
+            self.s, self.passes = self.space.scores(w), 1.0
+            self._look()
+            return
+        states.checked(state, states.fields(
+            s=problem.space.kinds().scores, passes=states.REAL, gain=states.real(infinite=True)
+        ), "descent")  # fmt: skip
+        self.s, self.passes, self.gain = state["s"], state["passes"], state["gain"]
+        self._curvature.restore(state["curvature"])
+        self._normals.restore(state["normals"])
+        states.require(state["normals"]["a"] is not None, "descent.normals.a", "the normal of the last cut")
+        self._know(state["normals"]["a"])
 
     @classmethod
-    def restored(cls, problem: Problem, state: dict[str, Any]) -> Self:
+    def restored(cls, problem: Problem, state: State) -> Self:
         """The descent whose `state` this is."""
-        kinds, real, n = problem.space.kinds(), states.REAL, len(problem.risk.signs)
-        at = states.instance(
-            Smoothed, coef=kinds.coef, hinge=real, share=real, excess=real, band=states.count(0, n)
-        )  # fmt: skip
-        states.checked(state, states.fields(
-            w=kinds.element, s=kinds.scores, a=kinds.element, at=at,
-            numbers=states.row(states.real(1e-300), real, real, real),
-        ), "descent")  # fmt: skip
-        descent = cls.__new__(cls)
-        descent.w, descent.s, descent.a, descent.at = (state[name] for name in ("w", "s", "a", "at"))
-        delta, descent.passes, descent.smoothing, descent.unfinished = state["numbers"]
-        descent._begin(problem.space, problem.risk, problem.C, delta)
-        descent._normals.restore(state["normals"])
-        descent.gradient = descent.space.blend(1.0, descent.w, descent.C, descent.a)
-        return descent
+        delta = states.real(1e-300) if problem.risk.widest() else states.real(0, 0)
+        states.checked(state, states.fields(w=problem.space.kinds().element, delta=delta), "descent")
+        return cls(problem, state["w"], state["delta"], state)
 
     def state(self) -> State:
-        """The point with what the last look found there; later steps do not change it."""
-        coef = self.at.coef.copy()  # its room is used again, and the normals keep it too
-        return {
-            "w": self.w, "s": self.s, "a": self.a, "at": self.at._replace(coef=coef),
-            "normals": {**self._normals.state(), "coef": coef},
-            "numbers": (self.delta, self.passes, self.smoothing, self.unfinished),
-        }  # fmt: skip
+        """The point and what later steps are made of; they do not change it."""
+        return {"w": self.w, "s": self.s, "delta": self.delta, "passes": self.passes, "gain": self.gain,
+                "normals": self._normals.state(), "curvature": self._curvature.state()}  # fmt: skip
 
-    def look(self) -> None:
-        """Gradient and gap at w and delta; one pass, over the band's rows alone where only delta changed."""
-        self._room = self._room[::-1]  # the normals keep the last coefficients
-        self.at = smooth(self.signs, self.s, self.delta, self.space.threads, self._room[0], self.weights)
-        self.a = self._normals.of(self.at.coef)
-        self.gradient = self.space.blend(1.0, self.w, self.C, self.a)
-        self.smoothing = self.C * self.at.excess
-        self.unfinished = 0.5 * self.space.dot(self.gradient, self.gradient)
+    def _equations(self) -> Any:
+        return Curvature(self.space, self.risk)
+
+    def _look(self) -> None:
+        """Cut, gradient and gap at w and delta; one pass, over changed rows alone where it pays."""
+        self._know(None)
         self.passes += 1
+
+    def _know(self, a) -> None:
+        self.at = at = self.risk.smoothed(self.s, self.delta)
+        self.a = self._normals.of(at.coef) if a is None else a
+        self.gradient = self.space.blend(1.0, self.w, self.C, self.a)
+        self.smoothing, self.unfinished = self.C * at.excess, 0.5 * self.space.dot(self.gradient, self.gradient)
 
     @property
     def primal(self) -> float:
-        return 0.5 * self.space.dot(self.w, self.w) + self.C * self.at.hinge
+        return 0.5 * self.space.dot(self.w, self.w) + self.C * self.at.value
 
-    @property
-    def tangent(self) -> Linearization:
-        return Linearization(self.at.hinge, self.at.coef, self.at.share)
-
-    def advance(self, target: float) -> bool:
-        """As NewtonPoint.advance; a step is always tried."""
-        if not self.lower(target):
-            self.step()
-        self.look()
+    def lower(self, target: float) -> bool:
+        """Lowers delta towards the one that leaves a gap of `target`, if the gap is mostly its work; True if it did."""
+        if self.smoothing <= NEAR * target or not self._settled():
+            return False
+        self.smooth_over(self.delta * max(self.SHRINK, math.sqrt(target / self.smoothing)))
         return True
 
-    def step(self) -> None:
-        """One Newton step with line search."""
-        p = self._direction()
-        slope = self.space.dot(self.gradient, p)
-        e = self.space.scores(p)
+    def smooth_over(self, delta: float) -> None:
+        """The same point with another width."""
+        self.delta = delta
+        self._look()
+
+    def _settled(self) -> bool:
+        return self.unfinished <= self.smoothing
+
+    def step(self) -> bool:
+        """One Newton step with line search; False where there is none that helps."""
+        space, risk, at, delta, w = self.space, self.risk, self.at, self.delta, self.w
+        p = self._curvature.direction(at, self.C, self.gradient)
+        self.passes += self._curvature.passes
+        slope = space.dot(self.gradient, p)
+        if not slope < 0:
+            return False
+        self.gain, s, e = -0.5 * slope, self.s, space.scores(p)
+        if at.shares is not None:  # the bias follows
+            s, e = s + at.shift, e - float(at.shares @ e)
+        wd, dd = space.dot(w, p), space.dot(p, p)
+
+        def rate(t: float) -> tuple[float, float]:
+            rise, bend = risk.slope(s, e, t, delta)
+            return wd + t * dd + self.C * rise, dd + self.C * bend
+
+        t = line_step(rate, -slope, 1.0, *((FULL, SHORT) if delta else (FLAT, FLAT)))
+        if risk.foresees:
+            self.ahead = risk.nearest_cut(at.coef + at.bends * e)
+        self.w, self.s = space.blend(1.0, w, t, p), np.empty(len(e))
+        sparse.blend(1.0, s, t, e, self.s, space.threads)
         self.passes += 1
-        wd, dd = self.space.dot(self.w, p), self.space.dot(p, p)
-        t = line_step(self.signs, self.s, e, wd, dd, self.C, self.delta, slope, self.space.threads, self.weights)
-        self.w = self.space.blend(1.0, self.w, t, p)
-        self.s, s = np.empty(len(e)), self.s
-        sparse.blend(1.0, s, t, e, self.s, self.space.threads)
+        self._look()
+        return True
 
-    def _direction(self):
-        space, scale = self.space, self.C / self.delta
-        rows = self._rows[: native.band_rows(self.at.coef, self._rows, self.weights)]
-        if space.dim <= DENSE_DIM:
-            H, p = np.empty((space.dim, space.dim)), -self.gradient
-            native.band_gram(space.rows, rows, space.bias, H, space.threads, weights=self.weights)
-            self.passes += len(rows) / len(self.signs)
-            if native.solve_shifted(H, scale, p):
-                return p
-        return self._conjugate_gradients(rows, scale, self.weights)[0]
+    @classmethod
+    def sampled(cls, problem: Problem, w, delta: float) -> tuple[Any, float]:
+        """(w, delta) of a sample's minimum with C scaled up, itself started from a smaller sample; or what was given
+        where the rows are few. delta is one that all rows will need: the sample's gap is relative to its primal."""
+        part = sample_of(problem, *cls.SAMPLE)
+        if part is None:
+            return w, delta
+        descent = cls(part, *cls.sampled(part, w, delta))
+        for _ in range(SAMPLE_STEPS):
+            target = FINAL * part.stop.target(descent.primal)
+            if descent.smoothing <= NEAR * target and descent._over(target):
+                break
+            lowered = descent.lower(target)
+            if (lowered and len(descent.at.rows) < cls.FEWEST * part.space.dim) or not descent.step():
+                break
+        return descent.w, descent.delta
 
-
-def sampled_start(problem: Problem, w, delta: float):
-    """(w, delta) of a sample's minimum with C scaled up, itself started from a smaller sample; or what was given where
-    the rows are few. The sample goes down to the delta all rows will need: its gap is relative to its primal."""
-    part = sample_of(problem)
-    if part is None:
-        return w, delta
-    w, delta = sampled_start(part, w, delta)
-    descent = Descent(part.space, part.risk, part.C, w, delta)
-    for _ in range(40):
-        target = FINAL * part.stop.target(descent.primal)
-        if descent.smoothing <= 1.05 * target and descent.unfinished <= descent.smoothing:
-            break
-        lowered = descent.lower(target)
-        if lowered and descent.at.band < BAND * part.space.dim:
-            break
-        if lowered:
-            descent.look()
-        descent.step()
-        descent.look()
-    return descent.w, descent.delta
+    def _over(self, target: float) -> bool:
+        """Whether a sample has no more to say, once the smoothing costs no more than the target."""
+        return self.unfinished <= (self.smoothing or target / FINAL)
 
 
-class NewtonRun(SecondOrderRun):
-    """The smoothed hinge, whose state keeps what the last look found."""
+def sample_of(problem: Problem, least: int, each: int) -> Problem | None:
+    """The problem of one row of every SAMPLE_EVERY, with C scaled up by the weight of all; None where these are fewer
+    than `least`, or than `each` for every feature."""
+    space, n = problem.space, problem.space.n_rows
+    count = n // SAMPLE_EVERY
+    if count < max(least, each * space.dim):
+        return None
+    # one row of every SAMPLE_EVERY, at a place that follows no period of the file
+    k = np.arange(count, dtype=np.uint64)
+    place = (k * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(61)
+    rows = (k * np.uint64(SAMPLE_EVERY) + place % np.uint64(SAMPLE_EVERY)).astype(np.int64)
+    risk = problem.risk.take(rows)
+    C = problem.C * total(problem.risk.weights, n) / total(risk.weights, count)
+    return replace(problem, risk=risk, space=space.take(rows), C=C)
 
-    patience = 30
+
+class NewtonRun(FractionalRun):
+    """A look after every step. It begins at the point of the start, where that has some."""
+
+    serves = ("a loss of one score", SmoothedRisk)
     descent: ClassVar[type[Descent]] = Descent
+
+    def __init__(self, solver: Solver, problem: Problem, start: Start | None, state: State | None):
+        super().__init__(solver, problem, start, state)
+        self._going, self._warm = True, start is not None and bool(start.points)
+        self._stall = Stall(PATIENCE if problem.risk.widest() else SMOOTH_PATIENCE)
+        if state is not None:
+            states.checked(state, states.fields(warm=states.flag, going=states.flag))
+            self._warm, self._going = state["warm"], state["going"]
+            self._stall.restore(state["stall"])
+
+    def state(self) -> State:
+        return {**super().state(), "warm": self._warm, "going": self._going, "stall": self._stall.state()}
 
     def _descent_state(self) -> State:
         return self._descent.state()
 
     def _descend(self, saved: State | None) -> Generator[Progress, None, bool]:
         problem = self._problem
-        if saved is None:
-            w, delta = (self.w, 1.0) if self._warm else self._sampled(problem, self.w, 1.0)
-            descent = self.descent(problem.space, problem.risk, problem.C, w, delta)
-        else:
+        if saved is not None:
             descent = self.descent.restored(problem, saved)
-        return (yield from self._rounds(descent, saved))
+        else:
+            w, delta = self.w, problem.risk.widest()
+            if not self._warm:
+                w, delta = self.descent.sampled(problem, w, delta)
+            descent = self.descent(problem, w, delta)
+        self._descent, self._stage = descent, "descent"
+        while True:
+            if saved is None:
+                self._take_in(descent)
+            met = self.met()
+            yield self.progress(again=saved is not None)
+            saved = None
+            if met:
+                return False
+            if not self._going or self._stall.update(self.gap):
+                return True
+            target = FINAL * self.target
+            self._going = descent.lower(target) or descent.step()
 
-    def _sampled(self, problem: Problem, w, delta: float):
-        """(w, delta) to begin with."""
-        return sampled_start(problem, w, delta)
+    def _take_in(self, descent: Descent) -> None:
+        """The point, its cut and the one foreseen for it."""
+        at = descent.at
+        self.offer(descent.w, descent.s, at.value)
+        self.cut(descent.a, at.offset, self.risk, at.coef)
+        if descent.ahead is not None:
+            (coef, offset), descent.ahead = descent.ahead, None
+            self.cut(self._problem.space.adjoint(coef), offset, self.risk, coef)
+            descent.passes += 1
+        self.passes = descent.passes
 
 
 @record
 class Newton(Solver):
-    """Newton's method on the smoothed hinge."""
+    """Newton's method on a sum of losses, smoothed where they have corners."""
 
     run = NewtonRun

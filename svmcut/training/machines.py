@@ -16,7 +16,7 @@ import numpy as np
 
 from svmcut.records import record, replace
 from svmcut.risks.weights import boxes
-from svmcut.solvers.newton import DENSE_DIM
+from svmcut.solvers.curvature import DENSE_DIM
 from svmcut.solvers.smo import KernelProblem, Smo, SmoRun
 from svmcut.solvers.smoothed_margin import SmoothedMargin
 

@@ -13,7 +13,7 @@ from svmcut.errors import UsageError
 from svmcut.parameters import Settings
 from svmcut.records import replace
 from svmcut.refusals import check
-from svmcut.solvers.newton import sampled_start
+from svmcut.solvers.newton import Descent
 from svmcut.states import StateError
 
 USES = [(task, kernel, solver) for task in TASKS for kernel in ("linear", "rbf")
@@ -210,13 +210,13 @@ def test_errors_of_rows_held_out_count_by_weight(rng, solver):
 
 def test_newton_begins_at_a_weighted_sample(rng, monkeypatch):
     """Of every eighth row, twice over, with C scaled to the weight of all: its minimum is near that of all rows."""
-    monkeypatch.setattr("svmcut.solvers.second_order.SAMPLE_ROWS", 40)
+    monkeypatch.setattr(Descent, "SAMPLE", (40, 20))
     data, _ = repeated(rng, "classification", n=4000)
     data = replace(data, weights=np.where(rng.random(4000) < 0.1, 20.0, 0.1))
     known = {"solver": "newton", "gap": 1e-4}
     trainer = driver(data, **known)
     problem = trainer.plan.next(trainer.objective(None, 0.5), None).problem
-    w, _ = sampled_start(problem, problem.space.zero(), 1.0)
+    w, _ = Descent.sampled(problem, problem.space.zero(), 1.0)
     outcome = trainer.fit(None, 0.5)
     scores = problem.space.scores(w)
     primal = 0.5 * problem.space.dot(w, w) + 0.5 * problem.risk.linearize(scores).value

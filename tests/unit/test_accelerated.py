@@ -16,12 +16,16 @@ from svmcut.cutting.bundle import CutBundle
 from svmcut.data import Csr
 from svmcut.errors import TrainingError
 from svmcut.qp.checked import CheckedSimplexQp
-from svmcut.risks.hinge import HingeRisk
+from svmcut.risks.hinge import BoundHinge, HingeRisk
+from svmcut.risks.logistic import LogisticRisk
+from svmcut.risks.smoothed import line_step
 from svmcut.solvers.auto import choose
+from svmcut.solvers.curvature import Curvature
 from svmcut.solvers.dual_cd import DualCd, newton_step
-from svmcut.solvers.newton import Descent, Newton, line_step, smooth
+from svmcut.solvers.newton import Descent, Newton
 from svmcut.solvers.protocol import Problem, Start, StoppingRule
 from svmcut.spaces.linear import LinearSpace
+from svmcut.states import StateError
 
 
 def data(rng, n=80, d=12, density=0.5):
@@ -163,7 +167,13 @@ def test_line_step_ends_near_the_minimum_of_the_line(trial):
     w, scale = rng.normal(size=13), 10.0 ** rng.integers(-3, 4)
     p = -scale * smoothed.primal(full, y, w, C, delta)[1]
     before = smoothed.primal(full, y, w, C, delta)[1] @ p
-    t = line_step(y, full @ w, full @ p, w @ p, p @ p, C, delta, before)
+    s, e, risk = full @ w, full @ p, BoundHinge(y)
+
+    def rate(t):
+        rise, bend = risk.slope(s, e, t, delta)
+        return w @ p + t * p @ p + C * rise, p @ p + C * bend
+
+    t = line_step(rate, -before, 1.0, 0.3, 0.05)
     assert abs(smoothed.primal(full, y, w + t * p, C, delta)[1] @ p) <= 0.3 * abs(before)
     best = smoothed.minimum_on_line(full, y, w, p, C, delta)
     low, high = (smoothed.primal(full, y, w + x * p, C, delta)[0] for x in (best, t))
@@ -180,31 +190,32 @@ def test_gap_identities(seed, log_C, log_delta, size):
     X, y = data(rng, 30, 5)
     C, delta, w = 10.0**log_C, 10.0**log_delta, size * rng.normal(size=6)
     full = hinge.with_constant(X.astype(float), 1.0)
-    at = smooth(y, full @ w, delta)
+    at = BoundHinge(y).smoothed(full @ w, delta)
     primal = hinge.primal(X, y, w, C, 1.0)
-    g, b = -full.T @ at.coef, at.share
+    g, b = -full.T @ at.coef, at.offset
     dual = C * b - 0.5 * C**2 * g @ g
     gap = C * at.excess + 0.5 * (w - C * g) @ (w - C * g)
     assert primal - dual == pytest.approx(gap, rel=1e-9, abs=1e-9 * max(primal, abs(dual)))
     task = problem(X, y, C)
     run = Newton().start(task)
-    run.cut(task.space.adjoint(at.coef), b, at.hinge)
+    run.cut(task.space.adjoint(at.coef), b, at.value)
     assert run.lower >= dual - 1e-9 * abs(dual)
     theta = min(C, b / max(g @ g, 1e-300))
     assert run.lower == pytest.approx(max(0.0, theta * b - 0.5 * theta**2 * g @ g), rel=1e-6, abs=1e-9)
-    assert C * at.excess <= C * at.band * delta / 16 + 1e-12 * primal
+    assert C * at.excess <= C * len(at.rows) * delta / 16 + 1e-12 * primal
 
 
 def test_newton_direction_solves_the_newton_equations(rng):
     X, y = data(rng, 200)
     task = problem(X, y, 2.0)
     w = rng.normal(size=13) * 0.1
-    descent = Descent(task.space, task.risk, 2.0, w, 0.8)
+    descent = Descent(task, w, 0.8)
     _, gradient, H = smoothed.primal(hinge.with_constant(X.astype(float), 1.0), y, w, 2.0, 0.8)
     assert descent.gradient == pytest.approx(gradient, rel=1e-9, abs=1e-9)
-    assert descent._direction() == pytest.approx(-np.linalg.solve(H, gradient), rel=1e-8)
-    rows = np.nonzero((descent.at.coef != 0) & (np.abs(descent.at.coef) < 1))[0].astype(np.int32)
-    by_gradients, products = descent._conjugate_gradients(rows, 2.0 / 0.8, None, tol=1e-12)
+    assert np.array_equal(descent.at.rows, np.nonzero((descent.at.coef != 0) & (np.abs(descent.at.coef) < 1))[0])
+    curvature, g = Curvature(task.space, task.risk), descent.gradient
+    assert curvature.direction(descent.at, 2.0, g) == pytest.approx(-np.linalg.solve(H, gradient), rel=1e-8)
+    by_gradients, products = curvature.conjugate_gradients(descent.at, 2.0 / 0.8, g, None, rest=1e-12)
     assert 1 <= products <= 40
     assert by_gradients == pytest.approx(-np.linalg.solve(H, gradient), rel=1e-7)
 
@@ -232,14 +243,14 @@ def test_a_start_from_another_cost_saves_work(rng, solver):
     assert warm[-1].primal == pytest.approx(cold[-1].primal, rel=2e-4)
 
 
-@pytest.mark.parametrize("solver", [DualCd, Newton])
-def test_another_risk_or_space_is_refused(solver):
+@pytest.mark.parametrize(("solver", "loss"), [(DualCd, "the loss error-rate"), (Newton, "a loss of one score")])
+def test_another_risk_or_space_is_refused(solver, loss):
     class Other:
         pass
 
     task = Problem(Other(), Other(), 1.0, StoppingRule(0, 1e-3))
     with pytest.raises(
-        TrainingError, match="this solver needs the loss error-rate and a linear kernel; use solver='cutting-plane'"
+        TrainingError, match=f"this solver needs {loss} and a linear kernel; use solver='cutting-plane'"
     ):
         solver().start(task)
 
@@ -286,6 +297,19 @@ def test_the_descent_goes_on_as_long_as_a_step_of_newton_costs_many_epochs(rng):
         stages.append(run.state()["stage"])
         epochs.append(run._native.epochs)
     assert stages == ["descent", "handed"] and epochs[0] > 2 * epochs[1]
+
+
+@pytest.mark.parametrize("own", [HingeRisk, LogisticRisk])
+def test_a_state_with_another_width_is_refused(rng, own):
+    X, y = data(rng)
+    task = Problem(own().bind(y), LinearSpace(Csr.from_dense(X)), 1.0, StoppingRule(0, 1e-9))
+    run = Newton().start(task)
+    for _ in itertools.islice(run, 3):
+        state = run.state()
+    assert (state["descent"]["delta"] > 0) == (own is HingeRisk)
+    state["descent"]["delta"] = 0.0 if own is HingeRisk else 0.1
+    with pytest.raises(StateError, match=r"descent\.delta"):
+        list(Newton().start(task, None, state))
 
 
 def test_choice_of_a_solver():

@@ -58,17 +58,17 @@ def test_values_tangents_and_curvatures_are_those_of_the_definition(rng, loss, n
     known = np.array([truth.LOSSES[loss](a, b) for a, b in zip(y, s, strict=True)])
     results = []
     for threads in (1, 3):
-        risk, curvature = bound(loss, y, v, threads), np.empty(n)
-        cut = risk.bent(s, curvature)
+        risk = bound(loss, y, v, threads)
+        cut = risk.smoothed(s, 0.0)
         assert cut.value == pytest.approx(v @ known[:, 0], rel=1e-12)
         assert cut.offset == pytest.approx(v @ known[:, 2], rel=1e-9, abs=1e-9)
         np.testing.assert_allclose(cut.coef, v * known[:, 1], rtol=1e-12)
-        results.append((cut.value, cut.offset, cut.coef.tobytes(), curvature.tobytes()))
+        results.append((cut.value, cut.offset, cut.coef.tobytes(), cut.bends.tobytes()))
         e, t = rng.normal(size=n), 0.37
-        moved = risk.bent(s + t * e, curvature)
-        slope, bend = losses.slope(risk.number, y, s, e, risk.tube, t, threads, v)
+        moved = risk.smoothed(s + t * e, 0.0)
+        slope, bend = risk.slope(s, e, t, 0.0)
         assert slope == pytest.approx(moved.coef @ e, rel=1e-9, abs=1e-9 * n)
-        assert bend == pytest.approx(curvature @ e**2, rel=1e-9, abs=1e-12 * n)
+        assert bend == pytest.approx(moved.bends @ e**2, rel=1e-9, abs=1e-12 * n)
     assert results[0] == results[1]
     ones = bound(loss, y, np.ones(n)).linearize(s), bound(loss, y).linearize(s)
     assert ones[0].value == ones[1].value and ones[0].coef.tobytes() == ones[1].coef.tobytes()
@@ -90,10 +90,9 @@ def test_threads_leave_no_trace(rng, loss):
 def test_a_curvature_is_the_change_of_the_slope(rng, loss):
     y = rng.normal(size=200) if loss == "epsilon-insensitive" else rng.choice([-1.0, 1.0], 200)
     s, step = rng.normal(size=200) * 2, 1e-6
-    risk, curvature = bound(loss, y), np.empty(200)
-    coef = risk.bent(s, curvature).coef
-    change = (bound(loss, y).linearize(s + step).coef - coef) / step
-    assert curvature == pytest.approx(change, rel=1e-4, abs=1e-5)
+    at = bound(loss, y).smoothed(s, 0.0)
+    change = (bound(loss, y).linearize(s + step).coef - at.coef) / step
+    assert at.bends == pytest.approx(change, rel=1e-4, abs=1e-5)
 
 
 @every_loss

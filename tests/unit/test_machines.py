@@ -6,7 +6,7 @@ import pytest
 
 from svmcut.data import Csr
 from svmcut.kernels import Kernel
-from svmcut.solvers.smoothed_margin import SmoothedMargin, balance
+from svmcut.solvers.smoothed_margin import SmoothedMargin
 from svmcut.training import machines
 from svmcut.training.machines import MachineProblem
 
@@ -73,16 +73,6 @@ def test_one_class_alone_has_its_score_everywhere(rng):
     X = Csr.from_dense(rng.normal(size=(5, 2)))
     machine = MachineProblem(X, np.ones(5), Kernel(), 1.0, True).train()
     assert machine.squared == 0 and np.all(machine.scores == 1) and not machine.beta.any()
-
-
-def test_balance_moves_points_inside_their_boxes_first(rng):
-    alpha, y, most = np.array([0.5, 1.0, 0.2, 0.0]), np.array([1.0, 1.0, -1.0, -1.0]), np.ones(4)
-    balance(alpha, y, most)
-    assert alpha @ y == pytest.approx(0, abs=1e-15)
-    assert alpha[1] == 1.0 and alpha[3] == 0.0 and 0 <= alpha[0] < 0.5 and 0.2 < alpha[2] <= 1
-    full = np.array([1.0, 1.0, 0.0])
-    balance(full, np.array([1.0, 1.0, -1.0]), np.ones(3))
-    assert full @ np.array([1.0, 1.0, -1.0]) == pytest.approx(0, abs=1e-15)
 
 
 @pytest.mark.parametrize("kernel", [Kernel(), Kernel("rbf")], ids=lambda kernel: kernel.name)

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The equations of a Newton step on features: (I + C A'BA) p = -gradient.
+
+A'BA         sum over the rows with a curvature of bends x x' / width;  - h h' / sum bends, h = sum bends x, where a
+             free bias is eliminated
+factors      of Cholesky, where features are few
+products     of conjugate gradients otherwise (Lin, Weng and Keerthi, JMLR 2008), whose trust region the line search
+             replaces; where a thousand features have many nonzeros, factors are made once the products of a step
+             have cost half as much as they do
+changes      where a curvature is one of two numbers, A'BA is the last one and what the rows that came and went add
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from svmcut import states
+from svmcut._native import newton as native
+from svmcut.solvers.protocol import State
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.risks.smoothed import Smoothed, SmoothedRisk
+    from svmcut.spaces.linear import LinearSpace
+
+DENSE_DIM = 1024  # up to here the Hessian may be formed and factorised
+FULL_DIM = 128  # up to here it is, however many nonzeros a row has
+FEW_NONZEROS = 80  # of a row on average: its outer product costs less than some twenty products with it
+FACTOR = 0.01  # half the time of the factors by dim^3, by that of a product by its nonzeros
+CG_STEPS, CG_REST = 200, 0.1  # most products of a step, and the part of the gradient they may leave
+
+
+def border(space: Any, at: Smoothed) -> tuple[Any, float] | None:
+    """(h / sum bends, sum bends) of a free bias, h an element of the space; None without one, or without curvatures."""
+    return None if at.shares is None or not len(at.rows) else (space.adjoint(at.shares), at.total)
+
+
+class Curvature:
+    """What a minimisation on features knows of its Hessian from step to step.
+
+    Attributes
+    ----------
+    factored : bool
+        Whether it is formed and factorised.
+    before : ((dim, dim) float64, (n,) float64) or None
+        A'BA of the last step, lower triangle, and its curvatures, where the next one changes it.
+    passes : float
+        Over the features, by the last step.
+    """
+
+    def __init__(self, space: LinearSpace, risk: SmoothedRisk):
+        self._space, self._lasting = space, risk.lasting
+        cheap = risk.narrow or space.X.nnz <= FEW_NONZEROS * space.n_rows
+        self.factored = space.dim <= FULL_DIM or (space.dim <= DENSE_DIM and cheap)
+        self.before: tuple[NDArray, NDArray] | None = None
+        self.passes = 0.0
+
+    def state(self) -> State:
+        return {"factored": self.factored, "before": self.before}
+
+    def restore(self, state: State) -> None:
+        dim, n = self._space.dim, self._space.n_rows
+        before = states.maybe(states.row(states.reals(dim, dim), states.reals(n, low=0)))
+        states.checked(state, states.fields(factored=states.flag, before=before), "descent")
+        self.factored, self.before = state["factored"], state["before"]
+
+    def direction(self, at: Smoothed, C: float, gradient: NDArray) -> NDArray[np.float64]:
+        """p; to CG_REST of the gradient, where it is not factorised."""
+        space, scale, self.passes = self._space, C / at.width, 0.0
+        free = border(space, at)
+        if not self.factored:
+            most = self._worth(len(at.rows))
+            p, products = self.conjugate_gradients(at, scale, gradient, free, most)
+            self.factored = products == most and space.dim <= DENSE_DIM
+            if not self.factored:
+                return p
+        H, p = self._formed(at), -gradient
+        if free:
+            mean, total = free
+            H -= np.multiply.outer(total * mean, mean)
+        if native.solve_shifted(H, scale, p):
+            return p
+        return self.conjugate_gradients(at, scale, gradient, free)[0]
+
+    def _formed(self, at: Smoothed) -> NDArray[np.float64]:
+        """sum bends x x', lower triangle, the caller's to change."""
+        space, rows, bends, last = self._space, at.rows, at.bends, None
+        if self.before is not None and bends is not None:
+            H, known = self.before
+            changed = np.flatnonzero(bends != known).astype(np.int32)
+            if 2 * len(changed) <= len(rows):
+                rows, bends, last = changed, bends - known, H
+        out = np.empty((space.dim, space.dim))
+        native.band_gram(space.rows, rows, space.bias, out, space.threads, bends)
+        self.passes += len(rows) / max(1, space.n_rows)
+        if last is not None:
+            out += last
+        if self._lasting and at.bends is not None:
+            self.before = out.copy(), at.bends
+        return out
+
+    def _worth(self, rows: int) -> int:
+        """The products with the Hessian of so many rows that cost half of what its factors do, if it may have some."""
+        dim, nonzeros = self._space.dim, self._space.X.nnz / max(1, self._space.n_rows)
+        if dim > DENSE_DIM:
+            return CG_STEPS
+        return 1 + int(nonzeros / 6 + FACTOR * dim**3 / max(1.0, rows * nonzeros))
+
+    def conjugate_gradients(self, at: Smoothed, scale: float, gradient, free, most: int = CG_STEPS, rest=CG_REST):
+        """(p, products): p to a residual of rest |gradient|, or as far as so many products lead."""
+        space = self._space
+        p, r = space.zero(), -gradient
+        q, rr = r.copy(), space.dot(r, r)
+        enough = rest * rest * rr
+        products = 0
+        while products < most:
+            products += 1
+            Hq = space.zero()
+            native.band_product(space.rows, at.rows, space.bias, q, Hq, space.threads, at.bends)
+            self.passes += 2 * len(at.rows) / space.n_rows
+            if free:
+                mean, total = free
+                Hq -= total * space.dot(mean, q) * mean
+            Hq *= scale
+            Hq += q
+            t = rr / space.dot(q, Hq)
+            p += t * q
+            r -= t * Hq
+            before, rr = rr, space.dot(r, r)
+            if not rr > enough:
+                break
+            q *= rr / before
+            q += r
+        return p, products
