@@ -116,7 +116,8 @@ SOLVERS = {
                (*_VECTORS, "regression", "sequence"), plain=False, definite=True, takes=(*_CUTS, "line_search")),
         Solver("dual-cd", {"classification": "svmcut.solvers.dual_cd:DualCd",
                            "multiclass": "svmcut.solvers.multiclass_cd:MulticlassCd",
-                           "multilabel": "svmcut.solvers.dual_cd:DualCd"}, (*_SCORED, "multilabel"),
+                           "multilabel": "svmcut.solvers.dual_cd:DualCd"}, (*_SCORED, "multilabel"), ("multiclass",),
+               joint=("multiclass",), definite=True,
                losses=(*_HINGE, *_SUMS, *_ADDED), others=dict.fromkeys(_ADDED, "svmcut.solvers.loss_cd:LossCd"),
                takes=_QP, binary=("multilabel",)),
         Solver("newton", "svmcut.solvers.newton:Newton", (*_SCORED, "multilabel"), losses=(*_HINGE, *_SUMS, *_ADDED),
@@ -179,6 +180,10 @@ CHOICES = {
     ("multilabel", False, True): ("dual-cd", "newton", "bcfw", "gdmm"),
     ("multiclass", False, True): ("dual-cd", "newton"),
 }
+
+#: The solvers of classes that are trained at once on kernel values; AUTO stands for the first, for the others where the
+#: kernel need not be definite or the rows are many.
+JOINT = ("dual-cd", CUTTING_PLANE, "sampled-cuts")
 
 #: What plans training on features, by task; on kernel values, by plan of the solver where the task has none of its own.
 PLANS = {

@@ -14,6 +14,7 @@ from svmcut.catalog import (
     AUTO,
     CHOICES,
     CUTTING_PLANE,
+    JOINT,
     KERNELS,
     MULTICLASS,
     OF_FEATURES,
@@ -37,8 +38,6 @@ from svmcut.rows import Loss, Solver
 #: Parameters that some solvers take, and some tasks; they are refused where they have no effect.
 STEERING = {name for row in SOLVERS.values() for name in row.takes} - {"gap"}
 OF_TASKS = {name for row in TASKS.values() for name in row.takes} - {"bias"}
-#: The choices of what is trained as sequences on kernel values.
-_AS_CHAINS = "sequence", True, True
 
 
 def check(settings: Settings) -> list[str]:
@@ -204,7 +203,8 @@ def _check_solver(settings: Settings, loss: Loss) -> None:
     every, other_risk = solvers(task.name), variant(settings) or f"loss='{loss.name}'"
     if name != AUTO and name not in every:
         raise UsageError(f"solver '{name}' does not train {task.objects}; expected one of auto, {', '.join(every)}")
-    usable = solvers(task.name, settings.has_kernel)
+    usable = {other: row for other, row in solvers(task.name, settings.has_kernel).items()
+              if not settings.has_kernel or settings.is_joint or task.name not in row.joint}  # fmt: skip
     if not usable:
         raise UsageError(f"{task.objects} are trained on features, not with {_what(settings)}; use kernel='linear'")
     serving = [other for other, row in usable.items() if _serves(row, settings, loss)]
@@ -284,7 +284,7 @@ def _check_classes(settings: Settings) -> None:
     name, (usual, rest, paired) = chosen_solver(settings), MULTICLASS
     joint, first = losses("multiclass")[settings.loss or ""].joint, settings.loss == TASKS["multiclass"].loss
     if settings.is_joint:
-        known = CHOICES[_AS_CHAINS] if settings.is_usual else (CUTTING_PLANE,)
+        known = JOINT if settings.is_usual else (CUTTING_PLANE,)
         if name not in (AUTO, *known) or settings.free_bias or not (joint or first):
             what = f"solver '{name}'" if joint or first else variant(settings)
             short = f"{'an unregularised bias' if settings.free_bias else what} does not go with {_what(settings)}"
@@ -337,14 +337,14 @@ def candidates(settings: Settings) -> tuple[str, ...]:
     name = chosen_solver(settings)
     usual = settings.is_usual or (settings.of_scores and not settings.has_kernel)
     if settings.is_joint and name == AUTO:
-        return CHOICES[_AS_CHAINS] if usual else (CUTTING_PLANE,)
+        return JOINT if usual else (CUTTING_PLANE,)
     return CHOICES.get((settings.task, settings.has_kernel, usual), (CUTTING_PLANE,)) if name == AUTO else (name,)
 
 
 def reads(settings: Settings, solver: str) -> set[str]:
     """The parameters, of those not every solver has, that one reads in this run."""
-    task = _AS_CHAINS[0] if settings.is_joint else settings.task
-    row, found = SOLVERS[solver], takes(task, solver, settings.has_kernel)
+    as_chains = settings.is_joint and solver != JOINT[0]
+    row, found = SOLVERS[solver], takes("sequence" if as_chains else settings.task, solver, settings.has_kernel)
     if settings.task == "sequence":  # anything but ssg trains without it as asked
         found = found - {"qp"} if settings.quick else found | {"quick"}
     polished = row.polished if settings.polish is None else settings.polish
@@ -358,8 +358,8 @@ def _check_definite(settings: Settings) -> None:
     offset = f" with coef0={settings.coef0:g}" if settings.kernel == "polynomial" else ""
     short = f"{_what(settings)}{offset} need not be positive definite"
     if settings.task == "sequence" or settings.is_joint:
-        other = "" if settings.task == "sequence" else f", or give multiclass='{MULTICLASS[2]}'"
-        raise UsageError(f"{short}, which cutting planes ask for; use kernel='rbf'{other}")
+        other = f", or give multiclass='{MULTICLASS[2]}'" * settings.is_joint
+        raise UsageError(f"{short}, which training asks for; use kernel='rbf'{other}")
     if (name := chosen_solver(settings)) != AUTO and SOLVERS[name].definite:
         loss, usable = losses(settings.task)[settings.loss or ""], solvers(settings.task, True)
         known = [other for other, row in usable.items() if _serves(row, settings, loss) and not row.definite]

@@ -147,6 +147,8 @@ class Solver(NamedTuple):
         Whether exact training in the span of the points it chose follows unless told otherwise; None where none can.
     free_bias : bool or None
         Whether it has an unregularised bias unless told otherwise; None where it can have none.
+    joint : tuple of str
+        Tasks whose classes it trains on kernel values at once alone.
     first_order : bool
         Whether its chains are those of transitions of order 1 and emissions of order 0.
     adaptive : bool
@@ -175,6 +177,7 @@ class Solver(NamedTuple):
     plan: str = "cuts"
     polished: bool | None = None
     free_bias: bool | None = None
+    joint: tuple[str, ...] = ()
     first_order: bool = False
     adaptive: bool = False
     binary: tuple[str, ...] = ()

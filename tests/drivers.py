@@ -11,8 +11,11 @@ def driver(data, **parameters):
     return make_driver(Settings(**{"cost": 1.0, "threads": 1, **parameters}), data)
 
 
-def way_of(task, solver):
-    """The parameter that a solver of two classes needs where there are more, or several labels."""
+def way_of(task, solver, kernel="linear"):
+    """The parameter that a solver of two classes needs where there are more or several labels, or one of all at
+    once."""
+    if solver != AUTO and kernel != "linear" and task in SOLVERS[solver].joint:
+        return {"multiclass": MULTICLASS[0]}
     alone = {"multiclass": {"multiclass": MULTICLASS[1]}, "multilabel": {"pairs": "none"}}
     return alone[task] if solver != AUTO and task in SOLVERS[solver].binary else {}
 

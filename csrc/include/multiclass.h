@@ -52,6 +52,24 @@ void svmcut_multiclass_wake(int64_t n, int64_t K, const int32_t* y, const double
                             const double* alpha, double C, int32_t* order, int32_t* labels, int32_t* counts,
                             svmcut_multiclass_state* state);
 
+/* ---- class_blocks.cc: dual ascent over kernel values, a block of rows at a time ---------------------------------------- */
+
+/* C (n,): of every row; losses (K, K): of class y for k, 0 at y, null for 1 each; alpha (n, K), C_i at most at y_i and 0
+ * elsewhere, of sum 0 in every row; s (K, n) its scores, class by class. gain[i]: about what the best step of row i
+ * alone raises the dual, 0 where there is none; gap[i]: the part of the row in primal less dual of alpha. */
+void svmcut_class_gains(int64_t n, int64_t K, const int32_t* y, const double* C, const double* losses,
+                        const double* diagonal, const double* alpha, const double* s, double* gain, double* gap,
+                        int threads);
+
+/* Steps on the rows of a block alone, with its kernel values (q, q), alpha (q, K) and its scores s (q, K), until their
+ * gap is `part` of the first or after so many sweeps; *steps rises by those taken. */
+int svmcut_class_block(int64_t q, int64_t K, const int32_t* y, const double* C, const double* losses,
+                       const double* values, double part, int64_t sweeps, double* alpha, double* s, int64_t* steps);
+
+/* s[k, p] += sum_r change[r, k] values[places[r], p], in the order of r; values (, n), change (q, K), s (K, n). */
+void svmcut_class_add(int64_t n, int64_t q, int64_t K, const double* values, const int64_t* places, const double* change,
+                      double* s, int threads);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/multiclass/crammer_singer.cc csrc/multiclass/multiclass_cd.cc
+# distutils: sources = csrc/multiclass/crammer_singer.cc csrc/multiclass/multiclass_cd.cc csrc/multiclass/class_blocks.cc
 """Thin wrapper of csrc/multiclass."""
 
 import numpy as np
@@ -35,6 +35,14 @@ cdef extern from "include/multiclass.h" nogil:
     void svmcut_multiclass_wake(int64_t n, int64_t K, const int32_t* y, const double* s, const double* v,
                                 const double* alpha, double C, int32_t* order, int32_t* labels, int32_t* counts,
                                 svmcut_multiclass_state* state)
+    void svmcut_class_gains(int64_t n, int64_t K, const int32_t* y, const double* C, const double* losses,
+                            const double* diagonal, const double* alpha, const double* s, double* gain, double* gap,
+                            int threads)
+    int svmcut_class_block(int64_t q, int64_t K, const int32_t* y, const double* C, const double* losses,
+                           const double* values, double part, int64_t sweeps, double* alpha, double* s,
+                           int64_t* steps)
+    void svmcut_class_add(int64_t n, int64_t q, int64_t K, const double* values, const int64_t* places,
+                          const double* change, double* s, int threads)
 
 
 EMPTY_EPOCHS = 100_000  # epochs that may have read nothing but empty rows
@@ -180,3 +188,88 @@ cdef class Descent:
         with nogil:
             svmcut_multiclass_wake(n, K, &self.y[0], &s[0, 0], self.v, &self.alpha[0, 0], C, &self.order[0],
                                    &self.labels[0, 0], &self.counts[0], &self.state)
+
+
+cdef class Blocks:
+    """Dual ascent over kernel values: alpha (n, K) and its scores s (K, n), class by class, both float64 and the caller's.
+
+    Parameters
+    ----------
+    y : (n,) int32
+    boxes : (n,) float64
+        C of every row.
+    diagonal : (n,) float64
+        K(x_i, x_i).
+    losses : (K, K) float64 or None
+        losses[y, k] of class y for k, 0 for k = y; None for 1 each.
+    """
+
+    cdef const int32_t[::1] y
+    cdef const double[::1] boxes
+    cdef const double[::1] diagonal
+    cdef const double[:, ::1] losses
+    cdef const double* lost
+    cdef double[:, ::1] alpha
+    cdef double[:, ::1] s
+    cdef int threads
+    cdef readonly int64_t steps
+
+    def __init__(self, const int32_t[::1] y, const double[::1] boxes, const double[::1] diagonal,
+                 double[:, ::1] alpha, double[:, ::1] s, int threads=1, const double[:, ::1] losses=None):
+        cdef int64_t n = y.shape[0], K = alpha.shape[1]
+        if n < 1:
+            raise ValueError("there are no rows")
+        check_classes(y, K)
+        if not boxes.shape[0] == diagonal.shape[0] == alpha.shape[0] == s.shape[1] == n or s.shape[0] != K:
+            raise ValueError("boxes, the diagonal, alpha or s has the wrong shape")
+        if losses is not None and not losses.shape[0] == losses.shape[1] == K:
+            raise ValueError("losses need a row and a column for every class")
+        self.y, self.boxes, self.diagonal, self.alpha, self.s = y, boxes, diagonal, alpha, s
+        self.losses, self.threads, self.steps = losses, threads, 0
+        self.lost = &losses[0, 0] if losses is not None else NULL
+
+    def gains(self):
+        """(n,) about what the best step of every row gains, and (n,) its part of the gap."""
+        cdef double[::1] gain = np.empty(self.y.shape[0]), gap = np.empty(self.y.shape[0])
+        with nogil:
+            svmcut_class_gains(self.y.shape[0], self.s.shape[0], &self.y[0], &self.boxes[0], self.lost,
+                               &self.diagonal[0], &self.alpha[0, 0], &self.s[0, 0], &gain[0], &gap[0], self.threads)
+        return np.asarray(gain), np.asarray(gap)
+
+    def ascend(self, const int64_t[::1] rows, const double[:, ::1] values, const int64_t[::1] places, double part,
+               int64_t sweeps):
+        """Steps on these rows, K(x_rows[r], .) being values[places[r]], until their gap alone is `part` of what it was
+        or after so many sweeps; s follows."""
+        cdef int64_t q = rows.shape[0], K = self.s.shape[0], n = self.s.shape[1]
+        if places.shape[0] != q or values.shape[1] != n:
+            raise ValueError("places or values do not fit the rows")
+        if q == 0:
+            return
+        if not (0 <= np.min(rows) and np.max(rows) < n and 0 <= np.min(places) and np.max(places) < values.shape[0]):
+            raise IndexError("a row or a place is none there is")
+        which, places_ = np.asarray(rows), np.asarray(places)
+        before = np.asarray(self.alpha)[which]
+        cdef double[:, ::1] square = np.ascontiguousarray(np.asarray(values)[places_[:, None], which])
+        cdef double[:, ::1] own = before.copy(), scores = np.ascontiguousarray(np.asarray(self.s)[:, which].T)
+        cdef const int32_t[::1] y = np.asarray(self.y)[which]
+        cdef const double[::1] boxes = np.asarray(self.boxes)[which]
+        cdef int status
+        with nogil:
+            status = svmcut_class_block(q, K, &y[0], &boxes[0], self.lost, &square[0, 0], part, sweeps,
+                                        &own[0, 0], &scores[0, 0], &self.steps)
+        served(status)
+        np.asarray(self.alpha)[which] = own
+        add_functions(values, places, np.asarray(own) - before, self.s, self.threads)
+
+
+def add_functions(const double[:, ::1] values, const int64_t[::1] places, change, double[:, ::1] s, int threads):
+    """s (K, n) takes in change (q, K) of alpha: s[k] += sum_r change[r, k] values[places[r]]."""
+    cdef const double[:, ::1] moved = np.ascontiguousarray(change, np.float64)
+    cdef int64_t q = places.shape[0], K = s.shape[0], n = s.shape[1]
+    if moved.shape[0] != q or moved.shape[1] != K or values.shape[1] != n:
+        raise ValueError("the change or the values do not fit")
+    if q and not (0 <= np.min(places) and np.max(places) < values.shape[0]):
+        raise IndexError("a place is none of the values")
+    if q and n:
+        with nogil:
+            svmcut_class_add(n, q, K, &values[0, 0], &places[0], &moved[0, 0], &s[0, 0], threads)

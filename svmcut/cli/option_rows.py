@@ -100,7 +100,7 @@ ROWS = (
     Option("emissions", ("--e", "--emissions"), OBJECTIVE,
            "1 for weights of features at two neighbouring tags too; needs --t of at least 1."),
     Option("multiclass", ("--multiclass",), OBJECTIVE,
-           "Of three classes or more: crammer-singer trains all at once, with a kernel by cutting-plane or "
+           "Of three classes or more: crammer-singer trains all at once, with a kernel by dual-cd, cutting-plane or "
            "sampled-cuts; one-vs-rest each against the rest, the one way of losses other than the default on features; "
            "one-vs-one each against each, with a kernel.",
            default="crammer-singer; one-vs-one with a kernel"),

@@ -240,6 +240,7 @@ class SvmMulticlass(Multiclass):
             outcome, objective=replace(objective, c=square * objective.c), norm=math.sqrt(square) * outcome.norm,
             longest_cut=cut,
             progress=progress._replace(primal=square * progress.primal, dual=square * progress.dual),
+            certificate=outcome.certificate and (square * outcome.primal, square * outcome.dual),
         )  # fmt: skip
         return Presentation.final_lines(self, scaled, options, cpu_seconds, original)
 

@@ -153,7 +153,7 @@ class KernelChainModel:
 
     @one_blas_thread()
     def node_scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
-        """(n, stride) f_k(x_i) of every row, 0 behind the last tag; kernel values are float32, sums float64."""
+        """(n, stride) f_k(x_i) of every row, 0 behind the last tag, in float64."""
         from svmcut._native.kernels import KernelRows
 
         scores = np.zeros((X.n_rows, self.shape.stride))
@@ -162,8 +162,8 @@ class KernelChainModel:
             X = renumber(X, self.columns)
             step = max(16, _VALUES // self.support.n_rows)
             for start in range(0, X.n_rows, step):
-                values = rows.against(X.rows(start, min(start + step, X.n_rows)))
-                scores[start : start + step, : self.shape.n_tags] = values.astype(np.float64) @ self.alpha
+                values = rows.against_double(X.rows(start, min(start + step, X.n_rows)))
+                scores[start : start + step, : self.shape.n_tags] = values @ self.alpha
         return scores
 
     def tags(self, X: Csr, sequences: NDArray[np.int64], threads: int = 1, beam: int = 0) -> NDArray[np.int32]:

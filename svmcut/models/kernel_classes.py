@@ -108,11 +108,8 @@ class KernelMulticlassModel:
 
 @record(eq=False)
 class JointKernelModel(KernelMulticlassModel):
-    """Functions f_k of a kernel that were trained at once, one a class, without thresholds: machines against the rest.
+    """Functions f_k of a kernel, one a class, trained at once and without thresholds: machines against the rest."""
 
-    Products of two features are rounded to float32, as in the scores that svm_multiclass writes.
-    """
-
-    def decisions(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
-        """(n, K) float64 f_k(x); the same bytes for any number of threads."""
+    def printed(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
+        """(n, K) float64 f_k(x) as svm_multiclass writes them: products of two features are rounded to float32."""
         return self._sums(X, threads, True)

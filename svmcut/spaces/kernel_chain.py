@@ -8,9 +8,9 @@ as svmcut.labellings lays them out. It is the space of a kernel over the places 
 and (u, k), 0 between different tags, 1 between a transition and itself. An element is an Expansion whose points are
 places and whose scores end in V itself, and everything but the adjoint is that of KernelSpace.
 
-Scores of cuts are float32. There may be hundreds of them, each with as many numbers as tokens times tags, and they are
-read once an iteration to be added up: half the memory is half the time. What they round, 6e-8 of a score, is no more
-than what the kernel values do. Sums of cuts are float64.
+Over many tokens scores of cuts are float32. There may be hundreds of them, each with as many numbers as tokens times
+tags, and they are read once an iteration to be added up: half the memory is half the time. What they round, 6e-8 of a
+score, is no more than what the kernel values do, and a certificate is of neither. Sums of cuts are float64.
 """
 
 from __future__ import annotations
@@ -38,17 +38,21 @@ class CachedRows:
     ----------
     rows : KernelRows
     memory : float
-        Megabytes of rows kept, 4 n bytes each.
+        Megabytes of rows kept.
+    exact : bool
+        Whether values are float64 from float64 sums, 8 n bytes a row; else float32.
 
     Attributes
     ----------
     n, threads : int
     """
 
-    def __init__(self, rows, memory: float):
+    def __init__(self, rows, memory: float, exact: bool = False):
         self.rows, self.n, self.threads = rows, rows.n, rows.threads
-        self._most = min(self.n, int(memory * 1e6 / (4 * max(self.n, 1))))
-        self._values = np.empty((self._most, self.n), np.float32)
+        dtype = np.dtype(np.float64 if exact else np.float32)
+        self._fresh = rows.block_double if exact else rows.block
+        self._most = min(self.n, int(memory * 1e6 / (dtype.itemsize * max(self.n, 1))))
+        self._values = np.empty((self._most, self.n), dtype)
         self._slot, self._row = np.full(self.n, -1), np.full(self._most, -1)
         self._used, self._time = np.zeros(self._most, np.int64), 0
 
@@ -57,10 +61,20 @@ class CachedRows:
         """Kernel values computed so far."""
         return self.rows.evaluations
 
-    def block(self, wanted: NDArray) -> NDArray[np.float32]:
+    @property
+    def diagonal(self) -> NDArray[np.float64]:
+        """(n,) K(x_i, x_i)."""
+        return self.rows.diagonal
+
+    def block(self, wanted: NDArray) -> NDArray:
         """(q, n) K(x_r, .) of the rows named, each once."""
+        values, places = self.look_up(wanted)
+        return values[places] if values is self._values else values
+
+    def look_up(self, wanted: NDArray) -> tuple[NDArray, NDArray[np.int64]]:
+        """Values, and where those of the rows named, each once, stand among them until others are asked for."""
         if len(wanted) > self._most:
-            return self.rows.block(wanted)
+            return self._fresh(wanted), np.arange(len(wanted))
         self._time += 1
         slots = self._slot[wanted]
         self._used[slots[slots >= 0]] = self._time
@@ -69,9 +83,9 @@ class CachedRows:
             oldest = np.argsort(self._used, kind="stable")[: len(missing)]
             left = self._row[oldest]
             self._slot[left[left >= 0]] = -1
-            self._values[oldest] = self.rows.block(missing)
+            self._values[oldest] = self._fresh(missing)
             self._slot[missing], self._row[oldest], self._used[oldest] = oldest, missing, self._time
-        return self._values[self._slot[wanted]]
+        return self._values, self._slot[wanted]
 
 
 class KernelChainSpace(KernelSpace):
@@ -83,7 +97,9 @@ class KernelChainSpace(KernelSpace):
         Kernel values of the tokens.
     labellings : Labellings
     stored : bool
-        Whether the kernel matrix of all tokens is kept, in float32, once an element needs it.
+        Whether the kernel matrix of all tokens is kept once an element needs it.
+    exact : bool
+        Whether it and the scores of cuts are float64; else float32.
 
     Attributes
     ----------
@@ -91,10 +107,10 @@ class KernelChainSpace(KernelSpace):
         Length of scores.
     """
 
-    def __init__(self, rows, labellings: Labellings, stored: bool = False):
-        super().__init__(rows, 0.0, np.float32)
+    def __init__(self, rows, labellings: Labellings, stored: bool = False, exact: bool = False):
+        super().__init__(rows, 0.0, np.float64 if exact else np.float32)
         self._labellings, self.dim = labellings, labellings.dim
-        self._stored = np.float32 if stored else None
+        self._stored = (np.float64 if exact else np.float32) if stored else None
 
     def kinds(self) -> states.Kinds:
         """As KernelSpace.kinds; scores are those of an element as it is kept, coefficients are labellings."""
@@ -121,7 +137,7 @@ class KernelChainSpace(KernelSpace):
     def _functions(self, tokens: NDArray, tags: NDArray, coef: NDArray) -> NDArray[np.float64]:
         """(stride, tokens) float64 f_k at all tokens, from entries in the order of their tokens.
 
-        Sums of a chunk are float32, at most as many terms as it has rows; those of chunks float64.
+        Sums of a chunk are as exact as the kernel values, of as many terms as it has rows; those of chunks float64.
         """
         from scipy.sparse import csr_array
 
@@ -133,7 +149,8 @@ class KernelChainSpace(KernelSpace):
             used, place = np.arange(n), tokens
         chunk = place // _CHUNK
         order = np.argsort(chunk * stride + tags, kind="stable")
-        data, columns = coef[order].astype(np.float32), (place % _CHUNK)[order]
+        data: NDArray
+        data, columns = coef[order].astype(self._dtype), (place % _CHUNK)[order]
         first = np.searchsorted((chunk * stride + tags)[order], np.arange((int(chunk[-1]) + 1) * stride + 1))
         out = np.zeros((stride, n))
         for c in range(int(chunk[-1]) + 1):

@@ -14,6 +14,7 @@ from svmcut.errors import DataError
 from svmcut.files.predictions import write_classes, write_probabilities
 from svmcut.measures import Measured, class_measures
 from svmcut.messages import Message, quoted
+from svmcut.models import JointKernelModel
 from svmcut.records import replace
 from svmcut.tasks.protocol import BLOCK_NUMBERS
 from svmcut.tasks.vectors import RowTask, known_features
@@ -156,6 +157,8 @@ class SvmMulticlass(Multiclass):
 
     def predictor(self, model: ClassModel, threads: int = 1, beam: int = 0) -> Callable[[Examples], NDArray]:
         score = super().predictor(model, threads, beam)
+        if isinstance(model, JointKernelModel):
+            return lambda part: model.printed(known_features(part, model).X, threads)
         return lambda part: score(known_features(part, model))
 
     def write(

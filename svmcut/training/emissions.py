@@ -23,13 +23,16 @@ from svmcut.machine import planned_memory
 from svmcut.messages import quoted
 from svmcut.models import ChainShape, KernelChainModel, check_lattice
 from svmcut.parameters import Settings
+from svmcut.records import replace
 from svmcut.risks.chain import ChainRisk, SequenceSum
 from svmcut.risks.chain_sampling import ChainSampler
 from svmcut.solvers.protocol import Problem
 from svmcut.solvers.sampled_cuts import SampledCuts
 from svmcut.spaces.kernel_chain import CachedRows, KernelChainSpace
-from svmcut.training.certificate import scaled_bound
+from svmcut.spaces.kernel_classes import rounding
+from svmcut.training.certificate import Certified, CertifiedRun, scaled_bound
 from svmcut.training.checks import LARGEST_INDEX, checked_weights
+from svmcut.training.gate import Reading
 from svmcut.training.outcome import FULL, Objective, Outcome
 from svmcut.training.room import kernel_warnings
 from svmcut.training.settings import CUTTING_PLANE, SAMPLED_CUTS, kernel_of
@@ -39,14 +42,18 @@ from svmcut.training.structured import units_of_structures
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from svmcut.solvers.protocol import Progress
+    from svmcut.spaces.kernel import KernelSpace
+    from svmcut.training.certificate import Certify
+
 #: Megabytes that "auto" lets the kernel matrix and the exact cuts take.
 BUDGET = 4000.0
 #: Cuts whose scores are planned for, and vectors of scores beside them.
 _CUTS, _VECTORS = 200, 12
-#: Tokens up to which the certificate of sampled cuts is of kernel values in float64.
+#: Tokens up to which cutting planes are exact, and the certificate of sampled cuts is of kernel values in float64.
 EXACT_TOKENS = 2000
-#: Rows of kernel values at a time where they are computed in float64.
-_ROWS = 4096
+#: Rows of kernel values at a time where they are computed anew in float64.
+_ROWS = 256
 
 
 class Emissions(Plan):
@@ -88,25 +95,28 @@ class Emissions(Plan):
         check_lattice(self._shape, sequences.indptr)
         self._labellings = Labellings(sequences, K, self._shape.stride, order)
         self._risk: SequenceSum = ChainRisk(self._labellings.chains, settings.beam, settings.threads, v)
-        rows = KernelRows(self._X, self._kernel, settings.threads)
+        self._values = rows = KernelRows(self._X, self._kernel, settings.threads)
         self._drawn = SOLVERS[self.solver].drawn
+        self.space: KernelSpace
         if self._drawn:
             self.space = KernelChainSpace(CachedRows(rows, settings.cache_size), self._labellings)
         else:
-            self.space = KernelChainSpace(rows, self._labellings, stored=True)
+            exact = len(examples) <= EXACT_TOKENS
+            self.space = KernelChainSpace(rows, self._labellings, stored=True, exact=exact)
 
     def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
         s = self.settings
         problem = Problem(self._risk, self.space, objective.C, self.stop(objective), s.qp)
         if not self._drawn:
-            return Stage(self.solver, make_solver(self.solver, s.seed, s.task), problem, objective, warm=True)
+            cuts = Certified(self._certifier(problem), make_solver(self.solver, s.seed, s.task))
+            return Stage(self.solver, cuts, problem, objective, warm=True)
         sampler = ChainSampler(self._labellings, s.threads, self._risk.weights)
         memory = planned_memory(s.max_memory) / 2
         solver = SampledCuts(sampler, s.sample_size, s.seed, memory=memory, trace=bool(s.certify))
         return Stage(self.solver, solver, problem, objective)
 
     def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
-        """The functions, with a certificate of the sampled cuts, or as a reader of the model file gets them."""
+        """The functions, with the certificate of the full problem in float64 where that is affordable."""
         w, stop, run = ended.progress.solution(), ended.stage.problem.stop, ended.run
         outcome, otherwise = ended.outcome(self.solver, self._model(w), self.space.dot(w, w)), "rounding"
         if self._drawn:
@@ -117,28 +127,38 @@ class Emissions(Plan):
                 if exact:
                     primal = self._primal(w.coefficients(), objective.C)
                 outcome.certificate = (primal, self._dual(run.dual_point(objective.C, self.space.dim), exact))
-        elif self._digits_matter(outcome, objective, stop.target(outcome.primal)):
-            outcome.primal_of_file = self._primal_of_file(w, outcome.model, objective.C)
+        elif isinstance(run, CertifiedRun):
+            otherwise = "rounding" if len(self._examples) <= EXACT_TOKENS else "float32"
+            outcome.certificate = run.certificate(ended.progress)
         outcome.kernel_evaluations = self.space.rows.evaluations
-        return outcome.judge(stop, ended.stopped_by, otherwise)
+        return outcome.judge(stop, ended.stopped_by, otherwise, reading=self.reading(outcome, objective))
 
-    def _digits_matter(self, outcome: Outcome, objective: Objective, target: float) -> bool:
-        """Whether the rounding of the model file may."""
-        from svmcut.files.rounding import KEPT
+    def _certifier(self, problem: Problem) -> Certify:
+        """The certificate of a Progress from its coefficients and those of the cuts, kernel values in float64."""
+        C = problem.C
 
-        model = outcome.model
-        assert isinstance(model, KernelChainModel)
-        if self._kernel.name != "rbf":
-            return True
-        weights = np.abs(model.alpha).sum(axis=0), np.abs(model.transitions)
-        change = KEPT * sum(part.max(initial=0.0) for part in weights)
-        return not 2 * self._tokens * objective.C * change + KEPT * outcome.norm**2 <= 0.01 * target
+        def certify(run: Any, progress: Progress) -> tuple[float, float]:
+            primal = self._primal(progress.solution().coefficients(), C)
+            model = run.bundle.solve(C, 1e-3 * problem.stop.target(primal) / C)
+            return primal, self._dual((model.lower + 0.5 * model.squared_norm, model.w.coefficients()), True)
 
-    def _primal_of_file(self, w: Any, model: Any, C: float) -> float:
-        """The primal of the model as a reader of the file gets it."""
-        from svmcut.files.rounding import read_back
+        return certify
 
-        return self._primal(read_back(w.coefficients()).astype(np.float64), C)
+    def reading(self, outcome: Outcome, objective: Objective) -> Reading | None:
+        """How the gate reads the model; None where sampled cuts claim no gap."""
+        if self._drawn:
+            return None
+
+        return Reading(lambda kept: self._value(kept, objective.C), original=self.settings.original)
+
+    def _value(self, model: KernelChainModel, C: float) -> float:
+        """1/2 |f|^2 + C sum_n v_n H_n of a model that was read back, as its reader scores tokens."""
+        threads, K, n, stride = self.settings.threads, self._shape.n_tags, len(self._examples), self._shape.stride
+        s, V = np.zeros(self.space.dim), model.transitions
+        s[: n * stride].reshape(n, stride)[:, :K] = model.node_scores(self._examples.X, threads)[:, :K]
+        s[n * stride :] = V
+        own = replace(model, columns=None).node_scores(model.support, threads)[:, :K]
+        return 0.5 * (float(np.vdot(model.alpha, own)) + float(V @ V)) + C * self._risk.linearize(s).value
 
     def _primal(self, coef: NDArray, C: float) -> float:
         """1/2 |f|^2 + C sum_n v_n H_n of coefficients of scores, kernel values in float64."""
@@ -147,24 +167,24 @@ class Emissions(Plan):
 
     def _in_float64(self, coef: NDArray) -> tuple[float, NDArray[np.float64]]:
         """|f|^2 and the scores of coefficients of scores, with kernel values in float64."""
-        from svmcut.spaces.subspace import kernel_matrix
-
-        n, stride, threads = len(self._examples), self._shape.stride, self.settings.threads
+        n, stride = len(self._examples), self._shape.stride
         alpha, transitions = coef[: n * stride].reshape(n, stride), coef[n * stride :]
         used = np.flatnonzero(alpha.any(axis=1))
-        support, alpha, s = self._X.take(used), alpha[used], np.zeros(self.space.dim)
+        s = np.zeros(self.space.dim)
         nodes = s[: n * stride].reshape(n, stride)
-        for start in range(0, n, _ROWS):
-            rows = self._X.rows(start, min(start + _ROWS, n))
-            nodes[start : start + rows.n_rows] = kernel_matrix(self._kernel, rows, support, threads) @ alpha
+        for start in range(0, len(used), _ROWS):
+            rows = used[start : start + _ROWS]
+            nodes += self._values.block_double(rows).T @ alpha[rows]
         s[n * stride :] = transitions
-        return float((alpha * nodes[used]).sum()) + float(transitions @ transitions), s
+        return float((alpha[used] * nodes[used]).sum()) + float(transitions @ transitions), s
 
     def _dual(self, point: tuple[float, NDArray], exact: bool) -> float:
         """The bound of a combination of exact cuts."""
         offset, coef = point
         if exact:
-            return scaled_bound(offset, self._in_float64(coef)[0])
+            n, stride = len(self._examples), self._shape.stride
+            may_be_off = rounding(self._values, coef[: n * stride].reshape(n, stride))
+            return scaled_bound(offset, self._in_float64(coef)[0] + may_be_off)
         points = np.flatnonzero(coef)
         element = self.space.expansion(points, coef[points])
         return scaled_bound(offset, self.space.dot(element, element))
@@ -180,22 +200,28 @@ class Emissions(Plan):
             self._examples.X.n_features,
         )  # fmt: skip
 
+    def _needs(self, n: int) -> dict[str, float]:
+        """Megabytes of every solver that may run."""
+        shape, values = self._shape, 8 if n <= EXACT_TOKENS else 4
+        size = 1e-6 * (n * shape.stride + shape.transitions)
+        return {
+            CUTTING_PLANE: 1e-6 * values * n * n + values * _CUTS * size + 8 * _VECTORS * size,
+            SAMPLED_CUTS: 8 * _VECTORS * size + min(self.settings.cache_size, 4e-6 * n * n),
+        }
+
+    def _preferred(self, n: int, needs: dict[str, float], memory: float) -> str:
+        """What "auto" stands for."""
+        return CUTTING_PLANE if needs[CUTTING_PLANE] <= min(BUDGET, memory) else SAMPLED_CUTS
+
     def _affordable(self, n: int) -> str:
         """The solver, once it is known that what it stores fits."""
-        s, shape, memory = self.settings, self._shape, planned_memory(self.settings.max_memory)
+        s, memory, needs = self.settings, planned_memory(self.settings.max_memory), self._needs(n)
         rows, columns = self.objects
-        size = 1e-6 * (n * shape.stride + shape.transitions)
-        needs = {
-            CUTTING_PLANE: 4e-6 * n * n + 4 * _CUTS * size + 8 * _VECTORS * size,
-            SAMPLED_CUTS: 8 * _VECTORS * size + min(s.cache_size, 4e-6 * n * n),
-        }
-        name = s.solver
-        if name == AUTO:
-            name = CUTTING_PLANE if needs[CUTTING_PLANE] <= min(BUDGET, memory) else SAMPLED_CUTS
+        name = self._preferred(n, needs, memory) if s.solver == AUTO else s.solver
         if needs[name] > memory:
             refusal = (
-                f"{quoted(self.path)}: {name} with the {self._kernel.name} kernel on {n} {rows} of {shape.n_tags} "
-                f"{columns} needs about {needs[name]:,.0f} MB and {memory:,.0f} MB are available"
+                f"{quoted(self.path)}: {name} with the {self._kernel.name} kernel on {n} {rows} of "
+                f"{self._shape.n_tags} {columns} needs about {needs[name]:,.0f} MB and {memory:,.0f} MB are available"
             )
             remedy = f"lower parameter 'cache_size', or use fewer {rows}"
             if needs[SAMPLED_CUTS] <= memory:

@@ -3,7 +3,7 @@
 
     min  1/2 sum_k |f_k|^2 + C sum_i v_i max_k ([k != y_i] + f_k(x_i) - f_y(x_i)),        y = y_i
 
-which is svmcut.training.emissions on sequences of one token, without transitions.
+by dual ascent over blocks of rows, or as svmcut.training.emissions on sequences of one token, without transitions.
 """
 
 from __future__ import annotations
@@ -12,24 +12,38 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.catalog import CUTTING_PLANE, TASKS
+from svmcut.catalog import CUTTING_PLANE, JOINT, TASKS
 from svmcut.data import Examples, Sequences
-from svmcut.files.rounding import expansion_read_back
+from svmcut.machine import planned_memory
 from svmcut.models import JointKernelModel
 from svmcut.parameters import Settings
 from svmcut.records import replace
 from svmcut.risks.chain import ChainRisk, SequenceSum
 from svmcut.risks.chain_scaled import SquaredSequences
 from svmcut.risks.class_costs import ClassCostRisk, TokenCostRisk, squared_differences
+from svmcut.risks.multiclass import CrammerSingerRisk
 from svmcut.risks.weights import total
+from svmcut.solvers.class_blocks import ClassBlocks
+from svmcut.solvers.protocol import Problem
+from svmcut.spaces.kernel_chain import CachedRows
+from svmcut.spaces.kernel_classes import ClassFunctions
 from svmcut.training.checks import check_class_numbers, checked_weights, class_warnings
-from svmcut.training.emissions import Emissions
+from svmcut.training.emissions import BUDGET, Emissions
+from svmcut.training.gate import Part, Reading
 from svmcut.training.multiclass import unit_of
 from svmcut.training.outcome import Objective, Outcome, class_units
-from svmcut.training.stage import Ended
+from svmcut.training.settings import SMO_ROWS
+from svmcut.training.stage import Ended, Stage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+#: Support vectors that the gate writes and reads back where the digits of the file cannot matter.
+_SAMPLED = 100
+#: Tables of alphas or scores that dual ascent holds at its looks.
+_TABLES = 12
+#: No score that a reader forms differs from that of training by more than this part of the sizes it adds up.
+_SUMMED = 1e-12
 
 
 class JointPlan(Emissions):
@@ -54,6 +68,10 @@ class JointPlan(Emissions):
         if not s.is_usual:
             self._risk = self._costed(places)
 
+        if self.solver == JOINT[0]:
+            self._classes = CrammerSingerRisk(places, K, s.threads, tokens.weights)
+            self.space = ClassFunctions(self._cached(), K)
+
     def _costed(self, places: NDArray[np.int32]) -> SequenceSum:
         """The risk where it is not the plain one of a loss of 1 for every mistake."""
         s, v = self.settings, self._risk.weights
@@ -63,31 +81,82 @@ class JointPlan(Emissions):
             risk = TokenCostRisk(self._labellings.chains, costs, v)
         return risk if s.slack_norm == 1 else SquaredSequences(risk)
 
+    def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
+        if self.solver != JOINT[0]:
+            return super().next(objective, found)
+        problem = Problem(self._classes, self.space, objective.C, self.stop(objective), self.settings.qp)
+        return Stage(self.solver, ClassBlocks(), problem, objective, warm=True)
+
     def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
+        if self.solver == JOINT[0] and (ended.stopped_by is not None or ended.run.bundle is not None):
+            ended = ended._replace(progress=ended.run.settled(ended.progress))
         outcome = super().finish(objective, found, ended)
         outcome.multipliers = self.units.original * outcome.multipliers
         return outcome
 
-    def _digits_matter(self, outcome: Outcome, objective: Objective, target: float) -> bool:
-        return True
+    def reading(self, outcome: Outcome, objective: Objective) -> Reading:
+        """The programs with the originals' names write eight digits; svmcut's files have them all, so that rounding is
+        that of sums."""
+        model: Any = outcome.model
+        original = self.settings.original
+        largest = float(np.max(np.abs(self._values.diagonal), initial=0.0))
+        size = np.abs(model.alpha).sum() / self._written * largest
+        change = _SUMMED * size * (2 * objective.C * self._tokens + size)
+        return Reading(
+            lambda kept: self._value(kept, objective.C), np.inf if original else float(change),
+            lambda: self._part(model), original,
+        )  # fmt: skip
 
-    def _primal_of_file(self, w: Any, model: Any, C: float) -> float:
-        kernel, support = expansion_read_back(model.kernel, model.support)
-        kept = replace(model, kernel=kernel, support=support, columns=None, alpha=model.alpha / self._written)
-        threads, s = self.settings.threads, np.zeros((self._X.n_rows, self._shape.stride))
-        s[:, : len(self.names)] = kept.decisions(self._X, threads)
-        own, classes = kept.decisions(kept.support, threads), np.repeat(np.arange(len(kept.b)), np.diff(kept.starts))
+    def _value(self, model: Any, C: float) -> float:
+        kept, threads = replace(model, alpha=model.alpha / self._written), self.settings.threads
+        decisions = type(kept).printed if self.settings.original else type(kept).decisions
+        s = np.zeros((len(self._examples), self._shape.stride))
+        s[:, : len(self.names)] = decisions(kept, self._examples.X, threads)
+        own = decisions(replace(kept, columns=None), kept.support, threads)
+        classes = np.repeat(np.arange(len(kept.b)), np.diff(kept.starts))
         return 0.5 * float(kept.alpha @ own[kept.places, classes]) + C * self._risk.linearize(s.ravel()).value
+
+    def _part(self, model: Any) -> Part:
+        """Some of the support vectors, by their scores at some of the rows."""
+        m, n = model.support.n_rows, len(self._examples)
+        used, rows = (np.unique(np.linspace(0, count - 1, min(count, _SAMPLED)).astype(np.int64)) for count in (m, n))
+        alpha = np.zeros((m, len(self.names)))
+        alpha[model.places, np.repeat(np.arange(len(model.b)), np.diff(model.starts))] = model.alpha
+        part, X = self._of(alpha[used], used, model.support), self._examples.X.take(rows)
+        expected, size = part.decisions(X), float(np.abs(part.alpha).sum())
+
+        def holds(kept: Any) -> bool:
+            largest = float(np.max(np.abs(expected), initial=0.0))
+            return bool(np.allclose(kept.decisions(X), expected, rtol=0, atol=1e-9 * max(largest, size)))
+
+        return Part(part, holds)
 
     def _model(self, w: Any) -> JointKernelModel:
         """The rows whose coefficients are not all 0, each once."""
-        K = len(self.names)
-        alpha: NDArray[np.float64] = w.coefficients().reshape(len(self._examples), -1)[:, :K]
+        alpha: NDArray[np.float64] = w.coefficients().reshape(len(self._examples), -1)[:, : len(self.names)]
         used = np.flatnonzero(alpha.any(axis=1))
-        classes, places = np.nonzero(alpha[used].T)
+        return self._of(self._written * alpha[used], used, self._X)
+
+    def _needs(self, n: int) -> dict[str, float]:
+        needs, size = super()._needs(n), 1e-6 * n * self._shape.n_tags
+        return needs | {JOINT[0]: 8 * _TABLES * size + min(self.settings.cache_size, 8e-6 * n * n)}
+
+    def _preferred(self, n: int, needs: dict[str, float], memory: float) -> str:
+        if n <= SMO_ROWS and self._kernel.is_definite and needs[JOINT[0]] <= memory:
+            return JOINT[0]
+        return super()._preferred(n, needs, memory)
+
+    def _cached(self) -> CachedRows:
+        """All kernel values where the memory is there, else those used last."""
+        n, memory = self._values.n, planned_memory(self.settings.max_memory)
+        room = min(BUDGET, memory) / 2
+        return CachedRows(self._values, room if 8e-6 * n * n <= room else self.settings.cache_size, True)
+
+    def _of(self, alpha: NDArray, used: NDArray, X: Any) -> JointKernelModel:
+        K = len(self.names)
+        classes, places = np.nonzero(alpha.T)
         starts = np.searchsorted(classes, np.arange(K + 1)).astype(np.int64)
-        weights = self._written * alpha[used][places, classes]
         return JointKernelModel(
-            self._kernel, self._X.take(used), starts, places.astype(np.int32), weights, np.zeros(K), self.names, False,
-            self._columns, self._examples.X.n_features, len(self._examples), self._loss,
+            self._kernel, X.take(used), starts, places.astype(np.int32), alpha[places, classes], np.zeros(K),
+            self.names, False, self._columns, self._examples.X.n_features, len(self._examples), self._loss,
         )  # fmt: skip

@@ -117,7 +117,7 @@ def data(task):
 def parameters(case):
     """Those of one accepted case of the product: a gap where the solver takes one, kernels that stay small."""
     row = SOLVERS.get(case["solver"])
-    case = {**case, **way_of(case["task"], case["solver"])}
+    case = {**case, **way_of(case["task"], case["solver"], case["kernel"])}
     limits = {} if row is not None and (row.steps or row.name == "smo") else {"gap": 0.05}
     if row is not None and "epochs" in row.takes:
         limits["epochs"] = 5.0

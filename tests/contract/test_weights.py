@@ -82,7 +82,7 @@ CERTIFIED = [use for use in USES if not SOLVERS[use[2]].steps]
 def test_weight_k_is_k_rows(rng, task, kernel, solver):
     """With their polish the solvers that draw or keep a budget are certified too: their points span the minimum."""
     data, gap = repeated(rng, task), 1e-2 if task in ("sequence", "multilabel") else 1e-3
-    known = {"task": task, "solver": solver, "kernel": kernel, "gap": gap, **way_of(task, solver)}
+    known = {"task": task, "solver": solver, "kernel": kernel, "gap": gap, **way_of(task, solver, kernel)}
     if solver == "bsgd":
         known["epochs"] = 100.0
     found = [both(data, costs, **known) for costs in COSTS]
@@ -97,7 +97,7 @@ def test_weight_k_is_k_rows(rng, task, kernel, solver):
 def test_the_unit_of_weights_is_that_of_one_over_C(rng, task, kernel, solver, scale):
     """-c does not change with the unit."""
     data, _ = repeated(rng, task)
-    known = {"task": task, "solver": solver, "kernel": kernel, "gap": 1e-3, **way_of(task, solver)}
+    known = {"task": task, "solver": solver, "kernel": kernel, "gap": 1e-3, **way_of(task, solver, kernel)}
     if solver == "bsgd":
         known["epochs"] = 100.0
     ours = driver(replace(data, weights=scale * data.weights), **known).fit(None, 0.7 / scale)

@@ -65,19 +65,19 @@ def brute(G, y, K, C, v):
     return -found.fun
 
 
+@pytest.mark.parametrize("solver", ["dual-cd", "cutting-plane"])
 @pytest.mark.parametrize("kernel", [RBF, Kernel("polynomial", 2, scale=0.5)], ids=lambda kernel: kernel.name)
 @pytest.mark.parametrize("weighed", [False, True])
-def test_the_optimum_is_that_of_the_quadratic_program(rng, kernel, weighed):
+def test_the_optimum_is_that_of_the_quadratic_program(rng, kernel, weighed, solver):
     X, y = examples(rng)
     v = rng.uniform(0.5, 2, len(y)) if weighed else np.ones(len(y))
-    outcome = trained(X, y, kernel, v if weighed else None, example_cost=0.8, gap=1e-4)
+    outcome = trained(X, y, kernel, v if weighed else None, example_cost=0.8, gap=1e-4, solver=solver)
     G, places = gram(kernel, X, X), (y - 2).astype(int)
     best = brute(G, places, 3, 0.8, v)
     assert outcome.converged and outcome.dual <= best * (1 + 1e-5)
     assert outcome.primal == pytest.approx(best, rel=2e-4) and outcome.primal >= best * (1 - 1e-5)
     f = outcome.model.decisions(Csr.from_dense(X))
     assert primal(f, outcome.norm**2, places, 0.8, v) == pytest.approx(outcome.primal, rel=1e-5)
-    assert outcome.primal_of_file == pytest.approx(outcome.primal, rel=1e-5)
     assert outcome.model.names.tolist() == [2, 3, 4] and (outcome.model.b == 0).all()
 
 
@@ -223,9 +223,106 @@ def test_what_does_not_fit_is_refused_in_words_of_classes(rng):
         trained(X, y, example_cost=1.0, solver="cutting-plane", max_memory=5)
 
 
-@pytest.mark.parametrize("solver", ["cutting-plane", "sampled-cuts"])
+@pytest.mark.parametrize("solver", ["cutting-plane", "sampled-cuts", "dual-cd"])
 def test_the_same_bytes_for_any_number_of_threads(rng, solver):
     X, y = examples(rng, 60)
     models = [trained(X, y, example_cost=0.8, gap=0.01, solver=solver, threads=t).model for t in (1, 3)]
     assert models[0].alpha.tobytes() == models[1].alpha.tobytes()
     assert models[0].places.tobytes() == models[1].places.tobytes()
+
+
+def exact_values(kernel, A, B):
+    """Kernel values in extended precision."""
+    A, B = A.astype(np.longdouble), B.astype(np.longdouble)
+    if kernel.name == "rbf":
+        return np.exp(-np.longdouble(kernel.gamma) * ((A[:, None] - B[None]) ** 2).sum(2))
+    return (np.longdouble(kernel.scale) * (A[:, None] * B[None]).sum(2) + np.longdouble(kernel.offset)) ** kernel.degree
+
+
+def check_truth(X, y, kernel, C, folder, **parameters):
+    """No multiple of the model of the file has a primal value below the dual one, in extended precision, and that of
+    the model is the one reported."""
+    outcome = trained(X, y, kernel, example_cost=C, **parameters)
+    write_model(str(folder / "model"), outcome.model)
+    model = read_model(str(folder / "model"))
+    names, places = np.unique(y, return_inverse=True)
+    Z, n = model.support.to_dense(), len(y)
+    alpha = np.zeros((len(Z), len(names)), np.longdouble)
+    alpha[model.places, np.repeat(np.arange(len(names)), np.diff(model.starts))] = model.alpha
+    K, H = exact_values(model.kernel, X, Z), exact_values(model.kernel, Z, Z)
+    f, squared = K @ alpha, float((alpha * (H @ alpha)).sum())
+    size = C * float((np.abs(K) @ np.abs(alpha)).sum()) + float((np.abs(alpha) * (np.abs(H) @ np.abs(alpha))).sum())
+    found = [primal(t * f, t * t * squared, places, C, np.ones(n)) for t in np.append(np.linspace(0, 2, 81), 1.0)]
+    assert outcome.dual <= min(found) * (1 + 1e-9) + 1e-13 * size
+    if outcome.converged:
+        assert abs(found[-1] - outcome.primal) <= 1e-9 * outcome.primal + 1e-13 * size
+        assert found[-1] - outcome.dual <= 0.01 * found[-1] * (1 + 1e-6) + 1e-13 * size
+    return outcome
+
+
+def drawn_problems(count, seed):
+    """Small problems of all kernels, from far off the origin and near it."""
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        X = rng.normal(size=(int(rng.integers(8, 40)), int(rng.integers(1, 8))))
+        y = np.digitize(X[:, 0] + 0.5 * rng.normal(size=len(X)), np.linspace(-0.7, 0.7, int(rng.integers(1, 4))))
+        scale = 10.0 ** rng.integers(-3, 4)
+        shift = 10.0 ** rng.integers(0, 7) if rng.random() < 0.5 else 0.0
+        degree = int(rng.integers(1, 4))
+        kernel = RBF if rng.random() < 0.5 else Kernel("polynomial", degree, scale=1.0, offset=float(rng.integers(2)))
+        kernel = records.replace(kernel, gamma=float(10.0 ** rng.integers(-3, 3)) / scale**2)
+        yield (scale * X + shift).astype(np.float32), 1.0 + y, kernel, float(10.0 ** rng.integers(-4, 7))
+
+
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)])
+def test_certificates_are_true_of_the_file_in_extended_precision(seed, tmp_path):
+    ends = [check_truth(*problem, tmp_path, gap=0.01, max_iterations=300).converged
+            for problem in drawn_problems(8 if seed == 1 else 30, seed)]  # fmt: skip
+    assert sum(ends) >= len(ends) // 2
+
+
+def test_ill_conditioned_values_are_handed_to_cutting_planes_in_double_precision(rng, tmp_path):
+    X = (100 * rng.normal(size=(60, 3))).astype(np.float32)
+    y = 1.0 + rng.integers(0, 4, 60)
+    outcome = check_truth(X, y, Kernel("polynomial", 2), 0.01, tmp_path, gap=0.01)
+    assert outcome.converged and outcome.solver == "dual-cd"
+
+
+def test_features_far_from_0_are_told_apart(rng, tmp_path):
+    y = 1.0 + np.arange(90) % 3
+    X = (1e4 + 1.5 * (y[:, None] == [1, 2, 3]) + 0.2 * rng.normal(size=(90, 3))).astype(np.float32)
+    outcome = check_truth(X, y, Kernel("rbf", gamma=0.5), 100.0, tmp_path, gap=0.01)
+    assert outcome.converged
+    assert np.mean(read_model(str(tmp_path / "model")).predict(Csr.from_dense(X)) == y) == 1.0
+
+
+def test_the_losses_of_pairs_of_classes_count(rng):
+    """Dual ascent with losses other than 1: the optimum of the quadratic program."""
+    from svmcut._native.kernels import KernelRows
+
+    from svmcut.risks.multiclass import CrammerSingerRisk
+    from svmcut.solvers.class_blocks import ClassBlocks
+    from svmcut.solvers.protocol import Problem, StoppingRule
+    from svmcut.spaces.kernel_chain import CachedRows
+    from svmcut.spaces.kernel_classes import ClassFunctions
+
+    class Squared(CrammerSingerRisk):
+        losses = np.square(np.subtract.outer(np.arange(3.0), np.arange(3.0)))
+
+        def linearize(self, s):
+            moved = np.reshape(s, (-1, 3)) + self.losses[self.y] - (np.arange(3) != self.y[:, None])
+            return super().linearize(moved.ravel())
+
+        def line_minimum(self, s, e, wd, dd, C):
+            return 0.0
+
+    X, y = examples(rng)
+    places = (y - 2).astype(np.int32)
+    space = ClassFunctions(CachedRows(KernelRows(Csr.from_dense(X), RBF), 1.0, True), 3)
+    problem = Problem(Squared(places, 3), space, 0.8, StoppingRule(0.0, 1e-6))
+    *_, last = ClassBlocks(block=8).start(problem)
+    f = last.solution().scores.reshape(-1, 3)
+    slack = (f + Squared.losses[places]).max(axis=1) - f[np.arange(30), places]
+    value = 0.5 * space.dot(last.solution(), last.solution()) + 0.8 * slack.sum()
+    assert last.primal == pytest.approx(value, rel=1e-12) and 0 <= last.gap <= 1e-6 * value
+    assert value > trained(X, y, example_cost=0.8, gap=1e-6).primal * 1.01

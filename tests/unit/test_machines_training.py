@@ -127,7 +127,7 @@ def test_a_kernel_names_one_against_one_and_three_labels_the_task(rng):
     assert outcome.solver == "smo" and outcome.model.paired and (outcome.model.b == 0).all()
     for given, says in (
         ({"multiclass": MULTICLASS[0], "solver": "smo"},
-         "does not go with the rbf kernel and multiclass='crammer-singer'; use solver='cutting-plane' or "),
+         "does not go with the rbf kernel and multiclass='crammer-singer'; use solver='dual-cd', 'cutting-plane' or "),
         ({"multiclass": MULTICLASS[2], "kernel": "linear"}, "trains on kernel values; give parameter 'kernel' or use"),
         ({"bias": 1.0}, "takes no constant feature, but bias=1 asks for one; give bias=0"),
         ({"solver": "newton"}, "trains on features and knows no kernel; with the rbf kernel use solver="),

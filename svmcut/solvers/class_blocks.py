@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Dual ascent of the classes of Crammer and Singer over kernel values, a block of rows at a time.
+
+    problem      min_f  1/2 sum_k |f_k|^2 + sum_i C_i max_k (L(y_i, k) + f_k(x_i) - f_y(x_i)),   C_i = C v_i
+    its dual     max    D = - sum_ik alpha_ik L(y_i, k) - 1/2 sum_k alpha_k' K alpha_k,   alpha_ik <= C_i [k = y_i],
+                        sum_k alpha_ik = 0,   f_k = sum_i alpha_ik K(x_i, .)
+    update       the rows whose own best steps gain most are a block, half of it those that came new into the last one;
+                 their alphas go to the optimum of the block, row after row exactly, on its own square of kernel values
+                 (csrc/multiclass/class_blocks.cc), and the scores of all rows follow
+    certificate  P at the best f found on lines between its multiples, less D at alpha, both from scores formed anew
+                 before a claim
+
+Crammer and Singer, JMLR 2, 2001; Keerthi, Sundararajan, Chang, Hsieh and Lin, KDD 2008, section 3. Blocks are those of
+Joachims, Making large-scale SVM learning practical, 1999. Kernel values and scores are float64 throughout. Along a path
+of C the alphas before, scaled as is best for D, are the start. After MOST_STEPS a row (ill-conditioned kernel values)
+cutting planes go on from alpha, which is one cut, with the same kernel values.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import numpy as np
+
+from svmcut import states
+from svmcut._native import multiclass
+from svmcut.cutting.bundle import Cut, CutBundle
+from svmcut.qp import make_qp
+from svmcut.records import record
+from svmcut.risks.weights import boxes
+from svmcut.solvers.cutting_plane import CuttingPlane
+from svmcut.solvers.protocol import Interrupted, Problem, Progress, Run, Solver, Start, State, continued
+from svmcut.spaces.kernel import Expansion
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: Gaps of so many targets are too far from the end of a run for a search of the line.
+SEARCHED = 20
+#: A block's gap falls to this part of itself, or for so many visits of each of its rows.
+PART, SWEEPS = 0.1, 100
+#: Blocks between two looks, at least.
+BLOCKS = 5
+#: Steps a row after which cutting planes go on where they can.
+MOST_STEPS = 5000
+LARGEST_DIM = 250_000  # of scores: beyond it the cuts would take memory that the ascent does not
+
+
+class Best(NamedTuple):
+    """The best f: (n, K) alpha and scores, |f|^2, its primal and its risk."""
+
+    alpha: NDArray[np.float64]
+    s: NDArray[np.float64]
+    squared: float
+    primal: float
+    risk: float
+
+
+class ClassBlocksRun(Run):
+    """A step after every look at the gap, and every so often in between.
+
+    Parameters
+    ----------
+    problem : Problem
+        CrammerSingerRisk, ClassFunctions.
+    """
+
+    def __init__(self, solver: ClassBlocks, problem: Problem, start: Start | None, state: State | None):
+        super().__init__(solver, problem, start, state)
+        risk = problem.risk
+        n, K = self._shape = len(risk.y), risk.n_classes
+        self._boxes = np.ascontiguousarray(np.broadcast_to(boxes(problem.C, risk.weights), n))
+        self._losses = getattr(risk, "losses", None)
+        self._alpha, self._s = np.zeros((n, K)), np.zeros((K, n))
+        self._native = self._blocks_of(self._alpha, self._s)
+        value = risk.linearize(np.zeros(n * K)).value
+        self._best = Best(np.zeros((n, K)), np.zeros((n, K)), 0.0, problem.C * value, value)
+        self._lower, self._blocks, self._looked, self._due, self._stuck = 0.0, 0, 0, 0, False
+        self._newest, self._before = np.zeros(0, np.int64), 0
+        self._next: Run | None = None
+        self._handed: tuple[int, float, float, float] | None = None
+        if state is not None:
+            self._restore(state)
+        elif start is not None and start.fractions is not None:
+            self._begin(start.fractions)
+        self._resumed, self.fractions = state, None
+
+    def _blocks_of(self, alpha: NDArray, s: NDArray) -> multiclass.Blocks:
+        problem = self._problem
+        threads, diagonal = problem.space.rows.threads, problem.space.rows.diagonal
+        return multiclass.Blocks(problem.risk.y, self._boxes, diagonal, alpha, s, threads, self._losses)
+
+    def _begin(self, fractions: NDArray) -> None:
+        """alpha = t fractions, with the t from 0 to C that is best for the dual."""
+        s = self._problem.space.formed(fractions)
+        gain, squared = self._gain(fractions), float(np.vdot(fractions, s.T))
+        t = min(self._problem.C, max(0.0, gain) / squared) if squared > 0 else self._problem.C
+        np.multiply(fractions, t, out=self._alpha)
+        np.minimum(self._alpha, self._bound(), out=self._alpha)
+        np.multiply(s, t, out=self._s)
+
+    def _bound(self) -> NDArray[np.float64]:
+        """(n, K) what no alpha exceeds."""
+        bound = np.zeros(self._shape)
+        bound[np.arange(len(bound)), self._problem.risk.y] = self._boxes
+        return bound
+
+    def _restore(self, state: State) -> None:
+        real, count, table = states.REAL, states.COUNT, states.reals(*self._shape)
+        states.checked(state, states.fields(
+            alpha=table, s=states.reals(*self._shape[::-1]), best=states.row(table, table, real, real, real),
+            lower=real, numbers=states.row(count, count, count, count), stuck=states.flag,
+            newest=states.rows(len(self._boxes)),
+            handed=states.maybe(states.row(count, real, real, real)), next=states.anything,
+        ))  # fmt: skip
+        states.require(bool((state["alpha"] <= self._bound()).all()), "alpha and C", "no alpha above its bound")
+        self._alpha[:], self._s[:], self._best = state["alpha"], state["s"], Best(*state["best"])
+        self._blocks, self._looked, self._due, self._before = state["numbers"]
+        self._handed = state["handed"]
+        self._lower, self._stuck, self._newest = state["lower"], state["stuck"], state["newest"]
+
+    def state(self) -> State:
+        return {
+            "alpha": self._alpha.copy(), "s": self._s.copy(), "best": tuple(self._best), "lower": self._lower,
+            "numbers": (self._blocks, self._looked, self._due, self._before + self._native.steps),
+            "stuck": self._stuck,
+            "newest": self._newest, "handed": self._handed, "next": self._next and self._next.state(),
+        }  # fmt: skip
+
+    def __iter__(self) -> Iterator[Progress]:
+        if self._handed is None:
+            yield from self._ascend()
+            if self._handed is None:
+                return
+        problem, state = self._problem, self._resumed and self._resumed["next"]
+        start = None if state else Start(self._cuts(), (self._element(self._best),))
+        self._next = CuttingPlane().start(problem, start, state)
+        for progress in continued(self._next, *self._handed):
+            self.bundle, self.fractions = self._next.bundle, None
+            yield progress
+
+    def _ascend(self) -> Iterator[Progress]:
+        began, said, stop = time.perf_counter(), time.perf_counter(), self._problem.stop
+        most = MOST_STEPS * len(self._boxes) if self._problem.space.dim <= LARGEST_DIM else np.inf
+        try:
+            if not self._resumed:
+                self._look()
+            yield (progress := self._progress(began))
+            while not (self._looked == self._blocks and (self._stuck or stop.met(self._best.primal, self._lower))):
+                if self._looked == self._blocks and self._native.steps + self._before > most:
+                    self._settle()
+                    progress = self._progress(began)
+                    self._handed = progress.iteration, progress.passes, progress.seconds, progress.dual
+                    return
+                moved = self._step()
+                if not moved or self._blocks >= self._due:
+                    self._look(again=not moved)
+                elif time.perf_counter() - said < self._solver.seconds_between:
+                    continue
+                yield (progress := self._progress(began))
+                said = time.perf_counter()
+        except KeyboardInterrupt:
+            raise Interrupted(self._progress(began)._replace(report=True)) from None
+
+    def _cuts(self) -> CutBundle:
+        """alpha as one cut."""
+        problem, C = self._problem, self._problem.C
+        coef = (self._alpha / -C).ravel()
+        bundle = CutBundle(problem.space, make_qp(problem.qp))
+        bundle.add(Cut(problem.space.adjoint(coef), self._gain(self._alpha) / C, self._best.risk, coef))
+        return bundle
+
+    def _step(self) -> bool:
+        """The next block; False where no row gains, or where the gap seems to be met."""
+        problem, native = self._problem, self._native
+        gain, gap = native.gains()
+        if self._blocks > self._looked and problem.stop.met(self._lower + max(0.0, float(gap.sum())), self._lower):
+            return False
+        most = min(self._solver.block, len(gain))
+        again = self._newest[gain[self._newest] > 0][: most // 2]
+        gain[again] = 0.0
+        new = np.argpartition(-gain, most - len(again) - 1)[: most - len(again)]
+        self._newest = new = np.sort(new[gain[new] > 0])
+        rows = np.sort(np.concatenate([again, new]))
+        if len(rows) == 0:
+            return False
+        values, places = problem.space.rows.look_up(rows)
+        native.ascend(rows, values, places, PART, SWEEPS)
+        self._blocks += 1
+        return True
+
+    def _gain(self, alpha: NDArray) -> float:
+        """The part of the dual value that is linear."""
+        y = self._problem.risk.y
+        if self._losses is None:
+            return float(alpha[np.arange(len(y)), y].sum())
+        return -float(np.vdot(alpha, self._losses[y]))
+
+    def _dual(self) -> float:
+        return self._gain(self._alpha) - 0.5 * float(np.vdot(self._alpha, self._s.T))
+
+    def _look(self, again: bool = False) -> None:
+        """Takes alpha in as a bound and as a point; again: from scores formed anew, as before a claim."""
+        stop, dual = self._problem.stop, self._dual()
+        self._search(dual)
+        if again or stop.met(self._best.primal, max(dual, self._lower)):
+            self._settle()
+        else:
+            self._lower = max(self._lower, dual)
+        self._looked, self._due = self._blocks, self._blocks + max(BLOCKS, self._blocks // 20)
+        self._stuck = again and not self._native.gains()[0].any()
+        self.fractions = self._alpha / self._problem.C
+
+    def _settle(self) -> None:
+        """Scores of alpha and of the best f from kernel values alone."""
+        self._s[:] = self._problem.space.formed(self._alpha)
+        self._lower = max(0.0, self._dual() - 0.5 * self._problem.space.rounding(self._alpha))
+        best = self._best
+        self._best = self._point(best.alpha, np.ascontiguousarray(self._problem.space.formed(best.alpha).T))
+        own = self._point(self._alpha, np.ascontiguousarray(self._s.T))
+        if own.primal < self._best.primal:
+            self._best = own._replace(alpha=self._alpha.copy())
+
+    def settled(self, progress: Progress) -> Progress:
+        """The last step, from scores formed anew."""
+        if self._next is not None:
+            problem, C, w = self._problem, self._problem.C, progress.solution()
+            model = self._next.bundle.solve(C, 1e-3 * problem.stop.target(progress.primal) / C)
+            alpha, coef = (each.coefficients().reshape(self._shape) for each in (w, model.w))
+            found = self._point(alpha, np.ascontiguousarray(problem.space.formed(alpha).T))
+            squared = float(np.vdot(coef, problem.space.formed(coef).T)) + problem.space.rounding(coef)
+            lower = max(self._lower, model.lower + 0.5 * model.squared_norm - 0.5 * squared)
+            return progress._replace(primal=found.primal, dual=lower, gap=found.primal - lower)
+        self._settle()
+        return self._progress(time.perf_counter())._replace(seconds=progress.seconds)
+
+    def _point(self, alpha: NDArray, s: NDArray) -> Best:
+        squared, value = float(np.vdot(alpha, s)), self._problem.risk.linearize(s.ravel()).value
+        return Best(alpha, s, squared, 0.5 * squared + self._problem.C * value, value)
+
+    def _search(self, dual: float) -> None:
+        """Moves the best f to that of alpha where it is better; near the end of the run to the best on the line from it
+        to the best multiple of alpha's."""
+        C, risk, best = self._problem.C, self._problem.risk, self._best
+        own = self._point(self._alpha, np.ascontiguousarray(self._s.T))
+        if own.primal < best.primal:
+            self._best = best = own._replace(alpha=self._alpha.copy())
+        if own.primal - max(dual, self._lower) > SEARCHED * self._problem.stop.target(own.primal):
+            return
+        scale = risk.line_minimum(np.zeros(own.s.size), own.s.ravel(), 0.0, own.squared, C)
+        rates, cross = scale * own.s - best.s, scale * float(np.vdot(best.alpha, own.s))
+        wd, dd = cross - best.squared, scale * scale * own.squared - 2 * cross + best.squared
+        t = risk.line_minimum(best.s.ravel(), rates.ravel(), wd, dd, C)
+        if t > 0:
+            found = self._point((1 - t) * best.alpha + t * scale * self._alpha, best.s + t * rates)
+            if found.primal < best.primal:
+                self._best = found
+
+    def _element(self, best: Best) -> Expansion:
+        points = np.flatnonzero(best.alpha)
+        return Expansion(points, best.alpha.ravel()[points], best.s.ravel().copy())
+
+    def _progress(self, began: float) -> Progress:
+        best, rows = self._best, self._problem.space.rows
+        support = int(np.count_nonzero(self._alpha.any(axis=1)))
+        return Progress(
+            self._blocks + 1, rows.evaluations / max(1, rows.n) ** 2, best.primal, self._lower,
+            best.primal - self._lower, time.perf_counter() - began, lambda: self._element(best), 0, support, best.risk,
+            best.risk, rows.evaluations, report=self._looked == self._blocks,
+        )  # fmt: skip
+
+
+@record
+class ClassBlocks(Solver):
+    """Dual ascent over blocks of rows.
+
+    Parameters
+    ----------
+    block : int
+        Rows of a block.
+    seconds_between : float
+        Time after which a step says so and no more.
+    """
+
+    run = ClassBlocksRun
+    patience: ClassVar[int | None] = 2000
+    block: int = 128
+    seconds_between: float = 0.5
