@@ -7,6 +7,8 @@ command line prints ``str(error)`` on stderr and exits with ``error.exit_status`
 
 from __future__ import annotations
 
+from typing import Any
+
 from svmcut.messages import Message, plain, quoted
 
 
@@ -76,6 +78,13 @@ class FileError(SvmcutError):
 
 class DataError(FileError, ValueError):
     """An example file is refused."""
+
+
+class NoExamples(DataError):
+    """An example file has no rows."""
+
+    def __init__(self, path: str, message: str = "no examples", *place: Any):
+        super().__init__(path, message, *place)
 
 
 class ModelError(FileError, ValueError):

@@ -143,7 +143,7 @@ def run_scoring(
             print(shown.quiet(found.tally), end="", flush=True)
         name = task or own[-1 if found.tally.queries or unlabelled else 0]
         judge, shown = named(name, input=input), presentation(name, task is not None)
-        warnings = judge.warnings(found.tally, examples)
+        warnings = [*found.warnings, *judge.warnings(found.tally, examples)]
         if format is not None and not shown.has_plain:
             warnings.append(f"--format has no effect where {printable(examples)} has queries")
         if labels and (caution := PRESENTATIONS[own[0]].caution(scorer)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Parts on the workers of Dask; the one file that imports it.
+"""Parts on the workers of Dask; with connection.py what alone imports it.
 
 Every part is a task that reads its file, every round a task for some neighbouring parts of one worker and, of many,
 some that add. All are pure: what is lost is computed again, to the same bytes. Rows never travel, for a pickled part is
@@ -9,27 +9,24 @@ the name of its file; a vector is a task with a literal, which workers pass on t
 from __future__ import annotations
 
 import contextlib
-import logging
-import os
-import signal
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any
 
-from svmcut.distributed import placing, work
+from svmcut.distributed import local, placing, work
 from svmcut.distributed.by_file import Folder
 from svmcut.distributed.checks import check_versions, settings_warnings
 from svmcut.distributed.direct import Direct, Lost, Sent, bytes_of
 from svmcut.distributed.parts import Reading
 from svmcut.distributed.rows import Names, folded, node_of
 from svmcut.errors import ClusterError, SvmcutError, UsageError
-from svmcut.messages import quoted
 
 try:
     import dask
-    from dask.distributed import Client, KilledWorker, LocalCluster, get_client, wait
+    from dask.distributed import Client, KilledWorker, wait
+
+    from svmcut.distributed.connection import OwnCluster, client_of, here
 except ImportError as error:
     raise UsageError(
         f"training on a cluster needs Dask, which is not here ({error}); install it with: pip install 'svmcut[dask]'"
@@ -40,10 +37,14 @@ if TYPE_CHECKING:
 
     from svmcut.distributed.parts import Bound, Found, Place, Sizes
 
+__all__ = ["DaskRows", "connected", "each", "here", "told"]
+
 #: Seconds to wait for the scheduler, and for the first worker.
 CONNECT, FIRST_WORKER = 30, 60
 #: Seconds that training waits while all workers are gone.
 WITHOUT_WORKERS = 600
+#: The same where they were started here and are started again within seconds.
+WITHOUT_OWN = 90
 #: Seconds between looks at who the workers are.
 LOOK = 2.0
 #: Nodes of the tree that are added here rather than by workers.
@@ -76,6 +77,7 @@ class DaskRows:
         self._parts: list[Any] = []
         self._workers: dict[str, int] = {}
         self._lost, self._moved, self._looked, self._generation = 0, 0, 0.0, 0
+        self._bounds: Sequence[Bound] = []
         self._groups: list[tuple[int, int]] = []
         self._asked: dict[str, list] = {}
 
@@ -83,25 +85,26 @@ class DaskRows:
         """Threads by address, once there is a worker; all have this svmcut."""
         self._workers = self._first_workers()
         self.warnings += settings_warnings(self._client)
+        if (own := self._own) is not None and not own.security.require_encryption:
+            self.warnings.append(local.PLAIN)
         check_versions(self._client, self._workers)
         return self._workers
 
-    def load(self, paths: Sequence[Any], reading: Reading) -> list[Found]:
+    def load(self, paths: Sequence[Any], reading: Reading) -> list[Found | None]:
         with told(self._client):
             self._paths, self._reading = list(paths), reading
-            homes = placing.homes(len(paths), self.workers())
+            self.workers()
             if len(paths) < (threads := sum(self._workers.values())):
                 cut = "cut the rows into more files" if len(paths) > 1 else "cut it"
                 self.warnings.append(
                     f"{len(paths)} file{'s are' if len(paths) > 1 else ' is'} work for as many of {threads} threads of "
                     f"workers; {cut}"
                 )
-            self._raw = [
-                self._client.submit(work.read, path, reading, key=self._key("read", index), workers=[home],
-                                    allow_other_workers=True)
-                for index, (path, home) in enumerate(zip(paths, homes, strict=True))
-            ]  # fmt: skip
-            return self._gathered([self._client.submit(work.found, part, pure=False) for part in self._raw])
+            self._raw = self._reads()
+            found = self._surely(lambda: [self._client.submit(work.found, part, pure=False) for part in self._raw])
+            full = [k for k, one in enumerate(found) if one is not None]
+            self._paths, self._raw = [self._paths[k] for k in full], [self._raw[k] for k in full]
+            return found
 
     def bind(self, bounds: Sequence[Bound]) -> list[Sizes]:
         with told(self._client):
@@ -110,7 +113,7 @@ class DaskRows:
                 self._client.submit(work.bind, raw, bound, key=self._key("part", index))
                 for index, (raw, bound) in enumerate(zip(self._raw, bounds, strict=True))
             ]
-            known = self._gathered([self._client.submit(work.sizes, part, pure=False) for part in self._parts])
+            known = self._surely(lambda: [self._client.submit(work.sizes, part, pure=False) for part in self._parts])
             self._raw = []
             self.warnings += self._folder.warnings(max(size.features for size in known))
             self._place()
@@ -127,8 +130,10 @@ class DaskRows:
                 if nodes is None:
                     nodes = self._by_tasks(task, where, numbers, each)
                 return folded(nodes, len(self._parts))
-            nodes, self._looked = self._by_tasks(task, where, numbers, each), -LOOK
-            return folded(nodes, len(self._parts))
+            while True:
+                with contextlib.suppress(Lost):
+                    nodes, self._looked = self._by_tasks(task, where, numbers, each), -LOOK
+                    return folded(nodes, len(self._parts))
 
     def _by_tasks(
         self, task: Any, where: list[Place], numbers: tuple, each: Sequence[Any] | None
@@ -154,9 +159,11 @@ class DaskRows:
         with told(self._client):
             self._look()
             ends = self._ends([self._names.place(place) for place in places])
-            groups = [self._client.submit(work.answers, task, self._parts[start:stop], ends, pure=False)
-                      for start, stop in self._groups]  # fmt: skip
-            return [item for group in self._gathered(groups) for item in group]
+            groups = self._surely(lambda: [
+                self._client.submit(work.answers, task, self._parts[start:stop], ends, pure=False)
+                for start, stop in self._groups
+            ])  # fmt: skip
+            return [item for group in groups for item in group]
 
     def close(self) -> None:
         """Lets go of all that workers hold for this run."""
@@ -183,18 +190,56 @@ class DaskRows:
     def _key(self, what: str, index: int) -> tuple[str, int]:
         return f"svmcut-{self._run}-{what}", index
 
+    def _reads(self) -> list[Any]:
+        """Tasks that read all files, bound where that is known, each at home on a worker there is now."""
+        self._generation += 1
+        homes = placing.homes(len(self._paths), self._workers)
+        bounds: Sequence[Bound | None] = self._bounds or [None] * len(self._paths)
+        return [
+            self._client.submit(work.read, path, self._reading, bound, key=self._key(f"read-{self._generation}", index),
+                                workers=[home], allow_other_workers=True)
+            for index, (path, home, bound) in enumerate(zip(self._paths, homes, bounds, strict=True))
+        ]  # fmt: skip
+
+    def _surely(self, submit: Callable[[], list[Any]]) -> list[Any]:
+        """What these tasks give, submitted again where all workers were lost."""
+        while True:
+            with contextlib.suppress(Lost):
+                return self._gathered(submit())
+
     def _gathered(self, futures: list[Any]) -> list[Any]:
+        """What tasks give; Lost, with all files read again, where others are in the place of all workers there were."""
+        self._wait(futures)
+        found = self._client.gather(futures)
+        self._moved += bytes_of(found)
+        return found
+
+    def _wait(self, futures: list[Any]) -> None:
         without = 0.0
         while True:
             with contextlib.suppress(TimeoutError):
                 wait(futures, timeout=LOOK)
-                break
-            without = 0.0 if self._members() else without + LOOK
+                return
+            members = self._members()
+            without = 0.0 if members else without + LOOK
+            if members and members.keys().isdisjoint(self._workers):  # Dask keeps tasks that were at home with those
+                check_versions(self._client, members)
+                self._lost += len(self._workers)
+                self._workers = members
+                if self._bounds:
+                    self._parts = self._reads()
+                    self._place()
+                else:
+                    self._raw = self._reads()
+                raise Lost
+            if (own := self._own) is not None and (without >= WITHOUT_OWN or (without and not own.workers)):
+                raise ClusterError(local.GONE)
             if without >= WITHOUT_WORKERS:
                 raise ClusterError(f"no worker has been there for {without:.0f} s; start one, and this command again")
-        found = self._client.gather(futures)
-        self._moved += bytes_of(found)
-        return found
+
+    @property
+    def _own(self) -> OwnCluster | None:
+        return self._client.cluster if isinstance(self._client.cluster, OwnCluster) else None
 
     def _add(self, a: Any, b: Any) -> Any:
         return self._client.submit(work.added, a, b, pure=False)
@@ -233,7 +278,11 @@ class DaskRows:
 
     def _place(self) -> None:
         """Where the parts are, and which neighbours are asked together: as many as a thread of their worker has."""
-        wait(self._parts)
+        with contextlib.suppress(Lost):
+            self._wait(self._parts)
+            return self._placed()
+
+    def _placed(self) -> None:
         where = self._client.who_has(self._parts)
         self._home = []
         for future in self._parts:
@@ -288,90 +337,6 @@ def each(client: Client, task: Callable[..., Any], shared: Any, jobs: Sequence[t
         return client.gather([client.submit(task, held, *job, pure=False) for job in jobs])
 
 
-@contextlib.contextmanager
-def connected(scheduler: Any, scheduler_file: str | None = None) -> Iterator[Any]:
-    """A client of a scheduler: at an address, as its file says, or `local:N`, one started here with N workers.
-
-    Raises
-    ------
-    ClusterError
-        Where nobody answers.
-    """
-    for name in ("distributed", "distributed.client", "distributed.core", "distributed.comm", "tornado", "asyncio"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
-    with contextlib.ExitStack() as stack:
-        if scheduler is not None and scheduler.startswith("local:"):
-            stack.enter_context(dask.config.set(LOCAL))
-            cluster = stack.enter_context(LocalCluster(
-                n_workers=0, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0",
-                silence_logs=logging.CRITICAL,
-            ))  # fmt: skip
-            cluster.sync(_spare_workers)
-            cluster.scale(int(scheduler.removeprefix("local:")))
-            scheduler = cluster
-        try:
-            if scheduler is None:
-                _wait_for(scheduler_file or "")
-            client = Client(scheduler, scheduler_file=scheduler_file, timeout=CONNECT)
-        except (TypeError, RuntimeError):  # what Dask says of encryption
-            raise ClusterError(f"{quoted(scheduler or scheduler_file)}: {CERTIFICATES}") from None
-        except (OSError, ValueError) as error:
-            name = quoted(scheduler) if scheduler else f"that of {quoted(scheduler_file)}"
-            text = " ".join(str(error).split())
-            what = f"no scheduler answers at {name}: {quoted(text)}"
-            raise ClusterError(f"{what}; start one with: dask scheduler") from None
-        try:
-            yield client
-        finally:
-            with contextlib.suppress(Exception):  # of a scheduler that is gone
-                client.close()
-
-
-def _wait_for(path: str) -> None:
-    """Waits for the file of a scheduler, which may only just have been started; an OSError where none comes."""
-    ends = time.monotonic() + FIRST_WORKER
-    while not os.path.exists(path):
-        if time.monotonic() > ends:
-            raise OSError(f"there has been no such file for {FIRST_WORKER} s")
-        time.sleep(0.1)
-
-
-async def _spare_workers() -> None:
-    """Ctrl-C and a hang-up go to all processes of a terminal; those that are started from here on leave it to this."""
-    resource_tracker.ensure_running()  # which would let the signal through to what it is started with
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
-
-
-def here(client: Any = None) -> Client:
-    """This client, or the one there is.
-
-    Raises
-    ------
-    UsageError
-        Where there is none.
-    """
-    try:
-        return get_client() if client is None else client
-    except ValueError:
-        raise UsageError("there is no client of Dask; make one as in client=dask.distributed.Client(address)") from None
-
-
-#: What is missing where encryption cannot begin.
-CERTIFICATES = (
-    "this scheduler is reached by tls:// and with certificates; set DASK_DISTRIBUTED__COMM__TLS__CA_FILE, "
-    "DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT and DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY"
-)
-#: Of a scheduler and workers that are started here.
-LOCAL = {
-    "distributed.scheduler.worker-ttl": "60s", "distributed.scheduler.allowed-failures": 30,
-    "distributed.scheduler.work-stealing": False, "distributed.worker.memory.target": False,
-    "distributed.worker.memory.spill": False,
-    # what looks at the processes themselves takes 7 % of two cores otherwise
-    "distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "500ms",
-    "distributed.admin.system-monitor.interval": "5s", "distributed.worker.memory.monitor-interval": "1s",
-    # scores and coefficients come and go every round: their memory stays with the process
-    "distributed.nanny.pre-spawn-environ": {
-        "OMP_NUM_THREADS": 1, "OPENBLAS_NUM_THREADS": 1, "MALLOC_TRIM_THRESHOLD_": 1 << 27,
-        "MALLOC_MMAP_THRESHOLD_": 1 << 25,
-    },
-}  # fmt: skip
+def connected(scheduler: Any, scheduler_file: str | None = None) -> contextlib.AbstractContextManager[Any]:
+    """The context of a client of a scheduler, as svmcut.distributed.connection.client_of has it."""
+    return client_of(scheduler, scheduler_file, CONNECT, FIRST_WORKER)

@@ -17,7 +17,7 @@ from svmcut.distributed.gathered import MOST_GATHERED, GatheredSpace, signs
 from svmcut.distributed.histograms import BinnedOracle
 from svmcut.distributed.oracle import PartedOracle, PartedProblem
 from svmcut.distributed.parts import Bound, Found, Reading, Sizes
-from svmcut.errors import DataError, TrainingError, UsageError
+from svmcut.errors import DataError, NoExamples, TrainingError, UsageError
 from svmcut.kinds import BALANCED, weights_by_label
 from svmcut.machine import usable_cpus
 from svmcut.messages import Message, quoted
@@ -223,7 +223,7 @@ def planned(
     check(settings)
     refuse(settings)
     path = path or (paths[0] if len(paths) == 1 else f"{len(paths)} files")
-    found = rows.load(paths, reading)
+    paths, found, empty = _with_rows(path, paths, rows.load(paths, reading))
     if settings.task == "rank":
         _check_queries(paths, found)
     several = settings.task == "multiclass"
@@ -249,6 +249,7 @@ def planned(
         driver = Driver(PartedClasses(rows, parted, settings, y))
         counts = [sum(part.counts[part.labels == name].sum() for part in found) for name in y]
         driver.counts = {"labels": y.tolist(), "class_counts": [*map(int, counts)]}
+        driver.warnings += empty
         return parted, driver
     driver = Driver(PartedPlan(rows, parted, settings, most_gathered))
     if settings.task == "classification":
@@ -264,7 +265,25 @@ def planned(
         driver.counts = {"labels": list(labels or SIGNS), "class_counts": counts}
     elif TASKS[settings.task].marked:
         driver.marks = {"loss": settings.loss}
+    driver.warnings += empty
     return parted, driver
+
+
+#: Files without rows that a warning names.
+MOST_NAMED = 3
+
+
+def _with_rows(
+    path: str, paths: Sequence[str], found: Sequence[Found | None]
+) -> tuple[list[str], list[Found], list[str]]:  # fmt: skip
+    """The files that have rows, what they say, and a warning of the others; a DataError where none has any."""
+    full = [(name, one) for name, one in zip(paths, found, strict=True) if one is not None]
+    if not full:
+        raise NoExamples(path)
+    empty = [quoted(name) for name, one in zip(paths, found, strict=True) if one is None]
+    few = ", ".join(empty[:MOST_NAMED]) + (", ..." if len(empty) > MOST_NAMED else "")
+    told = [Message(f"no examples in {len(empty)} of {len(paths)} files, which are left out: {few}")] if empty else []
+    return [name for name, _ in full], [one for _, one in full], [*told]
 
 
 def _check_queries(paths: Sequence[str], found: Sequence[Found]) -> None:

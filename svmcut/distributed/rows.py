@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from svmcut.distributed.parts import Part, Place
 from svmcut.distributed.vectors import kept_last
+from svmcut.errors import NoExamples
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,8 +39,8 @@ class Rows(Protocol):
     rounds: int
     warnings: list[str]
 
-    def load(self, paths: Sequence[str], reading: Reading) -> list[Found]:
-        """Reads every file into a part."""
+    def load(self, paths: Sequence[str], reading: Reading) -> list[Found | None]:
+        """Reads every file into a part; one without rows is None, and no part."""
         ...
 
     def bind(self, bounds: Sequence[Bound]) -> list[Sizes]:
@@ -129,6 +130,16 @@ class Names:
         return Place(tuple(name for name, _ in named), steps, [kept for _, kept in named])
 
 
+def part_of(path: Any, reading: Reading, bound: Bound | None = None) -> Part | None:
+    """A part; None of a file without rows, unless it had some when it was bound."""
+    try:
+        return Part(path, reading, bound)
+    except NoExamples:
+        if bound is None:
+            return None
+        raise
+
+
 class SerialRows:
     """Parts in this process, asked one after the other; each computes with as many threads as it reads with."""
 
@@ -138,9 +149,10 @@ class SerialRows:
         self._parts: list[Part] = []
         self._names = Names()
 
-    def load(self, paths: Sequence[str], reading: Reading) -> list[Found]:
-        self._parts = [Part(path, reading) for path in paths]
-        return [part.found() for part in self._parts]
+    def load(self, paths: Sequence[str], reading: Reading) -> list[Found | None]:
+        parts = [part_of(path, reading) for path in paths]
+        self._parts = [part for part in parts if part is not None]
+        return [None if part is None else part.found() for part in parts]
 
     def bind(self, bounds: Sequence[Bound]) -> list[Sizes]:
         return [part.bind(bound).sizes() for part, bound in zip(self._parts, bounds, strict=True)]

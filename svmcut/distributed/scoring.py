@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from svmcut.distributed.engine import each
-from svmcut.errors import UsageError
+from svmcut.errors import NoExamples, UsageError
+from svmcut.files.output import write_atomically
 from svmcut.messages import quoted
 from svmcut.tasks.multiclass import Confusion
 from svmcut.tasks.prediction import Predictions, predict
@@ -41,7 +42,11 @@ def targets_of(files: Sequence[str], folder: str) -> list[str]:
 def score(shared: tuple[Task, Any, dict[str, Any]], path: str, target: str) -> Predictions:
     """The predictions of one file, written where it is read."""
     task, model, how = shared
-    return predict(task, model, path, target, **how)
+    try:
+        return predict(task, model, path, target, **how)
+    except NoExamples as error:
+        with write_atomically(target):  # as many predictions as rows
+            return Predictions(task.tally(model), {}, 0.0, None, (str(error),))
 
 
 def predict_files(
@@ -62,8 +67,12 @@ def predict_files(
             "workers score with models of classes, rankings and numbers, without probabilities; leave out parameter "
             "'scheduler'"
         )
-    began, cpu = time.perf_counter(), 0.0
+    began, cpu, warnings = time.perf_counter(), 0.0, []
     for found in each(client, score, (task, model, how | {"threads": 1}), list(zip(files, targets, strict=True))):
         tally.join(found.tally)
         cpu += found.cpu_seconds
-    return Predictions(tally, {"read": 0.0, "classify": time.perf_counter() - began, "write": 0.0}, cpu, None)
+        warnings += found.warnings
+    if len(warnings) == len(files):
+        raise NoExamples(files[0])
+    seconds = {"read": 0.0, "classify": time.perf_counter() - began, "write": 0.0}
+    return Predictions(tally, seconds, cpu, None, tuple(warnings))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from svmcut.distributed.parts import Part, Place, Reading
-from svmcut.distributed.rows import merged, tree_sum
+from svmcut.distributed.rows import merged, part_of, tree_sum
 from svmcut.distributed.vectors import UnknownVector
 from svmcut.errors import ClusterError, SvmcutError
 
@@ -37,10 +37,10 @@ def named(address: str | None = None) -> Iterator[None]:
         raise ClusterError(f"{text}; use smaller files or more memory a worker") from None
 
 
-def read(path: Any, reading: Reading, bound: Bound | None = None) -> Part:
-    """A part."""
+def read(path: Any, reading: Reading, bound: Bound | None = None) -> Part | None:
+    """A part; None of a file without rows."""
     with named():
-        return Part(path, reading, bound)
+        return part_of(path, reading, bound)
 
 
 def ask(task: Callable[..., NDArray], parts: Sequence[Part], places: list, numbers: tuple, each: Any) -> Any:
@@ -97,9 +97,9 @@ def literal(w: Any) -> Any:
     return w
 
 
-def found(part: Part) -> Found:
+def found(part: Part | None) -> Found | None:
     """Of a part; kept by the worker that read it."""
-    return part.found()
+    return None if part is None else part.found()
 
 
 def bind(part: Part, bound: Bound) -> Part:

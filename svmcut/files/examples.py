@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from svmcut._native.scan import Scanner
 from svmcut.data import Csr, Examples, Source
-from svmcut.errors import DataError
+from svmcut.errors import NoExamples
 from svmcut.files.text import Text, block_bytes_of, check_limit, feed, memory_for, opened
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def read_examples(
                     check(text.position, text.bytes_left())
             examples = _take(scanner)
         if not len(examples):
-            raise DataError(path, "no examples")
+            raise NoExamples(path)
         return examples
 
 
@@ -155,7 +155,7 @@ def stream_examples(
                     found = True
                     yield examples
         if not (found or may_be_empty):
-            raise DataError(path, "no examples")
+            raise NoExamples(path)
 
 
 def _take(scanner: Scanner) -> Examples:

@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 
 
 class Predictions(NamedTuple):
-    """The Tally of a file, wall time of ``read``, ``classify`` and ``write``, CPU time of predicting alone, and where
-    probabilities were asked for what they are worth."""
+    """The Tally of a file, wall time of ``read``, ``classify`` and ``write``, CPU time of predicting alone, where
+    probabilities were asked for what they are worth, and what a user should know."""
 
     tally: Tally
     seconds: dict[str, float]
     cpu_seconds: float
     skill: Skill | None
+    warnings: tuple[str, ...] = ()
 
 
 def predict(

@@ -235,3 +235,21 @@ def test_a_part_asks_its_risk_for_what_it_is(tmp_path):
     assert [name for name, risk in bound.items() if hasattr(risk, "on_grid")] == ["error-rate"]
     part = Part(written(tmp_path, lines(), 0)[0], Reading(False))
     assert part.found().rows == 400 and part.__sizeof__() > 10_000
+
+
+@pytest.mark.parametrize("task, parameters", [
+    ("classification", {}), ("classification", {"loss": "f1", "cost": 3.0}), ("multiclass", {}), ("rank", {}),
+])  # fmt: skip
+def test_a_file_without_rows_is_left_out_with_a_warning(tmp_path, task, parameters):
+    paths = written(tmp_path, lines(task=task), 3)
+    empty = [tmp_path / name for name in ("a.dat", "b.dat")]
+    for path in empty:
+        path.write_text("# nothing yet\n")
+    given = settings(task, gap=0.1, **parameters)
+    whole = trained(paths, task, gap=0.1, **parameters)
+    _, driver = planned(SerialRows(), [str(empty[0]), paths[0], str(empty[1]), *paths[1:]], given, Reading(False))
+    found = driver.fit(given.cost, given.example_cost)
+    assert driver.warnings == [f"no examples in 2 of 5 files, which are left out: {empty[0]}, {empty[1]}"]
+    assert found.details["partitions"] == 3 and found.primal == whole.primal
+    with pytest.raises(DataError, match="2 files: no examples"):
+        planned(SerialRows(), [*map(str, empty)], given, Reading(False))
