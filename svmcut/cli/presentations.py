@@ -264,7 +264,7 @@ NOTE: The loss reported above is the fraction of swapped pairs averaged over
         if losses(self.task)[driver.settings.loss].in_pairs:
             epsilon = driver.objective(1.0, None).epsilon
             lines.append(f"NOTE: Adjusted stopping criterion relative to maximum loss: eps={epsilon:.6f}")
-        return lines
+        return [*lines, *(f"NOTE: {note}" for note in driver.notes)]
 
 
 class Regression(Presentation):

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svmcut.errors import DataError
+from svmcut.files.queries import beside, read_queries
 from svmcut.measures import Measured, ranking_measures
+from svmcut.messages import printable
+from svmcut.records import replace
 from svmcut.risks.ordinal import query_starts
 from svmcut.tasks.vectors import Scores, VectorTask, known_features
 
@@ -18,6 +21,12 @@ if TYPE_CHECKING:
 
     from svmcut.data import Examples, Source
     from svmcut.models import ScoringModel
+    from svmcut.parameters import Settings
+    from svmcut.training.driver import Driver
+
+
+#: What messages call rows of a caller's arrays.
+OF_ARRAYS = "X"
 
 
 class Ranking(VectorTask):
@@ -26,10 +35,22 @@ class Ranking(VectorTask):
     def as_original(self) -> Ranking:
         return SvmRank()
 
+    #: Whether a file without queries is read with that of its queries, where it lies beside.
+    reads_beside = True
+
+    def read(self, path: str, **how: Any) -> Examples:
+        """As Task.read, with the queries of FILE.group or FILE.query where the lines have none."""
+        found = super().read(path, **how)
+        if found.qid is None and self.reads_beside and (name := beside(path)) is not None:
+            return replace(found, qid=read_queries(name, len(found), path))
+        return found
+
     def stream(self, path: str, **how: Any) -> Iterator[Examples]:
-        """As Task.stream; refuses queries whose ids decrease or are negative."""
-        last = 0
-        for block in super().stream(path, **how):
+        """As Task.stream, with queries as `read`; refuses those whose ids decrease or are negative."""
+        last, blocks = 0, super().stream(path, **how)
+        if self.reads_beside and (name := beside(path)) is not None:
+            blocks = _with_queries([*blocks], name, path)
+        for block in blocks:
             if block.qid is not None:
                 last = _check_queries(block.qid, last, block.source)
             yield block
@@ -40,16 +61,43 @@ class Ranking(VectorTask):
             _check_queries(data.qid, 0, data.source)
         return query_starts(data.qid, len(data))
 
+    def plan(
+        self, data: Examples, settings: Settings, original: bool = False, time_limit: float | None = None
+    ) -> Driver:
+        driver = super().plan(data, settings, original, time_limit)
+        if data.qid is None and data.source.path != OF_ARRAYS and not original:
+            driver.notes.append(_one_query(data.source.path, len(data)))
+        return driver
+
     def measured(self, tally: Scores) -> Measured:
         return ranking_measures(tally.y, tally.scores, tally.qid)
 
 
 class SvmRank(Ranking):
-    """Features beyond those of the model are no part of a kernel's values."""
+    """Features beyond those of the model are no part of a kernel's values; no file but the examples is read."""
+
+    reads_beside = False
 
     def predictor(self, model: ScoringModel, threads: int = 1, beam: int = 0) -> Callable[[Examples], NDArray]:
         score = super().predictor(model, threads, beam)
         return lambda part: score(known_features(part, model))
+
+
+def _one_query(path: str, rows: int) -> str:
+    """What is said of examples without queries."""
+    remedy = "write qid:N into every line, or a file of this name and .group with the number of rows of every query"
+    return f"{printable(path)} has no qid, and its {rows} rows are taken as one query; {remedy}"
+
+
+def _with_queries(blocks: list[Examples], name: str, path: str) -> Iterator[Examples]:
+    """All blocks of a file, with the queries of the file of that name where the lines have none."""
+    if any(block.qid is not None for block in blocks):
+        yield from blocks
+        return
+    qid, start = read_queries(name, sum(map(len, blocks)), path), 0
+    for block in blocks:
+        yield replace(block, qid=qid[start : start + len(block)])
+        start += len(block)
 
 
 def _check_queries(qid: NDArray[np.int64], last: int, source: Source) -> int:

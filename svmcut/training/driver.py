@@ -39,6 +39,8 @@ class Driver:
         With every default in its place.
     warnings : list of str
         What a user should know of the data.
+    notes : list of str
+        What the log says of it.
     marks : dict
         Fields of a model that the task alone knows.
     counts : dict
@@ -51,6 +53,7 @@ class Driver:
 
     def __init__(self, plan: Plan):
         self.plan, self.settings, self.warnings = plan, plan.settings, plan.warnings
+        self.notes: list[str] = []
         self.marks: dict[str, Any] = {}
         self.counts: dict[str, Any] = {}
         self._began = time.perf_counter()

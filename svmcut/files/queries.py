@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Queries in a file beside that of the rows, FILE.group or FILE.query, as LightGBM and XGBoost have them."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from svmcut.errors import DataError
+from svmcut.files.text import BLOCK_BYTES, opened
+from svmcut.messages import quoted
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SUFFIXES = (".group", ".query")
+
+
+def beside(path: str) -> str | None:
+    """The file of the queries of a file, the first there is."""
+    return next((path + suffix for suffix in SUFFIXES if path != "-" and os.path.isfile(path + suffix)), None)
+
+
+def read_queries(path: str, rows: int, of: str) -> NDArray[np.int64]:
+    """(rows,) the query of every row, from 1 where the file has counts.
+
+    Parameters
+    ----------
+    path : str
+        One whole number a line: how many rows each query has, or else the qid of each row.
+    of : str
+        Messages call the file of the rows so.
+
+    Raises
+    ------
+    DataError
+        Where a line is none, the numbers are neither, or qids decrease.
+    """
+    pieces, buffer = [], bytearray(BLOCK_BYTES)
+    with opened(path) as text, memoryview(buffer) as view:
+        while count := text.readinto(view):
+            pieces.append(bytes(view[:count]))
+    lines = b"".join(pieces).removeprefix(b"\xef\xbb\xbf").rstrip().split(b"\n")
+    numbers = np.empty(len(lines), np.int64)
+    for k, line in enumerate(lines):
+        word = line.strip()
+        if not (word.isdigit() and len(word) < 19):
+            shown = quoted(word[:40].decode("utf-8", "replace"))
+            raise DataError(path, f"'{shown}' is no whole number; expected the rows of a query a line", k + 1)
+        numbers[k] = int(word)
+    if int(numbers.astype(object).sum()) == rows:
+        return np.repeat(np.arange(1, len(numbers) + 1), numbers)
+    if len(numbers) != rows:
+        raise DataError(
+            path, f"its {len(numbers)} numbers are neither counts that add up to the {rows} rows of {quoted(of)} nor "
+            "one qid a row"
+        )  # fmt: skip
+    falls = np.flatnonzero(numbers[1:] < numbers[:-1])
+    if len(falls):
+        k = int(falls[0]) + 1
+        raise DataError(path, f"qid {numbers[k]} follows {numbers[k - 1]}; qids must not decrease", k + 1)
+    return numbers
