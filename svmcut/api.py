@@ -135,7 +135,7 @@ def cross_validate(
              if name in ("cost", "example_cost", *KERNEL_PARAMETERS) and np.ndim(values)}  # fmt: skip
     for name, values in lists.items():
         if not values:
-            raise UsageError(f"parameter {name!r} is an empty list; give one value at least")
+            raise UsageError("parameter {!r} is an empty list; give one value at least", name)
     firsts = {name: values[0] for name, values in lists.items()}
     own, examples, settings, idle = _examples(data, task, weights, parameters | firsts)
     for name, values in lists.items():
@@ -144,7 +144,7 @@ def cross_validate(
     check_grid(settings.kernel, lists)
     name = select or TASKS[settings.task].measure
     if name not in (known := measures(settings.task)):
-        raise UsageError(f"select={name!r} is unknown; expected one of {', '.join(known)}")
+        raise UsageError("{select=} is unknown; expected one of {}", name, ", ".join(known))
     whole = own.plan(examples, replace(settings, probability=False))
     unit = "example_cost" if settings.cost is None else "cost"
     taken = {key: lists.get(key, [getattr(settings, key)]) for key in KERNELS[settings.kernel].takes}
@@ -199,9 +199,9 @@ def _examples(
     given, where = weights_of(weights, settings)
     own = named(settings.task, input=settings.input)
     if cache is not None and (arrays or settings.task in ("sequence", "multilabel")):
-        raise UsageError("parameter 'cache' keeps the rows of files with one label each; leave it out")
+        raise UsageError("{cache} keeps the rows of files with one label each; leave it out")
     if arrays and settings.zero_based:
-        raise UsageError("parameter 'zero_based' says where a file's indices start; leave it out with arrays")
+        raise UsageError("{zero_based} says where a file's indices start; leave it out with arrays")
     if arrays:
         examples = own.from_arrays(*arrays)
     else:

@@ -270,8 +270,9 @@ FORMATS = (
     Format(b"SVM-light Version V6.20", "svmcut.files.models.svm_light", _SVM_LIGHT),
     Format(b"SVM-HMM Version V3.10", "svmcut.files.models.chains", ("ChainModel",)),
     Format(b"svmcut kernel chain model 1", "svmcut.files.models.kernel_chains", ("KernelChainModel",)),
-    Format(b"SVM-multiclass Version V2.20", "svmcut.files.models.svm_multiclass",
-           ("MulticlassModel", "JointKernelModel")),
+    Format(
+        b"SVM-multiclass Version V2.20", "svmcut.files.models.svm_multiclass", ("MulticlassModel", "JointKernelModel")
+    ),
     Format(b"svmcut multilabel model 1", "svmcut.files.models.label_sets", ("MultilabelModel",)),
     Format(b"svmcut multiclass 1", "svmcut.files.models.kernel_classes", ("KernelMulticlassModel",)),
     Format(b"svmcut fourier 1", "svmcut.files.models.fourier", ("FourierModel",)),
@@ -329,12 +330,6 @@ def _read(task: str) -> dict[str, set[str]]:
 def takers(task: str, parameter: str) -> list[str]:
     """The solvers of a task that read a parameter, of those not every solver has."""
     return [name for name, read in _read(task).items() if parameter in read]
-
-
-def listed(names, last: str = "and") -> str:
-    """Names in a sentence: a, b and c; nothing of none."""
-    *rest, end = names or [""]
-    return f"{', '.join(rest)} {last} {end}" if rest else end
 
 
 def load(where: str) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from svmcut.errors import DataError, UsageError
 from svmcut.kinds import ABOVE_ZERO
-from svmcut.messages import quoted
+from svmcut.messages import Message
 from svmcut.records import replace
 from svmcut.refusals import check
 
@@ -50,33 +50,36 @@ def by_labels(settings: Settings, y: NDArray[np.float64], path: str) -> Settings
     if ((y == low) | (y == high)).all():
         if "multiclass" in settings.wishes():
             raise UsageError(
-                f"parameter 'multiclass' is for three labels or more, but the labels of {quoted(path)} are "
-                f"{_listed(y)}; leave it out or give task='multiclass'"
+                "{multiclass} is for three labels or more, but the labels of {} are {}; leave it out or give "
+                "{task=multiclass}",
+                path,
+                _listed(y),
             )
         return settings
-    names, positive = np.unique(y), f"name the positive class of two as in positive={label_text(high)}"
+    names, positive = np.unique(y), Message("name the positive class of two as in {positive=}", label_text(high))
     if (names != np.round(names)).any():
         raise DataError(
-            path, f"the labels are {_listed(y)}, which are no names of classes, for not all are whole; give "
-            f"task='regression' to learn numbers, or {positive}"
+            path, Message("the labels are {}, which are no names of classes, for not all are whole; give "
+                          "{task=regression} to learn numbers, or {}", _listed(y), positive)
         )  # fmt: skip
     if len(names) > MOST_CLASSES or len(y) < FEWEST_ROWS * len(names):
         raise DataError(
-            path, f"the labels of {len(y)} rows are {len(names)} whole numbers, {_listed(y)}; give task='multiclass' "
-            f"if they are classes, task='regression' if they are numbers, or {positive}"
+            path, Message("the labels of {} rows are {} whole numbers, {}; give {task=multiclass} if they are classes, "
+                          "{task=regression} if they are numbers, or {}", len(y), len(names), _listed(y), positive)
         )  # fmt: skip
     found = replace(settings, task="multiclass")
     try:
         check(found)
     except UsageError as error:
-        raise beside_classes(path, len(names), error.marked, label_text(high)) from None
+        raise beside_classes(path, len(names), error.sentence, label_text(high)) from None
     return found
 
 
 def beside_classes(path: str, count: int, reason: str, label: str) -> UsageError:
     """The refusal of what several classes cannot honour."""
-    remedy = f"or train one against the others as in positive={label}"
-    return UsageError(f"{quoted(path)} has {count} classes: {reason}; {remedy}")
+    return UsageError(
+        "{} has {} classes: {}; or train one against the others as in {positive=}", path, count, reason, label
+    )
 
 
 def labels_of(y: NDArray[np.float64], positive: float | str | None, path: str) -> Labels | None:
@@ -101,11 +104,12 @@ def labels_of(y: NDArray[np.float64], positive: float | str | None, path: str) -
     low, high = float(y.min()) + 0.0, float(y.max()) + 0.0  # no -0
     if positive is None:
         if not ((y == low) | (y == high)).all():
-            raise DataError(
-                path, f"the labels are {_listed(y)}, but two classes are trained; name the positive one as in "
-                f"positive={label_text(high)}, give parameter 'positive' with '>0' for all labels above 0, or "
-                f"task={'multiclass' if (y == np.round(y)).all() else 'regression'!r}"
+            task = "multiclass" if (y == np.round(y)).all() else "regression"
+            message = Message(
+                "the labels are {}, but two classes are trained; name the positive one as in {positive=}, give "
+                "{positive} with '>0' for all labels above 0, or {task=}", _listed(y), label_text(high), task
             )  # fmt: skip
+            raise DataError(path, message)
         if low == high in SIGNS:
             return None
         found: Labels = (low if low < high else None, high)
@@ -113,8 +117,7 @@ def labels_of(y: NDArray[np.float64], positive: float | str | None, path: str) -
         named = float(positive) + 0.0
         rest = y[y != named]
         if len(rest) == len(y):
-            what = f"the labels of {quoted(path)} are {_listed(y)}"
-            raise UsageError(f"parameter 'positive' is {label_text(named)}, but {what}")
+            raise UsageError("{positive} is {}, but the labels of {} are {}", label_text(named), path, _listed(y))
         found = (float(rest[0]) + 0.0 if len(rest) and (rest == rest[0]).all() else None, named)
     return None if found == SIGNS else found
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from svmcut.data import Csr
-from svmcut.messages import Message, quoted
+from svmcut.messages import Message
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -96,7 +96,7 @@ def coarse_warning(X: Any, file: str | None = None, bias: bool = False) -> list[
     if not found:
         return []
     worst = found[0]
-    where = f"feature {worst.column + 1} of {quoted(file)}" if file else f"column {worst.column} of X"
+    where = f"feature {worst.column + 1} of {file}" if file else f"column {worst.column} of X"
     others = f", and {len(found) - 1} more," if len(found) > 1 else ""
     if worst.part > PART:
         much = "which hides what they differ by" if worst.part >= 1 else f"{worst.part:.0%} of their standard deviation"
@@ -104,7 +104,7 @@ def coarse_warning(X: Any, file: str | None = None, bias: bool = False) -> list[
     else:
         what = f"the mean is {worst.far:.0f} standard deviations from 0, and the bias that would undo it is regularised"
     remedy = "scale the features with svmcut scale" if file else "centre and scale the columns, as StandardScaler does"
-    return [Message(f"{where}{others}: {what}; {remedy}")]
+    return [Message("{}{}: {}; {}", where, others, what, remedy)]
 
 
 def _entries(X: Any) -> tuple[int, NDArray, NDArray]:

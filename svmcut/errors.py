@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from svmcut.messages import Message, plain, quoted
+from svmcut.messages import Message
 
 
 class SvmcutError(Exception):
@@ -18,12 +18,16 @@ class SvmcutError(Exception):
     Parameters
     ----------
     message : str
-        Speaks of parameters as svmcut.refusals says, never of options; names of files are `quoted`.
+        A template of svmcut.messages.Message, or a message.
+    *values
+        What fills the template.
     original : str or None
         What the executables with the originals' names say in its place, where it names parameters that they lack.
 
     Attributes
     ----------
+    sentence : Message
+        All there is to say; what `str` gives.
     exit_status : int
         1 for bad data, models and failed training; 2 for usage.
     marked : str
@@ -32,14 +36,16 @@ class SvmcutError(Exception):
 
     exit_status = 1
 
-    def __init__(self, message: str = "", original: str | None = None):
-        self.marked = getattr(message, "marked", message)
-        super().__init__(plain(self.marked))
-        self.original = Message(self.marked if original is None else original)
+    def __init__(self, message: str = "", *values: Any, original: str | None = None):
+        self.sentence = message if isinstance(message, Message) else Message(message, *values)
+        self.original: str = self.sentence if original is None else original
+        super().__init__(self.sentence)
 
-    def add(self, text: str) -> None:
-        """Adds to the end of the message, behind a semicolon."""
-        SvmcutError.__init__(self, f"{self.marked}; {text}", f"{self.original.marked}; {text}")
+    def add(self, more: str) -> None:
+        """Puts more behind the sentence."""
+        self.original = Message("{}; {}", self.original, more)
+        self.sentence = Message("{}; {}", self.sentence, more)
+        self.args = (self.sentence,)
 
 
 class UsageError(SvmcutError, ValueError):
@@ -55,8 +61,8 @@ class FileError(SvmcutError):
     ----------
     path : str
         The file as the user named it.
-    message : str
-        What is wrong and what is expected.
+    message : str or Message
+        What is wrong and what is expected; a str stands as it is.
     line, column : int or None
         1-based place; None where the fault has none (a missing file).
     hint : str
@@ -66,10 +72,10 @@ class FileError(SvmcutError):
     def __init__(
         self, path: str, message: str, line: int | None = None, column: int | None = None, hint: str = ""
     ):  # fmt: skip
+        place = ":".join(str(part) for part in (path, line, column) if part is not None)
         self.path, self.line, self.column, self._said = path, line, column, (message, hint)
-        self.message = Message(message + hint)
-        place = ":".join(str(part) for part in (quoted(path), line, column) if part is not None)
-        super().__init__(f"{place}: {message}{hint}", f"{place}: {message}")
+        self.message = Message("{}{}", message, hint)
+        super().__init__("{}: {}{}", place, message, hint, original=Message("{}: {}", place, message))
 
     def __reduce__(self):
         message, hint = self._said

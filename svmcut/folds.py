@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from svmcut.errors import UsageError
-from svmcut.messages import quoted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,7 +48,7 @@ def folds(task: str, data: Any, K: int, seed: int = 0) -> list[Fold]:
         Where there are fewer examples, queries or sequences than folds, and for less than two folds.
     """
     if K < 2:
-        raise UsageError(f"folds is {K}; expected at least 2")
+        raise UsageError("folds is {}; expected at least 2", K)
     units = np.arange(len(data))
     if task == "rank":
         qid = np.zeros(len(data)) if data.qid is None else data.qid
@@ -57,8 +56,9 @@ def folds(task: str, data: Any, K: int, seed: int = 0) -> list[Fold]:
     places = deal(data.y if task in STRATIFIED else np.zeros(units[-1] + 1), K, seed)
     if len(places) < K:
         what = {"rank": "queries", "sequence": "sequences"}.get(task, "examples")
-        few = f"{len(places)} {what}, too few for {K} folds"
-        raise UsageError(f"{quoted(data.source.path)} has {few}; expected one each")
+        raise UsageError(
+            "{} has {} {}, too few for {} folds; expected one each", data.source.path, len(places), what, K
+        )
     of_rows = places[units]
     return [Fold(of_rows != k, of_rows == k) for k in range(K)]
 

@@ -1,31 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a message is: words of the library, which a command line or an estimator puts in its own, and quoted names."""
+"""Messages as values: a sentence, and the parameters, files and numbers that stand in it.
+
+    Message("{epsilon} has no effect beside {gap}")
+    Message("solver '{}' trains two classes; use {solver=}", name, ("smo", "sbp"))
+
+Who prints a message words its parameters: Python says `parameter 'gap'` and `solver='smo'`, the command line `--gap`
+and `--solver smo`, the originals' names `-e`, estimators `tol`. What else stands in it, a path above all, is not read.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
-#: How messages of the library speak of parameters.
-_SPELLING = (
-    r"parameter '(\w+)'|\b([a-z_0-9]+)=('[\w-]+'(?:(?:, | or )'[\w-]+')*|True|False|-?[\d.]+(?:e[+-]?\d+)?(?: or \d+)?)"
-)
-#: Characters that no name holds (Unicode's noncharacters); what stands between them is a caller's.
-_OPEN, _CLOSE = "\ufdd0", "\ufdd1"
-_QUOTED = re.compile(f"{_OPEN}([^{_CLOSE}]*){_CLOSE}")
+#: What a template is made of: a doubled brace, a field, and everything else.
+_PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[^{}]+")
+_NAMED = re.compile(r"(?P<name>[a-z_]\w*)(?P<given>=(?P<value>.*))?")
+_BARE = re.compile(r"True|False|[-+]?\d[\d.]*(e[-+]?\d+)?")
 #: What would move the cursor, colour the terminal, end the line or turn its direction round.
-_CONTROLS = r"\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufdd0\ufdd1"
-_CONTROL = re.compile(f"[{_CONTROLS}]")
-_CONTROL_IN_LINES = re.compile(f"(?![\t\n])[{_CONTROLS}]")
-
-
-def quoted(name: Any) -> str:
-    """A file's name, or another text of a caller's, for a place in a message: no wording changes it there.
-
-    The message must be one of an SvmcutError or a `Message`, which take the marks away. Control characters are escaped.
-    """
-    return f"{_OPEN}{printable(name)}{_CLOSE}"
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+_CONTROL_IN_LINES = re.compile(f"(?![\t\n]){_CONTROL.pattern}")
 
 
 def printable(text: Any, lines: bool = False) -> str:
@@ -33,34 +28,117 @@ def printable(text: Any, lines: bool = False) -> str:
     return (_CONTROL_IN_LINES if lines else _CONTROL).sub(lambda found: ascii(found[0])[1:-1], str(text))
 
 
-def plain(marked: str) -> str:
-    """A text without the marks of what is quoted in it."""
-    return marked.replace(_OPEN, "").replace(_CLOSE, "")
-
-
-class Message(str):
-    """A text that knows what in it is `quoted`; warnings that name files are such.
+class Parameter(NamedTuple):
+    """A parameter in a message, or its setting to a value.
 
     Attributes
     ----------
-    marked : str
-        The text for another message that holds it.
+    name : str
+        Of svmcut.parameters.
+    value : object
+        None for the parameter as such; a tuple or list for several values of which one may be chosen.
     """
 
-    marked: str
+    name: str
+    value: Any = None
 
-    def __new__(cls, marked: str) -> Message:
-        found = super().__new__(cls, plain(marked))
-        found.marked = marked
+    def texts(self, quoted: bool) -> str:
+        """The value, or the values to choose from; in quotes where it is a word and `quoted`."""
+        values = self.value if isinstance(self.value, tuple | list) else (self.value,)
+        return listed([_text(value, quoted) for value in values], "or")
+
+
+Words = Callable[[Parameter], str]
+
+
+def in_python(parameter: Parameter) -> str:
+    """As Python has it: ``parameter 'gap'``, ``solver='smo'``."""
+    name, value = parameter
+    return f"parameter '{name}'" if value is None else f"{name}={parameter.texts(True)}"
+
+
+class Message(str):
+    """A sentence for a user; as a str it is that of Python.
+
+    Parameters
+    ----------
+    template : str
+        As str.format takes it, with three more fields: ``{gap}`` is the parameter of that name, ``{solver=}`` its
+        setting to the next value, ``{solver=smo}`` and ``{solver=smo|sbp}`` to these.
+    *values
+        What fills ``{}``: parameters, messages, errors of svmcut, or plain values, which stay as they are but for
+        control characters.
+
+    Raises
+    ------
+    ValueError
+        For a template that is none, or values that are too many or too few.
+    """
+
+    template: str
+    values: tuple[Any, ...]
+
+    def __new__(cls, template: str, *values: Any) -> Message:
+        found = super().__new__(cls, "".join(_worded(template, values, in_python)))
+        found.template, found.values = template, values
         return found
 
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return self.template, *self.values
 
-def in_words(message: str | Exception, flag: Callable[[str, str | None], str | None]) -> str:
-    """A message in which flag(name, value or None) stands for a parameter, unless that is None or it is quoted."""
+    def worded(self, words: Words) -> str:
+        """The sentence with its parameters in these words."""
+        return "".join(_worded(self.template, self.values, words))
 
-    def put(match: re.Match) -> str:
-        name, value = match[1] or match[2], match[3]
-        return flag(name, None if value is None else value.replace("'", "")) or match[0]
 
-    found = _QUOTED.split(getattr(message, "marked", str(message)))
-    return "".join(words if k % 2 else re.sub(_SPELLING, put, words) for k, words in enumerate(found))
+def worded(message: str, words: Words) -> str:
+    """A message in these words; a plain str has no parameters."""
+    return message.worded(words) if isinstance(message, Message) else message
+
+
+def listed(names: Any, last: str = "and") -> str:
+    """Names in a sentence: a, b and c; nothing of none."""
+    *rest, end = names or [""]
+    return f"{', '.join(rest)} {last} {end}" if rest else end
+
+
+def _worded(template: str, values: tuple[Any, ...], words: Words) -> Iterator[str]:
+    """The pieces of a sentence."""
+    rest, at = iter(values), 0
+    for piece in _PIECE.finditer(template):
+        if piece.start() != at:
+            break
+        at, field = piece.end(), piece[1]
+        if field is None:
+            yield piece[0].replace("{{", "{").replace("}}", "}")
+        elif named := _NAMED.fullmatch(field):
+            value = (
+                tuple(named["value"].split("|"))
+                if named["value"]
+                else _next(rest, template)
+                if named["given"]
+                else None
+            )
+            yield words(Parameter(named["name"], value))
+        else:
+            value = _next(rest, template)
+            if isinstance(value, Parameter):
+                yield words(value)
+            else:
+                value = getattr(value, "sentence", value)
+                filled = f"{{{field}}}".format(worded(value, words) if isinstance(value, str) else value)
+                yield filled if isinstance(value, Message) else printable(filled)
+    if at != len(template) or [*rest]:
+        raise ValueError(f"{template!r} is no template of {len(values)} values")
+
+
+def _next(rest: Iterator[Any], template: str) -> Any:
+    for value in rest:
+        return value
+    raise ValueError(f"{template!r} is a template of more values")
+
+
+def _text(value: Any, quoted: bool) -> str:
+    if isinstance(value, str):
+        return f"'{value}'" if quoted and not _BARE.fullmatch(value) else value
+    return f"{value:g}" if isinstance(value, float) else str(value)

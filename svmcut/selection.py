@@ -27,7 +27,7 @@ from svmcut.classes import classes_of, labels_of
 from svmcut.errors import UsageError
 from svmcut.folds import STRATIFIED, folds
 from svmcut.kinds import ABOVE_ZERO
-from svmcut.messages import Message, quoted
+from svmcut.messages import Parameter
 from svmcut.records import replace
 from svmcut.tasks.prediction import measure
 
@@ -56,10 +56,10 @@ def check_grid(kernel: str, grid: Mapping[str, Sequence]) -> None:
     for name, values in grid.items():
         if len(values) > 1 and name in KERNEL_PARAMETERS and name not in KERNELS[kernel].takes:
             raise UsageError(
-                f"parameter '{name}' has several values and no effect with the {kernel} kernel; leave it out"
+                "{} has several values and no effect with the {} kernel; leave it out", Parameter(name), kernel
             )
         if len(set(values)) < len(values):
-            raise UsageError(f"the same value stands twice in parameter '{name}'; give each once")
+            raise UsageError("the same value stands twice in {}; give each once", Parameter(name))
 
 
 class Chain(NamedTuple):
@@ -100,10 +100,9 @@ def parts_of(data: Any, settings: Settings, K: int) -> tuple[list[Part], Setting
         counts = np.unique(dealt.y, return_counts=True)[1]
     found, least = folds(settings.task, dealt, K, settings.seed), int(counts.min(initial=K))
     if least == 1 and settings.task == "classification" and len(counts) == 2:
-        raise UsageError(f"{quoted(path)} has one row of one of the classes, which cannot be both trained on and held "
-                         "out; choose on other examples, by parameter 'validate'")  # fmt: skip
-    few = f"a class of {quoted(path)} has {least} rows, fewer than the {K} folds: some hold none of it"
-    warnings: list[str] = [Message(few)] * (least < K)
+        raise UsageError("{} has one row of one of the classes, which cannot be both trained on and held out; choose "
+                         "on other examples, by {validate}", path)  # fmt: skip
+    warnings = [f"a class of {path} has {least} rows, fewer than the {K} folds: some hold none of it"] * (least < K)
 
     def part(fold) -> Part:
         return lambda: (data.take(fold.train), data.take(fold.held))

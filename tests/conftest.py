@@ -33,6 +33,20 @@ def pytest_configure(config):
         qp.DEFAULT = config.getoption("--qp")
 
 
+@pytest.fixture(autouse=True, scope="session")
+def messages_stay_messages():
+    """An f-string would word the parameters of a message for good, in Python's words."""
+    from svmcut.messages import Message
+
+    def refused(self, spec):
+        raise AssertionError(f"a message stands in an f-string: {str(self)!r}; make it a value of another Message")
+
+    patch = pytest.MonkeyPatch()
+    patch.setattr(Message, "__format__", refused, raising=False)
+    yield
+    patch.undo()
+
+
 @pytest.fixture(scope="session")
 def shared():
     """The folder of reference data beside the project; the test is skipped where there is none."""

@@ -74,6 +74,9 @@ struct Query {
 struct Queries {
     std::unique_ptr<Query[]> query;
     Lines<float> dense;
+    /* Entries of queries that have columns of no point between those of points. */
+    std::unique_ptr<float[]> values;
+    std::unique_ptr<int32_t[]> columns;
     /* Rows `rows` of X, or rows 0 to count - 1 where rows is null. */
     bool build(const Points& P, const svmcut_csr& X, const int64_t* rows, int64_t count);
 };

@@ -168,7 +168,10 @@ double Points::diagonal(int64_t p) const { return diagonal_of(kernel, squared[p]
 bool Queries::build(const Points& P, const svmcut_csr& X, const int64_t* rows, int64_t count) {
     query.reset(new (std::nothrow) Query[static_cast<size_t>(std::max<int64_t>(count, 1))]);
     if (!query) return false;
-    int64_t entries = 0;
+    int64_t entries = 0, mixed = 0;
+    const auto is_mixed = [&](const Query& q) {
+        return std::any_of(q.columns, q.columns + q.count, [&](int32_t column) { return column >= P.d; });
+    };
     for (int64_t k = 0; k < count; ++k) {
         const int64_t row = rows ? rows[k] : k, begin = X.indptr[row];
         Query& q = query[k];
@@ -178,6 +181,29 @@ bool Queries::build(const Points& P, const svmcut_csr& X, const int64_t* rows, i
             q.outside += static_cast<double>(q.values[q.count]) * q.values[q.count];
         }
         entries += q.count;
+        if (is_mixed(q)) mixed += q.count;
+    }
+    if (mixed) {
+        values.reset(new (std::nothrow) float[static_cast<size_t>(mixed)]);
+        columns.reset(new (std::nothrow) int32_t[static_cast<size_t>(mixed)]);
+        if (!values || !columns) return false;
+        int64_t at = 0;
+        for (int64_t k = 0; k < count; ++k) {
+            Query& q = query[k];
+            if (!is_mixed(q)) continue;
+            const int64_t begin = at;
+            for (int64_t e = 0; e < q.count; ++e) {
+                if (q.columns[e] >= P.d) {
+                    q.outside += static_cast<double>(q.values[e]) * q.values[e];
+                } else {
+                    values[at] = q.values[e];
+                    columns[at++] = q.columns[e];
+                }
+            }
+            q.values = values.get() + begin;
+            q.columns = columns.get() + begin;
+            q.count = at - begin;
+        }
     }
     if (P.layout == Layout::kColumns || P.layout == Layout::kBits) return true;
     const double full = (count < 6 ? 0.8 : 0.5) * static_cast<double>(P.d) * static_cast<double>(count);

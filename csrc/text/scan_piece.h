@@ -269,7 +269,7 @@ class Lines {
         if (std::memchr(token, ':', static_cast<size_t>(stop - token)))
             return refuse(token, "line starts with %s; expected a label", token, stop);
         if (is_digit(*token) && std::memchr(token, ',', static_cast<size_t>(stop - token)))
-            return refuse(token, "label %s is not a number\n; lists of labels are for task='multilabel'", token, stop);
+            return refuse(token, "label %s is not a number\n; lists of labels are for {task=multilabel}", token, stop);
         return refuse_number(token, stop, "label");
     }
 
@@ -290,7 +290,7 @@ class Lines {
             return refuse(token,
                           piece.zero_based ? "feature index %s; indices start at 0"
                           : *token == '-'  ? "feature index %s; indices start at 1"
-                                           : "feature index %s; indices start at 1\n, or at 0 with zero_based=True",
+                                           : "feature index %s; indices start at 1\n, or at 0 with {zero_based=True}",
                           token, colon);
         if (index > largest_index || (piece.zero_based && index == largest_index))
             return refuse(token,

@@ -8,7 +8,6 @@ from libc.stdint cimport int32_t, int64_t
 import numpy as np
 
 from svmcut.errors import DataError
-from svmcut.messages import quoted
 
 
 cdef extern from "include/scaling.h" nogil:
@@ -78,7 +77,7 @@ cdef class _Pass:
     cdef _check(self, int status, svmcut_scan_fault* fault):
         if status == SVMCUT_BAD_INPUT:
             message = fault.message.decode("ascii", "replace").partition("\n")[0]
-            raise DataError(self.path, quoted(message), fault.line, fault.column)
+            raise DataError(self.path, message, fault.line, fault.column)
         if status == SVMCUT_NO_MEMORY:
             raise MemoryError
 

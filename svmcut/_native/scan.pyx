@@ -8,7 +8,7 @@ from libc.stdint cimport int64_t
 import numpy as np
 
 from svmcut.errors import DataError
-from svmcut.messages import quoted
+from svmcut.messages import Message
 
 
 cdef extern from "include/text.h" nogil:
@@ -213,7 +213,7 @@ cdef class Scanner:
     cdef _check(self, int status, svmcut_scan_fault* fault):
         if status == SVMCUT_BAD_INPUT:
             message, _, hint = fault.message.decode("ascii").partition("\n")
-            raise DataError(self.path, quoted(message), fault.line, fault.column, hint)
+            raise DataError(self.path, message, fault.line, fault.column, Message(hint))
         if status == SVMCUT_NO_MEMORY:
             raise MemoryError
 

@@ -20,7 +20,7 @@ from svmcut.cli.termination import STOPPED, Terminated, asked
 from svmcut.errors import CheckpointError, ClusterError, OutputError
 from svmcut.files.checkpoints import read_checkpoint, unfit, write_checkpoint
 from svmcut.files.generations import Generations, check_ours, hold, previous
-from svmcut.messages import printable, quoted
+from svmcut.messages import printable
 from svmcut.saved import state_classes
 from svmcut.training.outcome import Outcome
 
@@ -201,13 +201,13 @@ class Checkpoints:
         if other["version"] != mine["version"]:
             found.append(f"it is of svmcut {other['version']}, this is {mine['version']}")
         if other["examples"] != mine["examples"]:
-            found.append(f"the examples of {quoted(self._options.example_file)} differ, or their weights")
+            found.append(f"the examples of {self._options.example_file} differ, or their weights")
         names = {option.field: max(option.flags, key=len).split("/")[0] for option in table(self._options.task)}
         for field in sorted(mine["options"].keys() | other["options"].keys()):
             was, now = (side["options"].get(field, "nothing") for side in (other, mine))
             if was != now:
                 name = names.get(field, "--" + field.replace("_", "-"))
-                found.append(f"{name} was {quoted(was)} and is {quoted(now)}")
+                found.append(f"{name} was {was} and is {now}")
         return found
 
 

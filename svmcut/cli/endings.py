@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from svmcut.catalog import SOLVERS
 from svmcut.cli.termination import Terminated, asked
 from svmcut.errors import ClusterError, UsageError
-from svmcut.messages import printable, quoted
+from svmcut.messages import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +42,7 @@ def told(how: Callable[[], str]):
         if (asked() or isinstance(error, KeyboardInterrupt | Terminated)) and (text := how()):
             error.add_note(text)
         elif isinstance(error, ClusterError) and (text := how()):
-            error.add(quoted(text))
+            error.add(text)
         raise
 
 
@@ -62,6 +62,7 @@ def ending(outcomes: list[Outcome], left: list[str], path: str | None, checkpoin
     if checkpoints is not None and not left and outcomes[-1].done:
         return "no state is kept, the last model is done"
     return missing + remedy(path, checkpoints, "" if interrupted else " and larger limits")
+
 
 def stop_reason(outcome: Outcome) -> str:
     """Why training ended, with the gap that was reached."""
@@ -108,5 +109,5 @@ def time_limit(options: LearnOptions) -> float | None:
     try:
         left = max(0.0, float(deadline) - time.time())
     except ValueError:
-        raise UsageError(f"SVMCUT_DEADLINE is {quoted(repr(deadline))}; expected a Unix time in seconds") from None
+        raise UsageError("SVMCUT_DEADLINE is {!r}; expected a Unix time in seconds", deadline) from None
     return left if options.time_limit is None else min(left, options.time_limit)

@@ -13,6 +13,7 @@ from svmcut.catalog import INPUTS
 from svmcut.classes import SIGNS, label_text
 from svmcut.cli.files import log_beside
 from svmcut.cli.report import report_text
+from svmcut.cli.words import in_options
 from svmcut.errors import DataError, UsageError
 from svmcut.files.models import read_named
 from svmcut.files.output import write_atomically
@@ -60,7 +61,7 @@ def run_inspection(
     if input != INPUTS[0] and data is None:
         raise UsageError("--input is the text of --data; leave it out")
     if zero_based and input != INPUTS[0]:
-        raise UsageError("parameter 'zero_based' has no effect on attributes by name; leave it out")
+        raise UsageError("{zero_based} has no effect on attributes by name; leave it out")
     if names == data == "-":
         raise UsageError("--names and --data cannot both be standard input; name one of them")
     first, scorer = read_named(model, zero_based=zero_based)
@@ -82,7 +83,7 @@ def run_inspection(
         how = {"zero_based": zero_based} | names_for(scorer, model, input)
         found["data"], cautions = _measured(scorer, data, input, how)
         warnings += cautions
-    found["warnings"] = warnings
+    found["warnings"] = [*map(in_options, warnings)]
     with log_beside(outputs):
         if json:
             print(report_text(found), flush=True)

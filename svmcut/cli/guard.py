@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from svmcut.cli.termination import INTERRUPTED, STOPPED, TERMINATED, Terminated, asked, settle, signals_raised
 from svmcut.errors import FileError, SvmcutError
-from svmcut.messages import printable
+from svmcut.messages import Message, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -96,7 +96,11 @@ def guard(
 
 
 def warn(program: str, message: str) -> None:
-    """One warning on stderr."""
+    """One warning on stderr, in the words of the command line."""
+    if isinstance(message, Message):
+        from svmcut.cli.words import in_options
+
+        message = in_options(message)
     _complain(f"{program}: warning: {message}")
 
 
@@ -131,12 +135,11 @@ def _report(error: BaseException, program: Callable[[], str], resumable: bool, o
         _silence_stdout()
         return 1
     if isinstance(error, SvmcutError):
-        told = error.original if original else error
-        text = str(told)
+        text = error.original if original else error.sentence
         with contextlib.suppress(MemoryError):  # too little even for the options' names
             from svmcut.cli.words import in_options
 
-            text = in_options(told, original)
+            text = in_options(text, original)
         _complain(text if isinstance(error, FileError) else f"{program()}: {text}")
         return error.exit_status
     if isinstance(error, OSError):

@@ -7,7 +7,8 @@ import math
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from svmcut.catalog import FORMATS, listed, measures
+from svmcut.catalog import FORMATS, measures
+from svmcut.messages import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

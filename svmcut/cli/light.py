@@ -74,12 +74,12 @@ def check(values: dict[str, Any]) -> None:
     for flag, (holds, value, wanted) in expected.items():
         if not holds:
             value = f"{value:g}" if isinstance(value, float) else value
-            raise UsageError(f"option {flag}: {value} is refused; expected {wanted}")
+            raise UsageError("option {}: {} is refused; expected {}", flag, value, wanted)
     if values["mode"] != "c":
         for flag, given in (("-x", values["leave_out"] == 1), ("-i", values["remove"] == 1),
                             ("-j", values["factor"] != 1), ("-p", values["fraction"] >= 0)):  # fmt: skip
             if given:
-                raise UsageError(f"option {flag} is for -z c; leave it out")
+                raise UsageError("option {} is for -z c; leave it out", flag)
     if values["mode"] == "p" and values["restart"] is not None:
         raise UsageError("option -y is for -z c and -z r; leave it out")
     if values["leave_out"] == 1 and values["remove"] == 1:

@@ -13,7 +13,6 @@ from svmcut.cli.light_run import LOOSEST, LightRun
 from svmcut.cli.termination import look
 from svmcut.cli.training_report import out
 from svmcut.errors import DataError, TrainingError, UsageError
-from svmcut.messages import quoted
 from svmcut.risks.ordinal import OrdinalRisk, query_starts
 from svmcut.training import estimates
 from svmcut.training.formed_pairs import MOST, MOST_INDEFINITE
@@ -79,7 +78,7 @@ class Pairs(LightRun):
         out(f"Constructing {pairs} rank constraints...done.")
         self._every = max(1, -(-pairs // MOST_PAIRS))
         if self._every > 1 and not values["cost"] > 0:
-            raise UsageError(f"option -c is missing; its default is a mean over pairs, and {pairs} are too many")
+            raise UsageError("option -c is missing; its default is a mean over pairs, and {} are too many", pairs)
         C = self.cost_of_pairs()
         self.optimize()
         machine = self.machine(pairs, qid, C)
@@ -115,8 +114,11 @@ class Pairs(LightRun):
             return train_formed(self._X, self._y, self._start, kernel, C, tolerance, self.threads, observe)
         if pairs and not kernel.is_definite:
             raise TrainingError(
-                f"{quoted(self.examples.source.path)}: {pairs} pairs are too many for a kernel that is not positive "
-                f"semidefinite; expected {MOST_INDEFINITE} at most, or choose another kernel"
+                "{}: {} pairs are too many for a kernel that is not positive semidefinite; expected {} at most, or "
+                "choose another kernel",
+                self.examples.source.path,
+                pairs,
+                MOST_INDEFINITE,
             )
         return train(self._X, self._y, qid, kernel, C, tolerance, self.threads, observe)
 

@@ -15,7 +15,6 @@ from svmcut.files.models import write_light
 from svmcut.files.output import write_atomically
 from svmcut.kernels import KERNELS, Kernel
 from svmcut.machine import usable_cpus
-from svmcut.messages import quoted
 from svmcut.models import KernelModel
 from svmcut.risks.weights import example_weights
 from svmcut.training import estimates
@@ -56,7 +55,7 @@ class LightRun:
         self.squared = estimates.squared_lengths(self.X, self.threads)
         self.distances = estimates.distances(self.kernel, self.squared)
         if not np.isfinite(self.distances).all():
-            raise TrainingError(f"{quoted(examples.source.path)}: kernel values are not finite; scale the features")
+            raise TrainingError("{}: kernel values are not finite; scale the features", examples.source.path)
         self.began, self._clock = time.process_time(), time.perf_counter()
 
     def cost(self, squared: NDArray[np.float64]) -> float:

@@ -10,7 +10,6 @@ from svmcut.cli.training_report import step
 from svmcut.errors import TrainingError
 from svmcut.files.output import write_atomically
 from svmcut.files.predictions import write_short_scores
-from svmcut.messages import quoted
 from svmcut.training import estimates
 from svmcut.training.transduction import Level, certainties, positives, search, share
 
@@ -37,8 +36,8 @@ class Transduction(Classes):
         negative = len(y) - unlabelled - positive
         fraction = share(positive, negative) if values["fraction"] < 0 else values["fraction"]
         if np.isnan(fraction):
-            path = quoted(self.examples.source.path)
-            raise TrainingError(f"{path}: every label is 0, so no example has a class; label some of them, or give -p")
+            path = self.examples.source.path
+            raise TrainingError("{}: every label is 0, so no example has a class; label some of them, or give -p", path)
         self.report.more(f"{positive} positive, {negative} negative, and {unlabelled} unlabeled examples.")
         problem = self.problem(y)
         self.report.say(_DEACTIVATED)

@@ -15,6 +15,7 @@ from svmcut.cli.option_rows import inert
 from svmcut.cli.options import LearnOptions
 from svmcut.cli.words import in_options
 from svmcut.errors import UsageError
+from svmcut.messages import Parameter
 from svmcut.parameters import DEFAULTS, task_defaults
 from svmcut.records import replace
 
@@ -45,7 +46,7 @@ def check(options: LearnOptions) -> list[str]:
     if options.alphas and options.task == "sequence":
         by_cuts = settings.solver == CUTTING_PLANE or refusals.variant(options)
         if not by_cuts:
-            raise UsageError(f"-a writes the multipliers of cuts; add solver='{CUTTING_PLANE}'")
+            raise UsageError("-a writes the multipliers of cuts; add {solver=}", CUTTING_PLANE)
     given = options.given or frozenset()
     read = {name for solver in refusals.candidates(settings) for name in refusals.reads(settings, solver)}
     if options.basis != DEFAULTS["basis"] and "basis" not in given | read:
@@ -86,7 +87,7 @@ def _check_outputs(options: LearnOptions) -> None:
         raise UsageError("--weights - and EXAMPLE_FILE - are one standard input; name a file")
     if options.select and not (options.validate or options.cv):
         measure = options.select.replace("_", "-")
-        raise UsageError(f"--select {measure} needs --validate FILE to measure the models on, or --cv K")
+        raise UsageError("--select {} needs --validate FILE to measure the models on, or --cv K", measure)
     if options.alphas and len(options.path) > 1 and not options.searches:
         raise UsageError("-a writes the multipliers of one model; give a single C")
     if "checkpoint_every" in (options.given or ()) and options.checkpoint is None:
@@ -108,26 +109,25 @@ def _check_grid(options: LearnOptions) -> None:
 
         check_grid(options.kernel, lists)
         if options.cv is None and not (options.validate and options.select):
-            flag = in_options(f"parameter '{next(iter(lists))}'")
-            raise UsageError(f"several values of {flag} are a grid to choose from; add --cv K, or --validate FILE and "
-                             "--select MEASURE")  # fmt: skip
+            raise UsageError("several values of {} are a grid to choose from; add --cv K, or --validate FILE and "
+                             "--select MEASURE", Parameter(next(iter(lists))))  # fmt: skip
 
 
 def _check_algorithm(options: LearnOptions) -> None:
     algorithm = options.algorithm
     if options.qp_new > options.qp_size:
-        raise UsageError(f"-n {options.qp_new} exceeds -q {options.qp_size}")
+        raise UsageError("-n {} exceeds -q {}", options.qp_new, options.qp_size)
     if algorithm is None:
         return
     known = TASKS[options.task].algorithms
     if algorithm not in known:
-        raise UsageError(f"-w {algorithm} is no algorithm; expected one of {', '.join(map(str, known))}")
+        raise UsageError("-w {} is no algorithm; expected one of {}", algorithm, ", ".join(map(str, known)))
     if algorithm == 9 and options.loss != TASKS[options.task].loss:
-        raise UsageError(f"-w 9 trains for {TASKS[options.task].loss} only; use -w 3 with loss '{options.loss}'")
+        raise UsageError("-w 9 trains for {} only; use -w 3 with loss '{}'", TASKS[options.task].loss, options.loss)
     if algorithm == 4 and options.constraint_cache <= 0:
         raise UsageError("-f must be at least 1 with -w 4")
     if algorithm != 9 and options.solver not in (AUTO, CUTTING_PLANE):
-        raise UsageError(f"-w {algorithm} trains with cutting planes; leave it out with --solver")
+        raise UsageError("-w {} trains with cutting planes; leave it out with --solver", algorithm)
     if options.slack_norm == 2 and algorithm not in (0, 1):
         raise UsageError("-p 2 (squared slack) goes with -w 0 or 1")
 
@@ -137,7 +137,7 @@ def check_basis(options: LearnOptions) -> None:
     if options.basis_method and options.algorithm == 9:
         raise UsageError("--t chooses the basis in advance and does not go with -w 9; use -w 3")
     if options.basis_method and options.preimage:
-        raise UsageError(f"--t {options.basis_method} needs --i 0")
+        raise UsageError("--t {} needs --i 0", options.basis_method)
 
 
 def _check_preimages(options: LearnOptions) -> None:
@@ -145,9 +145,9 @@ def _check_preimages(options: LearnOptions) -> None:
     if not options.has_kernel:
         return
     if options.preimage not in (0, 1, 2, 4):
-        raise UsageError(f"--i {options.preimage} is unknown; expected 0, 1, 2 or 4")
+        raise UsageError("--i {} is unknown; expected 0, 1, 2 or 4", options.preimage)
     check_basis(options)
     if options.algorithm == 9 and options.preimage == 0:
         raise UsageError("-w 9 with a kernel trains on a basis of its own and needs --i 1, 2 or 4; use -w 3 with --i 0")
     if options.algorithm == 9 and options.preimage in (2, 4) and options.kernel != "rbf":
-        raise UsageError(f"--i {options.preimage} is for the rbf kernel; use --i 1 with the {options.kernel} kernel")
+        raise UsageError("--i {} is for the rbf kernel; use --i 1 with the {} kernel", options.preimage, options.kernel)

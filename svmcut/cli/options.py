@@ -23,7 +23,6 @@ from svmcut.catalog import (
     SOLVERS,
     SUBSPACE,
     TASKS,
-    listed,
     losses,
     measures,
     solvers,
@@ -45,6 +44,7 @@ from svmcut.kinds import (
     one_of,
     several,
 )
+from svmcut.messages import listed
 from svmcut.parameters import (
     CERTIFIED_ROWS,
     DEFAULTS,

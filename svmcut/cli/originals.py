@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from svmcut._version import __version__
 from svmcut.cli.guard import guard
 from svmcut.errors import UsageError
-from svmcut.messages import quoted
 from svmcut.records import record
 
 if TYPE_CHECKING:
@@ -130,14 +129,14 @@ def read_argv(argv: list[str], grammar: Grammar) -> tuple[dict[str, Any], list[s
         long = option.startswith("--")
         flag = grammar.long_flags.get(option[2:3], grammar.other) if long else grammar.flags.get(option[1])
         if flag is None:
-            raise UsageError(f"unrecognized option {quoted(option)}; -{grammar.help_characters[0]} lists the options")
+            raise UsageError("unrecognized option {}; -{} lists the options", option, grammar.help_characters[0])
         if at + 1 == len(argv):
-            raise UsageError(f"option {quoted(option)} needs a value")
+            raise UsageError("option {} needs a value", option)
         values[flag.name] = _convert(option, argv[at + 1], flag.type)
         at += 2
     arguments = argv[at:]
     if len(arguments) < grammar.least:
-        raise UsageError(f"not enough arguments; expected {grammar.program} [options] {grammar.arguments}")
+        raise UsageError("not enough arguments; expected {} [options] {}", grammar.program, grammar.arguments)
     return values, arguments
 
 
@@ -162,12 +161,12 @@ def _convert(option: str, text: str, kind: Any) -> Any:
         try:
             return kind.parse(text if whole is None else whole.group(1))
         except ValueError as error:
-            raise UsageError(f"option {quoted(option)}: {quoted(error)}") from None
+            raise UsageError("option {}: {}", option, error) from None
     match = (_INTEGER if kind is int else _DECIMAL).fullmatch(text)
     value = None if match is None else int(match.group(1)) if kind is int else float(text)
     if value is None or not math.isfinite(value):
         expected = "an integer" if kind is int else "a number"
-        raise UsageError(f"option {quoted(option)}: '{quoted(text)}' is refused; expected {expected}")
+        raise UsageError("option {}: '{}' is refused; expected {}", option, text, expected)
     return value
 
 
@@ -342,7 +341,7 @@ def _classify(
 
         beam = values.get("beam", 0)
         if beam < 0:
-            raise UsageError(f"option --b: {beam} is refused; expected 0 or more")
+            raise UsageError("option --b: {} is refused; expected 0 or more", beam)
         files = [*arguments, "svm_predictions"][:3]
         names = ("example_file", "model_file", "output_file")
         run_scoring(*files, task=task, verbosity=values["verbosity"], threads=usable_cpus(), beam=beam,

@@ -6,10 +6,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from svmcut.catalog import FORMATS, TASKS, listed, losses, measures
+from svmcut.catalog import FORMATS, TASKS, losses, measures
 from svmcut.classes import SIGNS, classes_of, label_text
 from svmcut.cli.training_report import final_lines, runtime_shares
 from svmcut.measures import Measured, contingency_table
+from svmcut.messages import listed
 from svmcut.records import replace
 from svmcut.stopwatch import running
 

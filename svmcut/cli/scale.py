@@ -52,7 +52,7 @@ def scale(lower, upper, labels, save, restore, example_file):
     label_limits = (single(labels[0]), single(labels[1])) if labels else None
     for names, pair in (("-l and -u", limits), ("-y", label_limits or (0, 1))):
         if not (all(map(math.isfinite, pair)) and pair[0] < pair[1]):
-            raise UsageError(f"{names}: limits {pair[0]:g} and {pair[1]:g}; the first must be below the second")
+            raise UsageError("{}: limits {:g} and {:g}; the first must be below the second", names, pair[0], pair[1])
     inputs = [File("EXAMPLE_FILE", example_file), *([File("-r", restore)] if restore is not None else ())]
     check_roles(inputs, [File("-s", save)] if save is not None else ())
     ranges = read_ranges(restore) if restore is not None else None
@@ -60,9 +60,7 @@ def scale(lower, upper, labels, save, restore, example_file):
         warn("svmcut scale", f"-l and -u have no effect: the limits are those of {printable(restore)}")
     if ranges and ranges.labels and labels:
         warn("svmcut scale", f"-y has no effect: the limits are those of {printable(restore)}")
-    done = scale_examples(
-        example_file, limits, label_limits, restored=(restore, ranges) if ranges else None, save=save
-    )
+    done = scale_examples(example_file, limits, label_limits, restored=(restore, ranges) if ranges else None, save=save)
     if ranges and done.missing:
         first = ", ".join(map(str, done.first_missing)) + (", ..." if done.missing > len(done.first_missing) else "")
         warn("svmcut scale", f"{printable(restore)}: no range for {done.missing} features of "

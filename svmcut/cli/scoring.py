@@ -15,6 +15,7 @@ from svmcut.cli.files import log_beside
 from svmcut.cli.presentations import PRESENTATIONS, presentation
 from svmcut.cli.report import write_report
 from svmcut.cli.training_report import step
+from svmcut.cli.words import in_options
 from svmcut.errors import ModelError, UsageError
 from svmcut.files.models import is_model, read_model
 from svmcut.files.roles import File, check_roles
@@ -118,19 +119,19 @@ def run_scoring(
             if task is not None and getattr(scorer, "labels", None):  # the originals know one rule for labels
                 scorer = replace(scorer, labels=None)
             if labels and shown.no_labels:
-                raise UsageError(shown.no_labels)
+                raise UsageError("{}", shown.no_labels)
             if probability and not getattr(scorer, "has_probabilities", False):
                 raise ModelError(model, "the model has no probabilities" + shown.no_probability)
             if unlabelled and shown.no_missing:
-                raise UsageError(shown.no_missing)
+                raise UsageError("{}", shown.no_missing)
             if format is not None and (unlabelled or not shown.has_plain):
                 raise UsageError("--format is for measures of two classes; leave it out")
             if beam and task is None and not shown.has_beam:
-                raise UsageError("parameter 'beam' is for models of sequences; leave it out")
+                raise UsageError("{beam} is for models of sequences; leave it out")
             reader = named(task or own[-1], task is not None, input)
             given: dict[str, Any] = {"threads": threads, "beam": beam, "labels": labels, "probability": probability}
             if zero_based and input != INPUTS[0]:
-                raise UsageError("parameter 'zero_based' has no effect on attributes by name; leave it out")
+                raise UsageError("{zero_based} has no effect on attributes by name; leave it out")
             how = {"unlabelled": unlabelled, "zero_based": zero_based} | names_for(scorer, model, input)
             if spread is None:
                 found = predict(reader, scorer, examples, predictions, **given, **how)
@@ -164,5 +165,5 @@ def run_scoring(
             seconds = dict(found.seconds, total=time.perf_counter() - began)
             head = {"command": "classify", "version": __version__, **judge.counts_of(found.tally)}
             values = measured.values | skill if measured else {}
-            write_report(report, head | values | {"seconds": seconds, "warnings": warnings})
+            write_report(report, head | values | {"seconds": seconds, "warnings": [*map(in_options, warnings)]})
     return warnings

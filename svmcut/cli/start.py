@@ -9,7 +9,6 @@ from typing import Any
 
 from svmcut.cli.guard import CtrlC, guard
 from svmcut.errors import UsageError
-from svmcut.messages import quoted
 
 
 def main(args: list[str] | None = None) -> int:
@@ -36,7 +35,7 @@ def main(args: list[str] | None = None) -> int:
             error.show()
             return error.exit_code
         except click.ClickException as error:
-            raise UsageError(quoted(refusal(error, program()))) from None
+            raise UsageError("{}", refusal(error, program())) from None
         except click.Abort:
             raise KeyboardInterrupt from None
         except CtrlC as error:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from svmcut._version import __version__
 from svmcut.catalog import TASKS, measures
 from svmcut.cli.guard import drop_stdout
+from svmcut.cli.words import in_options
 from svmcut.stopwatch import ARGMAX, INIT, KERNEL, PSI, QP
 
 if TYPE_CHECKING:
@@ -204,5 +205,5 @@ def learn_report(
         "seed": options.seed,
         "seconds": seconds,
         "peak_memory_mb": peak_memory_mb(),
-        "warnings": warnings,
+        "warnings": [*map(in_options, warnings)],
     }

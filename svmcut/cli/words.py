@@ -3,24 +3,31 @@
 
 from __future__ import annotations
 
-from svmcut.catalog import TASKS
-from svmcut.cli.options import options
-from svmcut.errors import SvmcutError
-from svmcut.kinds import FLAG
-from svmcut.messages import in_words
+from functools import partial
+from typing import Any
+
+from svmcut.messages import Message, Parameter, in_python
 
 
-def in_options(message: str | SvmcutError, original: bool = False) -> str:
+def in_options(message: str, original: bool = False) -> str:
     """A message that names options; under an original's name those of one letter."""
+    if not isinstance(message, Message):
+        return message
+    from svmcut.catalog import TASKS
+    from svmcut.cli.options import options
+
     known = {option.field: option for task in TASKS for option in options(task)}
+    return message.worded(partial(_flag, known, original))
 
-    def flag(name: str, value: str | None) -> str | None:
-        if name not in known:
-            return None
-        option = known[name]
-        if option.kind is FLAG:
-            return option.flags[0].split("/")[value == "False"]
-        spelt = min(option.flags, key=len) if original else option.flags[0]
-        return spelt if value is None else f"{spelt} {value}"
 
-    return in_words(message, flag)
+def _flag(known: dict[str, Any], original: bool, parameter: Parameter) -> str:
+    from svmcut.kinds import FLAG
+
+    name, value = parameter
+    if name not in known:
+        return in_python(parameter)
+    option = known[name]
+    if option.kind is FLAG:
+        return option.flags[0].split("/")[parameter.texts(False) == "False"]
+    spelt = min(option.flags, key=len) if original else option.flags[0]
+    return spelt if value is None else f"{spelt} {parameter.texts(False)}"

@@ -13,7 +13,7 @@ import numpy as np
 
 from svmcut.errors import ClusterError, UsageError
 from svmcut.files.output import write_atomically
-from svmcut.messages import quoted
+from svmcut.messages import Message
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,7 +48,7 @@ def read(path: str) -> NDArray[np.float64]:
         return np.load(path)
     except OSError as error:
         text = error.strerror or str(error)
-        raise ClusterError(f"a worker cannot read {quoted(path)}: {text}; all workers must see that folder") from None
+        raise ClusterError("a worker cannot read {}: {}; all workers must see that folder", path, text) from None
 
 
 def _removed(path: str) -> None:
@@ -67,7 +67,7 @@ class Folder:
 
     def __init__(self, path: str | None, run: str):
         if path is not None and not os.path.isdir(path):
-            raise UsageError(f"{quoted(repr(path))} is no folder; parameter 'work_dir' is one that all workers see")
+            raise UsageError("{!r} is no folder; {work_dir} is one that all workers see", path)
         self._path, self._run = path and os.path.abspath(path), run
 
     def way(self, name: str, w: NDArray) -> Any:
@@ -80,5 +80,5 @@ class Folder:
         """What there is to say of vectors of so many features."""
         if self._path is not None or 8 * features <= LARGE:
             return []
-        where = "name a folder that all of them see with parameter 'work_dir'"
-        return [f"{8e-6 * features:.0f} MB of weights go to the workers by messages; {where}"]
+        where = Message("name a folder that all of them see with {work_dir}")
+        return [Message("{:.0f} MB of weights go to the workers by messages; {}", 8e-06 * features, where)]

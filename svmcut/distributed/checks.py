@@ -19,15 +19,16 @@ def check_versions(client: Any, workers: Iterable[str]) -> None:
     versions = client.run(eval, f"{text}.__version__", workers=list(workers), on_error="return")
     for address, version in sorted(versions.items()):
         if isinstance(version, ImportError):
-            raise ClusterError(f"svmcut is missing on the worker {address}; install svmcut {__version__} there")
+            raise ClusterError("svmcut is missing on the worker {}; install svmcut {} there", address, __version__)
         if isinstance(version, str) and version != __version__:
             raise ClusterError(
-                f"svmcut {version} is on the worker {address}, and {__version__} here; install one everywhere"
+                "svmcut {} is on the worker {}, and {} here; install one everywhere", version, address, __version__
             )
 
 
 def settings_warnings(client: Any) -> list[str]:
     """What to type where settings of the scheduler's process cost time."""
+
     def read(dask_scheduler: Any = None) -> list[Any]:
         import dask
 

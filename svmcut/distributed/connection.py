@@ -17,7 +17,6 @@ from dask.distributed import Client, LocalCluster, Security, get_client
 
 from svmcut.distributed import local
 from svmcut.errors import ClusterError, UsageError
-from svmcut.messages import quoted
 
 #: By address, of the schedulers that this process has started and not yet stopped.
 _OWN: dict[str, Security] = {}
@@ -63,12 +62,12 @@ def client_of(scheduler: Any, scheduler_file: str | None, seconds: float, patien
             known = _OWN.get(scheduler) if isinstance(scheduler, str) else None
             client = Client(scheduler, scheduler_file=scheduler_file, timeout=seconds, security=known)
         except (TypeError, RuntimeError):  # what Dask says of encryption
-            raise ClusterError(f"{quoted(scheduler or scheduler_file)}: {CERTIFICATES}") from None
+            raise ClusterError("{}: {}", scheduler or scheduler_file, CERTIFICATES) from None
         except (OSError, ValueError) as error:
-            name = quoted(scheduler) if scheduler else f"that of {quoted(scheduler_file)}"
+            name = scheduler if scheduler else f"that of {scheduler_file}"
             text = " ".join(str(error).split())
-            what = f"no scheduler answers at {name}: {quoted(text)}"
-            raise ClusterError(f"{what}; start one with: dask scheduler") from None
+            what = f"no scheduler answers at {name}: {text}"
+            raise ClusterError("{}; start one with: dask scheduler", what) from None
         try:
             yield client
         finally:

@@ -29,7 +29,7 @@ try:
     from svmcut.distributed.connection import OwnCluster, client_of, here
 except ImportError as error:
     raise UsageError(
-        f"training on a cluster needs Dask, which is not here ({error}); install it with: pip install 'svmcut[dask]'"
+        "training on a cluster needs Dask, which is not here ({}); install it with: pip install 'svmcut[dask]'", error
     ) from None
 
 if TYPE_CHECKING:
@@ -233,9 +233,9 @@ class DaskRows:
                     self._raw = self._reads()
                 raise Lost
             if (own := self._own) is not None and (without >= WITHOUT_OWN or (without and not own.workers)):
-                raise ClusterError(local.GONE)
+                raise ClusterError("{}", local.GONE)
             if without >= WITHOUT_WORKERS:
-                raise ClusterError(f"no worker has been there for {without:.0f} s; start one, and this command again")
+                raise ClusterError("no worker has been there for {:.0f} s; start one, and this command again", without)
 
     @property
     def _own(self) -> OwnCluster | None:
@@ -252,8 +252,10 @@ class DaskRows:
         if not found:
             address = self._client.scheduler_info()["address"]
             raise ClusterError(
-                f"no worker came to the scheduler at {address} within {FIRST_WORKER} s; start one with: dask worker "
-                f"{address}"
+                "no worker came to the scheduler at {} within {} s; start one with: dask worker {}",
+                address,
+                FIRST_WORKER,
+                address,
             )
         return found
 
@@ -317,8 +319,10 @@ def told(client: Client) -> Iterator[None]:
     except KilledWorker as error:
         last = f", the last at {error.last_worker.address}" if error.last_worker else ""
         raise ClusterError(
-            f"{error.allowed_failures + 1} workers died under the same task{last}; where they had no memory left, use "
-            "smaller files or more memory a worker"
+            "{} workers died under the same task{}; where they had no memory left, use smaller files or more memory a "
+            "worker",
+            error.allowed_failures + 1,
+            last,
         ) from None
     except Exception as error:
         of = type(error).__module__.partition(".")[0]

@@ -19,7 +19,6 @@ from svmcut.distributed.exact import sums_are_exact
 from svmcut.distributed.vectors import Told
 from svmcut.errors import DataError, TrainingError
 from svmcut.files.cache import read_files
-from svmcut.messages import quoted
 from svmcut.records import record, replace
 from svmcut.risks import make_risk
 from svmcut.risks.hinge import BoundHinge
@@ -228,7 +227,7 @@ class Part:
             try:
                 self._risk = risk.bind(y, examples.qid, examples.weights, self.reading.threads)
             except TrainingError as error:
-                raise TrainingError(f"{quoted(examples.source.path)}: {error.marked}") from None
+                raise TrainingError("{}: {}", examples.source.path, error) from None
         self._space: LinearSpace | None = None
         self._normals: Normals | None = None
         self._weigh()

@@ -20,7 +20,7 @@ from svmcut.distributed.parts import Bound, Found, Reading, Sizes
 from svmcut.errors import DataError, NoExamples, TrainingError, UsageError
 from svmcut.kinds import BALANCED, weights_by_label
 from svmcut.machine import usable_cpus
-from svmcut.messages import Message, quoted
+from svmcut.messages import Message
 from svmcut.records import replace
 from svmcut.refusals import check, no_sum
 from svmcut.risks import make_risk
@@ -145,8 +145,13 @@ class PartedPlan(Linear):
         binned = make_binned(self._whole(), positive, n - positive)
         if binned is None:
             raise TrainingError(
-                f"{quoted(self.path)}: loss '{s.loss}' needs the scores of all {n:,} examples in one place, where at "
-                f"most {most_gathered:,} are gathered; use fewer examples, or one of the losses {', '.join(in_bins())}"
+                "{}: loss '{}' needs the scores of all {:,} examples in one place, where at most {:,} are gathered; "
+                "use fewer examples, or one of the losses {}",
+                self.path,
+                s.loss,
+                n,
+                most_gathered,
+                ", ".join(in_bins()),
             )
         self.space = WeightSpace(parted.X.n_features, self.bias, s.threads)
         self._oracle = BinnedOracle(self.rows, self.space, binned)
@@ -185,15 +190,15 @@ def refuse(settings: Settings) -> None:
     """Refuses what does not train on parts, as a UsageError."""
     if settings.task not in PARTED:
         raise UsageError(
-            f"training on {TASKS[settings.task].objects} does not spread over parts in this version; leave out "
-            "parameter 'scheduler' and train on one machine"
+            "training on {} does not spread over parts in this version; leave out {scheduler} and train on one machine",
+            TASKS[settings.task].objects,
         )
     if settings.probability:
-        raise UsageError("probabilities need all scores of five folds; leave out parameter 'probability'")
+        raise UsageError("probabilities need all scores of five folds; leave out {probability}")
     if settings.has_kernel:
-        raise UsageError("kernels do not spread over parts in this version; use kernel='linear'")
+        raise UsageError("kernels do not spread over parts in this version; use {kernel=linear}")
     if settings.solver not in (AUTO, CUTTING_PLANE):
-        raise UsageError(f"solver '{settings.solver}' needs all rows in one place; use solver='{CUTTING_PLANE}'")
+        raise UsageError("solver '{}' needs all rows in one place; use {solver=}", settings.solver, CUTTING_PLANE)
 
 
 def planned(
@@ -232,9 +237,9 @@ def planned(
     n = sum(part.rows for part in found)
     settings = resolved(settings, n, time_limit)
     if not settings.is_sum and any(part.weighed for part in found):
-        raise TrainingError(f"{quoted(path)}: cost: {no_sum(settings.loss)}; leave it out")
+        raise TrainingError("{}: cost: {}; leave it out", path, no_sum(settings.loss))
     if weights is not None and len(weights) != n:
-        raise DataError(where, f"{len(weights)} weights for {quoted(path)}; expected {n}, one for every row")
+        raise DataError(where, f"{len(weights)} weights for {path}; expected {n}, one for every row")
     factors = _factors(settings, labels, found, y, path, weights is not None)
     bound = Bound(settings, labels, y if several else None, factors)
     bounds = np.cumsum([0, *(part.rows for part in found)])
@@ -256,10 +261,10 @@ def planned(
         positive = int(parted.sum("positive"))
         counts = [len(parted) - positive, positive]
         if not all(counts):
-            alone = f"all {len(parted)} labels of {quoted(path)} are {label_text(float(y[0]))}"
+            alone = f"all {len(parted)} labels of {path} are {label_text(float(y[0]))}"
             if not settings.is_sum:
-                raise TrainingError(f"{alone}; loss '{settings.loss}' needs two classes")
-            driver.warnings.insert(0, Message(f"{alone}; there is no other class to learn"))
+                raise TrainingError("{}; loss '{}' needs two classes", alone, settings.loss)
+            driver.warnings.insert(0, f"{alone}; there is no other class to learn")
         loss = None if settings.loss == TASKS[settings.task].loss else settings.loss
         driver.marks = {"labels": labels, "loss": loss}
         driver.counts = {"labels": list(labels or SIGNS), "class_counts": counts}
@@ -280,9 +285,11 @@ def _with_rows(
     full = [(name, one) for name, one in zip(paths, found, strict=True) if one is not None]
     if not full:
         raise NoExamples(path)
-    empty = [quoted(name) for name, one in zip(paths, found, strict=True) if one is None]
+    empty = [name for name, one in zip(paths, found, strict=True) if one is None]
     few = ", ".join(empty[:MOST_NAMED]) + (", ..." if len(empty) > MOST_NAMED else "")
-    told = [Message(f"no examples in {len(empty)} of {len(paths)} files, which are left out: {few}")] if empty else []
+    told = (
+        [Message("no examples in {} of {} files, which are left out: {}", len(empty), len(paths), few)] if empty else []
+    )
     return [name for name, _ in full], [one for _, one in full], [*told]
 
 
@@ -294,7 +301,7 @@ def _check_queries(paths: Sequence[str], found: Sequence[Found]) -> None:
             raise DataError(without, "no qid; files of rankings need one in every line")
         if two.queries[0] <= one.queries[1]:
             raise DataError(
-                after, f"begins with qid {two.queries[0]}, and {quoted(before)} ends with {one.queries[1]}; a query "
+                after, f"begins with qid {two.queries[0]}, and {before} ends with {one.queries[1]}; a query "
                 "stands whole in one file, and qids rise from file to file"
             )  # fmt: skip
 
@@ -310,10 +317,10 @@ def _factors(
         for label in named:
             if label not in y:
                 known = ", ".join(f"{known:g}" for known in y[:10])
-                raise DataError(path, f"no row has the label {label:g} of parameter 'class_weight'; expected {known}")
+                raise DataError(path, Message("no row has the label {:g} of {class_weight}; expected {}", label, known))
         return tuple(named.items())
     if given:
-        raise UsageError("class_weight='balanced' does not go with parameter 'weights' here; leave one of them out")
+        raise UsageError("{class_weight=balanced} does not go with {weights} here; leave one of them out")
     sums = {float(label): 0.0 for label in y}
     for part in found:
         for label, cost in zip(part.labels, part.costs, strict=True):

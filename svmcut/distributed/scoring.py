@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from svmcut.distributed.engine import each
 from svmcut.errors import NoExamples, UsageError
 from svmcut.files.output import write_atomically
-from svmcut.messages import quoted
 from svmcut.tasks.multiclass import Confusion
 from svmcut.tasks.prediction import Predictions, predict
 from svmcut.tasks.vectors import Scores
@@ -29,13 +28,13 @@ def targets_of(files: Sequence[str], folder: str) -> list[str]:
         Where there is no such folder, and for two files of one name.
     """
     if not os.path.isdir(folder):
-        remedy = "the predictions of every file go there, under the name of the file"
-        raise UsageError(f"{quoted(repr(folder))} is no folder; {remedy}")
+        raise UsageError(
+            "{!r} is no folder; the predictions of every file go there, under the name of the file", folder
+        )
     names = [os.path.basename(path) for path in files]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        what = "and their predictions would be one file; give them two names"
-        raise UsageError(f"two files are called {quoted(twice)}, {what}")
+        raise UsageError("two files are called {}, and their predictions would be one file; give them two names", twice)
     return [os.path.abspath(os.path.join(folder, name)) for name in names]
 
 
@@ -64,8 +63,7 @@ def predict_files(
     tally = task.tally(model)
     if not isinstance(tally, Scores | Confusion) or how.get("probability"):
         raise UsageError(
-            "workers score with models of classes, rankings and numbers, without probabilities; leave out parameter "
-            "'scheduler'"
+            "workers score with models of classes, rankings and numbers, without probabilities; leave out {scheduler}"
         )
     began, cpu, warnings = time.perf_counter(), 0.0, []
     for found in each(client, score, (task, model, how | {"threads": 1}), list(zip(files, targets, strict=True))):

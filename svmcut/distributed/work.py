@@ -34,7 +34,7 @@ def named(address: str | None = None) -> Iterator[None]:
         raise
     except MemoryError as error:
         text = f"the worker {address or worker()} is out of memory{': ' if str(error) else ''}{error}"
-        raise ClusterError(f"{text}; use smaller files or more memory a worker") from None
+        raise ClusterError("{}; use smaller files or more memory a worker", text) from None
 
 
 def read(path: Any, reading: Reading, bound: Bound | None = None) -> Part | None:

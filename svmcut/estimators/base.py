@@ -25,7 +25,7 @@ from svmcut.coarse import coarse_warning
 from svmcut.data import Csr, Examples
 from svmcut.errors import DataError, SvmcutError, UsageError
 from svmcut.machine import one_blas_thread, usable_cpus
-from svmcut.messages import in_words
+from svmcut.messages import Parameter, in_python, worded
 from svmcut.parameters import Settings
 from svmcut.progress_bar import ProgressBar
 from svmcut.records import replace
@@ -55,12 +55,13 @@ T = TypeVar("T")
 MULTI_CLASS = dict(zip(("crammer_singer", "ovr", "ovo"), MULTICLASS, strict=True))
 
 
-def word(name: str, value: str | None) -> str | None:
-    """A parameter as an estimator has it, as svmcut.messages.in_words asks for it."""
+def word(parameter: Parameter) -> str:
+    """A parameter as an estimator has it."""
+    name, value = parameter
     if name not in WORDS:
-        return None
-    own = {theirs: repr(ours) for ours, theirs in MULTI_CLASS.items()}
-    return f"parameter '{WORDS[name]}'" if value is None else f"{WORDS[name]}={own.get(value, value)}"
+        return in_python(parameter)
+    own = {theirs: ours for ours, theirs in MULTI_CLASS.items()}
+    return in_python(Parameter(WORDS[name], own.get(value, value) if isinstance(value, str) else value))
 
 
 @contextlib.contextmanager
@@ -69,7 +70,7 @@ def own_words() -> Iterator[None]:
     try:
         yield
     except SvmcutError as error:
-        error.args = (in_words(error, word),)
+        error.args = (worded(error.sentence, word),)
         raise
 
 
@@ -107,7 +108,8 @@ def _check_kinds(estimator: Any) -> None:
         if name not in defaults or ((value := getattr(estimator, name)) is None and defaults[name].default is None):
             continue
         if not isinstance(value, kind) or (name == "intercept_scaling" and not value >= 0):
-            raise UsageError(f"{name}={value!r} is not {expected}{' of at least 0' * (name == 'intercept_scaling')}")
+            most = " of at least 0" * (name == "intercept_scaling")
+            raise UsageError("{}={!r} is not {}{}", name, value, expected, most)
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
@@ -115,7 +117,7 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     level = 1
     while sys._getframe(level).f_globals.get("__name__", "").startswith("svmcut."):
         level += 1
-    warnings.warn(in_words(message, word), category, stacklevel=level + 1)
+    warnings.warn(worded(message, word), category, stacklevel=level + 1)
 
 
 def threads_of(n_jobs: int | None) -> int:

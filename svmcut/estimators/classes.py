@@ -19,6 +19,7 @@ from svmcut.data import Csr, Examples, Source
 from svmcut.errors import DataError
 from svmcut.estimators.base import Trained, numeric, threads_of
 from svmcut.files.models import write_model
+from svmcut.messages import Message
 from svmcut.probabilities import fit_temperature, of_several, of_two
 from svmcut.records import replace
 from svmcut.tasks.protocol import named
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 def _with_probability(machines: Machines) -> bool:
     if not getattr(machines, "probability", False):
-        raise AttributeError("there are no probabilities; fit with probability=True")
+        raise AttributeError(Message("there are no probabilities; fit with {probability=True}"))
     return True
 
 
@@ -113,7 +114,7 @@ class Machines(ClassifierMixin, Trained):
         """Probabilities (n, K) of the classes, in the order of classes_; with probability=True."""
         scores = self.decision_function(X)
         if not self._calibrated:
-            raise NotFittedError("the last fit was without probability=True; fit again")
+            raise NotFittedError(Message("the last fit was without {probability=True}; fit again"))
         return of_two(scores, self._calibration) if scores.ndim == 1 else of_several(scores, self._calibration)
 
     @available_if(_with_probability)

@@ -13,6 +13,7 @@ from svmcut.errors import UsageError
 from svmcut.estimators.base import MULTI_CLASS, Trained, whole
 from svmcut.estimators.classes import Machines
 from svmcut.estimators.regression import Regressor
+from svmcut.messages import Message
 from svmcut.models import KernelMulticlassModel
 from svmcut.records import replace
 from svmcut.training.settings import choose_kernel_solver
@@ -59,7 +60,7 @@ class Expansions(Trained):
 
     def _parameters(self, rows: Csr) -> dict[str, Any]:
         if self.kernel not in KERNELS:
-            raise UsageError(f"kernel {self.kernel!r} is unknown; expected one of {', '.join(KERNELS)}")
+            raise UsageError("kernel {!r} is unknown; expected one of {}", self.kernel, ", ".join(KERNELS))
         kernel = KERNELS[self.kernel]
         found: dict[str, Any] = {
             "example_cost": self.C, "kernel": kernel, "cache_size": self.cache_size, "budget": self.budget,
@@ -207,10 +208,10 @@ class KernelSVM(Expansions, Machines):
     def _of_several(self, settings: Settings, n_classes: int) -> Settings:
         """Machines share what they can but where each has probabilities of its own."""
         if self.multi_class not in (known := list(MULTI_CLASS)[1:]):
-            raise UsageError(f"multi_class {self.multi_class!r} is unknown; expected one of {', '.join(known)}")
+            raise UsageError("multi_class {!r} is unknown; expected one of {}", self.multi_class, ", ".join(known))
         paired = self.multi_class == known[1]
         if paired and self.probability:
-            raise UsageError(f"probability=True is for multi_class={known[0]!r}; leave one of them out")
+            raise UsageError("{probability=True} is for multi_class={!r}; leave one of them out", known[0])
         if n_classes == 2 or self.probability:
             return settings
         machines = n_classes * (n_classes - 1) // 2 if paired else n_classes
@@ -221,8 +222,10 @@ class KernelSVM(Expansions, Machines):
         (model,) = self._kernel_machines if not self._calibrated else (None,)
         if model is None:
             raise ValueError(
-                "a model file of kernels has no probabilities of more than two classes; fit with probability=False, or "
-                "keep the estimator with pickle"
+                Message(
+                    "a model file of kernels has no probabilities of more than two classes; fit with "
+                    "{probability=False}, or keep the estimator with pickle"
+                )
             )
         return replace(model, names=names)
 

@@ -75,7 +75,7 @@ class LinearMachines(Machines):
     def _bias(self) -> float:
         if self.solver not in (AUTO, *solvers(self.task, False)):
             known = ", ".join((AUTO, *solvers(self.task, False)))
-            raise UsageError(f"solver {self.solver!r} trains no weights of features; expected one of {known}")
+            raise UsageError("solver {!r} trains no weights of features; expected one of {}", self.solver, known)
         return self.intercept_scaling if self.fit_intercept else 0.0
 
 
@@ -151,9 +151,9 @@ class LinearSVM(LinearMachines):
 
     def _parameters(self, rows: Csr) -> dict[str, Any]:
         if self.loss not in SUMS:
-            raise UsageError(f"loss {self.loss!r} is unknown; expected one of {', '.join(SUMS)}")
+            raise UsageError("loss {!r} is unknown; expected one of {}", self.loss, ", ".join(SUMS))
         if self.multi_class not in (known := list(MULTI_CLASS)[:2]):
-            raise UsageError(f"multi_class {self.multi_class!r} is unknown; expected one of {', '.join(known)}")
+            raise UsageError("multi_class {!r} is unknown; expected one of {}", self.multi_class, ", ".join(known))
         found: dict[str, Any] = {"example_cost": self.C, "bias": self._bias(), "loss": SUMS[self.loss]}
         found |= {"probability": True} if self.probability else {}
         kind = MULTI_CLASS[self.multi_class]
@@ -223,7 +223,7 @@ class PerfClassifier(LinearMachines):
             For sample_weight: the measure is none of single examples.
         """
         if sample_weight is not None:
-            raise UsageError(f"sample_weight weighs examples, but {self.loss} is no measure of single examples")
+            raise UsageError("sample_weight weighs examples, but {} is no measure of single examples", self.loss)
         scores, positive = self.decision_function(X), np.asarray(y) == self.classes_[1]
         if (row := losses(self.task)[self._loss]).at is None:
             measured = classification_measures(positive, scores)
@@ -236,7 +236,7 @@ class PerfClassifier(LinearMachines):
     def _parameters(self, rows: Csr) -> dict[str, Any]:
         known = [name for name, row in losses(self.task).items() if not row.is_sum]
         if self.loss not in known:
-            raise UsageError(f"loss {self.loss!r} is no measure of this class; expected one of {', '.join(known)}")
+            raise UsageError("loss {!r} is no measure of this class; expected one of {}", self.loss, ", ".join(known))
         return {
             "cost": self.C, "bias": self._bias(), "loss": self.loss, "p": self.k or 0.0, "rescaling": self.rescaling,
         }  # fmt: skip

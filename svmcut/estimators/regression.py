@@ -116,7 +116,7 @@ class LinearSVMRegressor(Regressor):
     def _parameters(self, rows: Csr) -> dict[str, Any]:
         if self.solver not in (AUTO, *solvers(self.task, False)):
             known = ", ".join((AUTO, *solvers(self.task, False)))
-            raise UsageError(f"solver {self.solver!r} trains no weights of features; expected one of {known}")
+            raise UsageError("solver {!r} trains no weights of features; expected one of {}", self.solver, known)
         bias = self.intercept_scaling if self.fit_intercept else 0.0
         return {"example_cost": self.C, "tube": self.tube, "bias": bias}
 

@@ -31,7 +31,7 @@ import numpy as np
 from svmcut.data import Csr, Examples, Source
 from svmcut.errors import DataError, OutputError
 from svmcut.files.examples import read_examples, stream_examples
-from svmcut.messages import quoted
+from svmcut.messages import Message
 
 FORMAT = 2
 #: What a row has beside features, and what stands for it in files whose lines have none.
@@ -73,7 +73,7 @@ def read_files(
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             return _mapped(name, target)
         _keep(name, paths, cache, target, threads, zero_based)
-    raise DataError(name, f"its rows in {quoted(cache)} come and go; use another folder for parameter 'cache'")
+    raise DataError(name, Message("its rows in {} come and go; use another folder for {cache}", cache))
 
 
 def joined(name: str, examples: Sequence[Examples]) -> Examples:
@@ -120,7 +120,7 @@ def _name(paths: Sequence[str], zero_based: bool) -> str:
         except OSError as error:
             raise DataError(path, error.strerror or str(error)) from None
         if not stat.S_ISREG(status.st_mode):
-            raise DataError(path, "is no regular file, and its rows cannot be kept; leave out parameter 'cache'")
+            raise DataError(path, Message("is no regular file, and its rows cannot be kept; leave out {cache}"))
         states.append((status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino))
     names = [os.path.realpath(path) for path in paths]
     return "-".join(

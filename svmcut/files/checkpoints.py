@@ -25,7 +25,7 @@ from svmcut import records, states
 from svmcut.errors import CheckpointError, TrainingError
 from svmcut.files.generations import MAGIC, check_ours, make_room, previous
 from svmcut.files.output import write_atomically
-from svmcut.messages import quoted
+from svmcut.messages import Message, Parameter
 from svmcut.states import StateError
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def read_checkpoint(path: str, classes: Iterable[type] = ()) -> tuple[dict[str, 
 def _parse(path: str, data: bytes, classes: dict[str, type]) -> tuple[dict[str, Any], Any]:
     if not data.startswith(MAGIC):
         raise CheckpointError(
-            path, "is no checkpoint of svmcut; remove it or name another file with parameter 'checkpoint'"
+            path, Message("is no checkpoint of svmcut; remove it or name another file with {checkpoint}")
         )
     if len(data) < len(MAGIC) + _DIGEST or hashlib.sha256(data[:-_DIGEST]).digest() != data[-_DIGEST:]:
         raise CheckpointError(path, "is damaged or cut short; remove it to start afresh")
@@ -142,7 +142,7 @@ def unfit(path: str):
         yield
     except _STUMBLES as error:
         found = str(error) if isinstance(error, StateError | TrainingError) else f"{type(error).__name__}: {error}"
-        reason = quoted(" ".join(found.split()))
+        reason = " ".join(found.split())
         message = f"is no state that this run can go on from: {reason}; remove it to start afresh"
         raise CheckpointError(path, message) from error
 
@@ -150,6 +150,9 @@ def unfit(path: str):
 def _encode(value: Any, classes: set[str], arrays: list[np.ndarray], seen: dict[int, int]) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, Message):
+        parts = [(part.name, part.value) if isinstance(part, Parameter) else part for part in value.values]
+        return {"message": [_encode(part, classes, arrays, seen) for part in (value.template, *parts)]}
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, np.ndarray) and value.dtype.kind in _KINDS:
@@ -176,6 +179,8 @@ def _decode(value: Any, classes: dict[str, type], arrays: list[np.ndarray]) -> A
     ((kind, content),) = value.items()
     if kind == "array":
         return arrays[states.checked(content, states.count(0, len(arrays) - 1), "array")]
+    if kind == "message":
+        return _message(*(_decode(item, classes, arrays) for item in content))
     if kind == "tuple":
         return tuple(_decode(item, classes, arrays) for item in content)
     fields = {key: _decode(item, classes, arrays) for key, item in content.items()}
@@ -194,6 +199,12 @@ def _decode(value: Any, classes: dict[str, type], arrays: list[np.ndarray]) -> A
     for key, item in fields.items():
         setattr(instance, key, item)
     return instance
+
+
+def _message(template: Any, *values: Any) -> Message:
+    """A message whose values are words, numbers and the parts of a parameter."""
+    states.checked(template, states.text(), "message")
+    return Message(template, *(Parameter(*value) if isinstance(value, tuple) else value for value in values))
 
 
 def _check_types(cls: type, fields: dict[str, Any], classes: dict[str, type]) -> None:

@@ -17,7 +17,7 @@ from svmcut.arrays import gathered_rows
 from svmcut.data import Names, Sequences, Source
 from svmcut.errors import DataError
 from svmcut.files.text import LONGEST_LINE, NUL, check_limit, memory_for, opened
-from svmcut.messages import quoted
+from svmcut.messages import Message
 
 if TYPE_CHECKING:
     from svmcut.files.text import Text
@@ -170,13 +170,13 @@ class _Lines:
         if self._tabs or not self._first:
             return
         if _SVM.match(self._first):
-            what = "it looks like svm text, LABEL INDEX:VALUE ...; leave out parameter 'input'"
+            what = Message("it looks like svm text, LABEL INDEX:VALUE ...; leave out {input}")
         elif self._several > 1 and not self._single:
-            what = "it looks like columns between blanks, as of CoNLL's files; expected TAG, a tab, and attributes "
-            what += "NAME or NAME:VALUE with tabs in between"
+            what = Message("it looks like columns between blanks, as of CoNLL's files; expected TAG, a tab, and "
+                           "attributes NAME or NAME:VALUE with tabs in between")  # fmt: skip
         else:
             return
-        raise DataError(self.path, f"no line has a tab; {what}")
+        raise DataError(self.path, Message("no line has a tab; {}", what))
 
     def end(self) -> None:
         """The sequence is whole, where it has tokens."""
@@ -239,7 +239,7 @@ class _Lines:
             value = float(text) if _NUMBER.fullmatch(text) else np.inf
             if not abs(value) <= _LARGEST:
                 shown = text.decode("utf-8", "replace")[:40]
-                what = f"'{quoted(shown)}' is no number that a float of 32 bits holds; expected NAME or NAME:VALUE"
+                what = f"'{shown}' is no number that a float of 32 bits holds; expected NAME or NAME:VALUE"
                 raise self._refusal(f"{what}, with \\: for a colon within a name", field)
         key = name.decode("utf-8", "surrogateescape")
         columns = self._attributes

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from svmcut.errors import CheckpointError, OutputError, UsageError
 from svmcut.files.output import descriptor_of
-from svmcut.messages import Message, quoted
+from svmcut.messages import Message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,14 +47,14 @@ def check_ours(path: str) -> None:
         When FILE is an open descriptor, when FILE or FILE.1 is there and is no regular file or does not begin as
         checkpoints do, when FILE.lock is there and is no lock of ours.
     """
-    another = "name another file with parameter 'checkpoint'"
+    another = Message("name another file with {checkpoint}")
     if descriptor_of(path) is not None:
-        raise CheckpointError(path, f"is no regular file; {another}")
+        raise CheckpointError(path, Message("is no regular file; {}", another))
     for name, magic in ((newest(path), MAGIC), (previous(path), MAGIC), (lock_of(path), _LOCK_MAGIC)):
         try:
             status = os.stat(name)
             if not stat.S_ISREG(status.st_mode):
-                raise CheckpointError(name, f"is no regular file; {another}")
+                raise CheckpointError(name, Message("is no regular file; {}", another))
             with open(name, "rb") as file:
                 start = file.read(len(magic))
         except FileNotFoundError:
@@ -64,7 +64,7 @@ def check_ours(path: str) -> None:
         # A run killed between making its lock and writing into it leaves an empty one, which is locked and removed too.
         if start != magic and (start or magic is MAGIC):
             what = "checkpoint" if magic is MAGIC else "lock"
-            raise CheckpointError(name, f"is no {what} of svmcut; remove it or {another}")
+            raise CheckpointError(name, Message("is no {} of svmcut; remove it or {}", what, another))
 
 
 def make_room(path: str) -> None:
@@ -79,7 +79,7 @@ def make_room(path: str) -> None:
     except FileNotFoundError:
         pass
     except OSError as error:
-        raise OutputError(path, f"cannot be kept as {quoted(previous(path))}: {error.strerror or error}") from error
+        raise OutputError(path, f"cannot be kept as {previous(path)}: {error.strerror or error}") from error
 
 
 class Generations:
@@ -144,13 +144,13 @@ def hold(path: str) -> Iterator[str | None]:
         descriptor = _lock(name)
     except BlockingIOError:
         raise UsageError(
-            f"the checkpoint {quoted(repr(path))} is in use by another run; wait for its end or name another file "
-            "with parameter 'checkpoint'"
+            "the checkpoint {!r} is in use by another run; wait for its end or name another file with {checkpoint}",
+            path,
         ) from None
     except (OSError, ImportError) as error:
         reason = getattr(error, "strerror", None) or error
         warning = Message(
-            f"{quoted(name)}: cannot be locked: {reason}; another run with this checkpoint would not be noticed"
+            "{}: cannot be locked: {}; another run with this checkpoint would not be noticed", name, reason
         )
     try:
         yield warning

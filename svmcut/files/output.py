@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from svmcut.errors import OutputError
 from svmcut.files.leftovers import clear, home
-from svmcut.messages import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -129,9 +128,9 @@ def check_writable(path: str) -> None:
             return
         folder = os.path.dirname(target)
         if not stat.S_ISDIR(os.stat(folder).st_mode):
-            raise OutputError(path, f"{quoted(folder)} is not a directory")
+            raise OutputError(path, f"{folder} is not a directory")
         if not os.access(folder, os.W_OK | os.X_OK):
-            raise OutputError(path, f"no permission to write in {quoted(folder)}")
+            raise OutputError(path, f"no permission to write in {folder}")
 
 
 @contextlib.contextmanager

@@ -7,7 +7,6 @@ import os
 from collections.abc import Sequence
 
 from svmcut.errors import DataError, UsageError
-from svmcut.messages import quoted
 
 
 def files_of(paths: str | os.PathLike | Sequence[str | os.PathLike]) -> tuple[str, list[str]]:
@@ -38,7 +37,7 @@ def files_of(paths: str | os.PathLike | Sequence[str | os.PathLike]) -> tuple[st
     files = [os.path.abspath(path) for path in found]
     if len(set(files)) < len(files):
         twice = next(path for path in files if files.count(path) > 1)
-        raise UsageError(f"{quoted(twice)} is named twice; every file is a part of the rows")
+        raise UsageError("{} is named twice; every file is a part of the rows", twice)
     return name, files
 
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from svmcut.errors import DataError
 from svmcut.files.text import BLOCK_BYTES, opened
-from svmcut.messages import quoted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,14 +46,14 @@ def read_queries(path: str, rows: int, of: str) -> NDArray[np.int64]:
     for k, line in enumerate(lines):
         word = line.strip()
         if not (word.isdigit() and len(word) < 19):
-            shown = quoted(word[:40].decode("utf-8", "replace"))
+            shown = word[:40].decode("utf-8", "replace")
             raise DataError(path, f"'{shown}' is no whole number; expected the rows of a query a line", k + 1)
         numbers[k] = int(word)
     if int(numbers.astype(object).sum()) == rows:
         return np.repeat(np.arange(1, len(numbers) + 1), numbers)
     if len(numbers) != rows:
         raise DataError(
-            path, f"its {len(numbers)} numbers are neither counts that add up to the {rows} rows of {quoted(of)} nor "
+            path, f"its {len(numbers)} numbers are neither counts that add up to the {rows} rows of {of} nor "
             "one qid a row"
         )  # fmt: skip
     falls = np.flatnonzero(numbers[1:] < numbers[:-1])

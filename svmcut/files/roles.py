@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from svmcut.errors import UsageError
 from svmcut.files.output import check_writable, descriptor_of
-from svmcut.messages import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,7 +21,7 @@ class File(NamedTuple):
     path: str
 
     def __str__(self) -> str:
-        return self.option if self in _STREAMS else f"{self.option} {quoted(repr(self.path))}"
+        return self.option if self in _STREAMS else f"{self.option} {self.path!r}"
 
 
 #: Where a run says what it does.
@@ -56,7 +55,7 @@ def check_roles(inputs: Iterable[File], outputs: Iterable[File]) -> None:
         identity, as_it_comes = _identity(file.path, descriptor), descriptor is not None
         other, shared = holders.setdefault(identity, (file, as_it_comes))
         if identity is not None and other is not file and not (shared and as_it_comes):
-            raise UsageError(f"{other} and {file} are the same file; give the output a name of its own")
+            raise UsageError("{} and {} are the same file; give the output a name of its own", other, file)
     for file in outputs:
         check_writable(file.path)
 

@@ -18,7 +18,6 @@ from svmcut._native.scan import Scanner
 from svmcut.errors import DataError, MemoryLimitError
 from svmcut.files.packed import LONGEST_MAGIC, PACKINGS, unpacked
 from svmcut.machine import available_memory
-from svmcut.messages import quoted
 
 BLOCK_BYTES = 1 << 18
 """Text in flight with one thread; fits in the second-level cache."""
@@ -83,7 +82,7 @@ def check_limit(scanner: Scanner, position: int, bytes_left: int, max_memory: fl
         need *= 1 + bytes_left / position
     if need > max_memory * MEGABYTE:
         raise MemoryLimitError(
-            f"{quoted(scanner.path)}: the examples take {_megabytes(need)} MB, and the limit is {max_memory:g} MB"
+            "{}: the examples take {} MB, and the limit is {:g} MB", scanner.path, _megabytes(need), max_memory
         )
 
 
@@ -98,7 +97,7 @@ def memory_for(scanner: Scanner, block_bytes: int) -> Iterator[None]:
         need, available = max(scanner.nbytes, block_bytes), available_memory()
         there_is = f" ({available:.1f} MB)" if available is not None and available * MEGABYTE < need else ""
         raise MemoryLimitError(
-            f"{quoted(scanner.path)}: reading it takes {_megabytes(need)} MB or more, and there is less{there_is}"
+            "{}: reading it takes {} MB or more, and there is less{}", scanner.path, _megabytes(need), there_is
         ) from None
 
 
@@ -197,4 +196,3 @@ class Text:
     def _check_unchanged(self) -> None:
         if self.state != self._stat():
             raise DataError(self.path, "the file changed while it was read")
-

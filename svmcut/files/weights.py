@@ -10,7 +10,6 @@ import numpy as np
 
 from svmcut.errors import DataError
 from svmcut.files.text import BLOCK_BYTES, opened
-from svmcut.messages import quoted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,7 +40,7 @@ def read_weights(path: str) -> NDArray[np.float64]:
             value = math.nan
         if not 0 <= value < math.inf:
             found = repr(line.strip().decode("utf-8", "replace")) if line.strip() else "a blank line"
-            raise DataError(path, f"{quoted(found)} is no weight; expected one number of at least 0 a line", k + 1)
+            raise DataError(path, f"{found} is no weight; expected one number of at least 0 a line", k + 1)
     return weights
 
 

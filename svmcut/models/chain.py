@@ -76,9 +76,7 @@ def check_lattice(shape: ChainShape, sequences: NDArray[np.int64]) -> None:
             f"for its states and {there}"
         )
         remedy = "cut the sequence, or train at a lower order of transitions"
-        raise MemoryLimitError(
-            f"{refusal}; lower parameter 'transitions', or cut the sequence", original=f"{refusal}; {remedy}"
-        )
+        raise MemoryLimitError("{}; lower {transitions}, or cut the sequence", refusal, original=f"{refusal}; {remedy}")
 
 
 @record(eq=False)

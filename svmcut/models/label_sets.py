@@ -58,7 +58,7 @@ class MultilabelModel:
         need = 8e-6 * len(self.names) ** 2
         if there := shortage(need, least=100):
             refusal = f"weights of the pairs of {len(self.names)} labels take {need:,.0f} MB and {there}"
-            raise MemoryLimitError(f"{refusal}; train with pairs='none'", original=refusal)
+            raise MemoryLimitError("{}; train with {pairs=none}", refusal, original=refusal)
         pairs = np.zeros((len(self.names), len(self.names)))
         pairs[self.first, self.second] = pairs[self.second, self.first] = self.v
         return pairs

@@ -35,11 +35,11 @@ def split_classes(y: NDArray, loss: str, both: bool = True) -> tuple[NDArray[np.
     negative = np.flatnonzero(~(y > 0)).astype(np.int32)
     n = len(y)
     if n == 0:
-        raise TrainingError(f"loss '{loss}' needs examples, but there are none")
+        raise TrainingError("loss '{}' needs examples, but there are none", loss)
     if both and (len(positive) == 0 or len(negative) == 0):
         sign = "+1" if len(positive) else "-1"
         which = f"all {n} labels are" if n > 1 else "the only label is"
-        raise TrainingError(f"loss '{loss}' needs labels of both signs, but {which} {sign}")
+        raise TrainingError("loss '{}' needs labels of both signs, but {} {}", loss, which, sign)
     return positive, negative
 
 

@@ -54,8 +54,10 @@ def query_starts(qid: NDArray | None, n: int) -> NDArray[np.int64]:
     if len(falls):
         k = int(falls[0])
         raise TrainingError(
-            f"row {k + 2}: qid {int(qid[k + 1])} follows {int(qid[k])}; the rows of a query must stand together and "
-            "qid must not decrease"
+            "row {}: qid {} follows {}; the rows of a query must stand together and qid must not decrease",
+            k + 2,
+            int(qid[k + 1]),
+            int(qid[k]),
         )
     return np.concatenate(([0], np.flatnonzero(later != earlier) + 1, [n])).astype(np.int64)
 
@@ -68,7 +70,6 @@ class OrdinalRisk:
     normalisation : {"swapped-pairs", "swapped-fraction", "pairs"}
         What the sum over pairs is divided by (head of the module). Also the name of the risk.
     """
-
 
     def __init__(self, normalisation: Normalisation = "swapped-pairs"):
         if normalisation not in ("swapped-pairs", "swapped-fraction", "pairs"):

@@ -146,9 +146,12 @@ class BoundNdcg(_Bound):
         if len(too_many):
             q = int(too_many[0])
             raise TrainingError(
-                f"the query of rows {start[q] + 1} to {start[q + 1]} has {M[q]} grades, too many for the exact search "
-                f"over the grades of its first {places[q]} places; lower parameter 'at', merge grades, or use "
-                "loss='swapped-pairs'"
+                "the query of rows {} to {} has {} grades, too many for the exact search over the grades of its first "
+                "{} places; lower {at}, merge grades, or use {loss=swapped-pairs}",
+                start[q] + 1,
+                start[q + 1],
+                M[q],
+                places[q],
             )
         most = {"states": states, "steps": steps, "grades": M, "places": places}
         self._sizes = {name: int(found.max(initial=1)) for name, found in most.items()}

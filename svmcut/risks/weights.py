@@ -46,8 +46,11 @@ def query_weights(cost: NDArray | None, start: NDArray) -> NDArray | None:
         row = int(np.argmax(differs))
         first = int(start[np.searchsorted(start, row, side="right") - 1])
         raise TrainingError(
-            f"rows {first + 1} and {row + 1} are of one query, but weigh {cost[first]:g} and {cost[row]:g}; give every "
-            "row of a query the same weight"
+            "rows {} and {} are of one query, but weigh {:g} and {:g}; give every row of a query the same weight",
+            first + 1,
+            row + 1,
+            cost[first],
+            cost[row],
         )
     return weights
 
@@ -70,7 +73,9 @@ def example_weights(cost: NDArray | None, n: int) -> NDArray | None:
     good = np.isfinite(weights) & (weights >= 0)
     if not good.all():
         row = int(np.argmin(good))
-        raise TrainingError(f"weight {weights[row]:g} of example {row + 1} is none; weights are finite and at least 0")
+        raise TrainingError(
+            "weight {:g} of example {} is none; weights are finite and at least 0", weights[row], row + 1
+        )
     if n and not weights.any():
         raise TrainingError("all weights are 0; give an example a weight above 0")
     return None if (weights == 1).all() else weights

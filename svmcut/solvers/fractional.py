@@ -73,7 +73,7 @@ class FractionalRun(Run):
         has = {loss: isinstance(problem.risk, served), features: isinstance(problem.space, spaces)}
         if not all(has.values()):
             missing = " and ".join(what for what, there in has.items() if not there)
-            raise TrainingError(f"this solver needs {missing}; use solver='{CUTTING_PLANE}'")
+            raise TrainingError("this solver needs {}; use {solver=}", missing, CUTTING_PLANE)
         self._start, self._state = start, state
         self._started, self._iteration, self._stage = time.perf_counter(), 0, "start"
         self._next: Run | None = None

@@ -44,8 +44,12 @@ class SoftBcfwRun(GdmmRun):
             if there := shortage(need):
                 others = " or ".join(map(repr, reversed(CHOICES["multilabel", False, True])))
                 raise MemoryLimitError(
-                    f"soft-bcfw keeps every pair of {model.n_labels} labels for {model.n_samples} examples, about "
-                    f"{need:,.0f} MB, and {there}; use solver={others}"
+                    "soft-bcfw keeps every pair of {} labels for {} examples, about {:,.0f} MB, and {}; use {solver=}",
+                    model.n_labels,
+                    model.n_samples,
+                    need,
+                    there,
+                    others,
                 )
         mean = problem.C * (model.total / model.n_samples)
         known = solver if solver.rho is not None else replace(solver, rho=RHO / mean)

@@ -11,7 +11,7 @@ from svmcut.catalog import TASKS
 from svmcut.classes import SIGNS, classes_of, label_text, labels_of
 from svmcut.errors import TrainingError, UsageError
 from svmcut.measures import Measured, classification_measures, contingency_table
-from svmcut.messages import Message, quoted
+from svmcut.messages import Message
 from svmcut.records import replace
 from svmcut.tasks.vectors import Scores, VectorTask
 
@@ -51,18 +51,22 @@ class Classification(VectorTask):
             alone = label_text(labels[1]) if labels else sign if settings.positive else f"{data.y[0]:g}"
         if alone and not settings.is_sum:
             message = f"loss '{settings.loss}' needs two classes, but all {n} labels are {alone}"
-            raise TrainingError(f"{quoted(path)}: {message}")
+            raise TrainingError("{}: {}", path, message)
         signed = data if labels is None else replace(data, y=np.where(positive, *reversed(SIGNS)))
         driver = super().plan(signed, settings, original, time_limit)
         if alone:
-            nothing = Message(f"all {n} labels of {quoted(path)} are {alone}; there is no other class to learn")
+            nothing = Message("all {} labels of {} are {}; there is no other class to learn", n, path, alone)
             driver.warnings.insert(0, nothing)
         initial = getattr(driver.plan, "initial", None)
         if initial is not None and (initial.labels or SIGNS) != (labels or SIGNS):
             theirs, ours = (" and ".join(map(label_text, each or SIGNS)) for each in (initial.labels, labels))
             raise UsageError(
-                f"parameter 'initial' names {quoted(settings.initial)}, a model of the classes {theirs}, but those of "
-                f"{quoted(path)} are {ours}; leave it out or name a model of these"
+                "{initial} names {}, a model of the classes {}, but those of {} are {}; leave it out or name a model "
+                "of these",
+                settings.initial,
+                theirs,
+                path,
+                ours,
             )
         loss = driver.settings.loss
         driver.marks = {"labels": labels, "loss": None if loss == TASKS[settings.task].loss else loss}
@@ -99,5 +103,5 @@ def _unknown(unknown: NDArray[np.bool_], labels: Labels | None, path: str) -> li
     if not unknown.any():
         return []
     known = " nor ".join(map(label_text, labels or SIGNS))
-    which = f"{int(unknown.sum())} of the {len(unknown)} labels of {quoted(path)} are neither {known}"
-    return [Message(f"{which}, which the model knows, and count as errors")]
+    which = f"{int(unknown.sum())} of the {len(unknown)} labels of {path} are neither {known}"
+    return [Message("{}, which the model knows, and count as errors", which)]

@@ -12,7 +12,7 @@ from svmcut.arrays import multilabel_examples
 from svmcut.files.multilabel import read_multilabel, stream_multilabel
 from svmcut.files.predictions import write_label_sets
 from svmcut.measures import TOP, Measured, label_measures
-from svmcut.messages import Message, quoted
+from svmcut.messages import Message
 from svmcut.models import LabelDecoder
 from svmcut.records import replace
 from svmcut.tasks.protocol import BLOCK_NUMBERS, Task
@@ -119,5 +119,5 @@ class Labelling(Task):
 
     def warnings(self, tally: SetTally, path: str) -> list[str]:
         others = len(tally.others)
-        text = f"{others} labels of {quoted(path)} are not in the model and are never predicted"
+        text = f"{others} labels of {path} are not in the model and are never predicted"
         return [Message(text)] if others else []

@@ -13,7 +13,7 @@ from svmcut.classes import label_text
 from svmcut.errors import DataError
 from svmcut.files.predictions import write_classes, write_probabilities
 from svmcut.measures import Measured, class_measures
-from svmcut.messages import Message, quoted
+from svmcut.messages import Message
 from svmcut.models import JointKernelModel
 from svmcut.records import replace
 from svmcut.tasks.protocol import BLOCK_NUMBERS
@@ -191,5 +191,5 @@ def _places(y: NDArray, names: NDArray[np.float64]) -> NDArray[np.int64]:
 
 def _unknown(count: int, path: str) -> list[str]:
     """The warning of labels that the model does not know."""
-    text = f"{count} labels of {quoted(path)} are of no class the model knows, and count as errors"
+    text = f"{count} labels of {path} are of no class the model knows, and count as errors"
     return [Message(text)] if count else []

@@ -12,7 +12,7 @@ from svmcut.errors import UsageError
 from svmcut.files.crfsuite import read_crfsuite, stream_crfsuite
 from svmcut.files.predictions import write_names
 from svmcut.measures import class_shares
-from svmcut.messages import Message, quoted
+from svmcut.messages import Message
 from svmcut.tasks.sequences import Tagging, Tags
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class NamedTagging(Tagging):
         return read_crfsuite(path, names=names, max_memory=how["max_memory"])
 
     def from_arrays(self, X: Any, y: Any, qid: Any = None) -> Sequences:
-        raise UsageError("parameter 'input' says how a file is written; leave it out with arrays")
+        raise UsageError("{input} says how a file is written; leave it out with arrays")
 
     def plan(
         self, data: Sequences, settings: Settings, original: bool = False, time_limit: float | None = None
@@ -101,4 +101,4 @@ class NamedTagging(Tagging):
 
 
 def _unknown(count: int, path: str) -> list[str]:
-    return [Message(f"{count} tags of {quoted(path)} are none the model knows, and count as errors")] if count else []
+    return [Message("{} tags of {} are none the model knows, and count as errors", count, path)] if count else []

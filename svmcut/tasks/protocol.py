@@ -10,6 +10,7 @@ import numpy as np
 
 from svmcut.catalog import INPUTS, TASKS, load, losses
 from svmcut.errors import ModelError
+from svmcut.messages import Message
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -150,7 +151,9 @@ def names_for(model: Any, path: str, input: str) -> dict[str, Any]:
     if input == INPUTS[0]:
         return {}
     if "sequence" not in tasks_of(model) or model.names is None:
-        raise ModelError(path, "no names of tags and attributes; expected a model trained with input='crfsuite'")
+        raise ModelError(
+            path, Message("no names of tags and attributes; expected a model trained with {input=crfsuite}")
+        )
     return {"names": model.names}
 
 

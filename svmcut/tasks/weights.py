@@ -16,7 +16,7 @@ from svmcut.data import Examples
 from svmcut.errors import DataError
 from svmcut.files.weights import shared_weights
 from svmcut.kinds import BALANCED, weights_by_label
-from svmcut.messages import quoted
+from svmcut.messages import Message
 from svmcut.parameters import LARGEST_C
 from svmcut.records import replace
 from svmcut.refusals import no_sum
@@ -62,10 +62,10 @@ def weighed(
     bounds = task.bounds(data)
     n, weights = len(bounds) - 1, np.ones(len(bounds) - 1)
 
-    def refuse(bad: NDArray, message: str) -> None:
+    def refuse(bad: NDArray, template: str, *values: Any) -> None:
         if bad.any():
             k = int(np.argmax(bad))
-            raise DataError(path, message.format(weights[k]), data.source.line_of(int(bounds[k])))
+            raise DataError(path, Message(template, weights[k], *values), data.source.line_of(int(bounds[k])))
 
     of_rows = isinstance(data, Examples)
     if data.weights is not None:
@@ -73,15 +73,15 @@ def weighed(
         refuse(weights < 0, "cost {:g} is negative; expected a number of at least 0")
         if not settings.is_sum:
             usual = TASKS[settings.task].loss
-            refuse(weights != 1, f"cost:{{:g}} {no_sum(settings.loss)}; leave it out or use loss='{usual}'")
+            refuse(weights != 1, "cost:{:g} {}; leave it out or use {loss=}", no_sum(settings.loss), usual)
     if given is not None:
         if len(given) != n:
-            raise DataError(where, f"{len(given)} weights for {quoted(path)}; expected {n}, one for every {one}")
+            raise DataError(where, f"{len(given)} weights for {path}; expected {n}, one for every {one}")
         weights *= given
     if settings.class_weight is not None:
         rows = weights > 0
         weights[rows] *= class_weights(data.y[rows], weights[rows], settings, path)
-    refuse(~(weights <= LARGEST_C), f"the weights multiply to {{:g}}; expected at most {LARGEST_C:g}")
+    refuse(~(weights <= LARGEST_C), "the weights multiply to {:g}; expected at most {:g}", LARGEST_C)
     keep = weights > 0
     if not keep.any():
         raise DataError(path, f"all weights are 0; give a weight above 0 to every {one} that counts")
@@ -119,6 +119,6 @@ def class_weights(y: NDArray, weights: NDArray, settings: Settings, path: str) -
     for label, weight in weights_by_label(settings.class_weight).items():
         if label not in labels:
             known = ", ".join(f"{known:g}" for known in labels[:10])
-            raise DataError(path, f"no row has the label {label:g} of parameter 'class_weight'; expected {known}")
+            raise DataError(path, Message("no row has the label {:g} of {class_weight}; expected {}", label, known))
         factors[labels == label] = weight
     return factors[places]

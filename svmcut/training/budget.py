@@ -12,7 +12,6 @@ from svmcut import states
 from svmcut.catalog import solver_class
 from svmcut.data import Csr, Examples
 from svmcut.errors import MemoryLimitError, TrainingError
-from svmcut.messages import quoted
 from svmcut.models import KernelModel
 from svmcut.models.checked import check_model
 from svmcut.parameters import Settings
@@ -49,8 +48,12 @@ class BudgetPlan(Chosen):
         need = 5e-6 * (min(most, room.X.n_rows) + 1) * d
         if need > room.memory:
             raise MemoryLimitError(
-                f"{quoted(self.path)}: {most} centres of {d} features need about {need:,.0f} MB and {room.memory:,.0f} "
-                "MB are available; lower parameter 'budget'"
+                "{}: {} centres of {} features need about {:,.0f} MB and {:,.0f} MB are available; lower {budget}",
+                self.path,
+                most,
+                d,
+                need,
+                room.memory,
             )
 
     def check(self, found: Any) -> None:
@@ -73,7 +76,7 @@ class BudgetPlan(Chosen):
         used = centres.beta != 0
         Z, beta = Csr.from_dense(centres.Z[used]), centres.beta[used]
         if not (np.isfinite(beta).all() and np.isfinite(Z.data).all()):
-            raise TrainingError(f"{quoted(self.path)}: kernel values are not finite; scale the features")
+            raise TrainingError("{}: kernel values are not finite; scale the features", self.path)
         d, n, counts = vectors.examples.X.n_features, self.room.X.n_rows, ended.run.counts()
         details = {
             "centres": len(beta), "epochs": progress.passes, "steps": progress.iteration, "moves": counts["moves"],

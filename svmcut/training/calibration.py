@@ -11,7 +11,6 @@ import numpy as np
 from svmcut.catalog import LOG_ODDS_OF, load, plan_of
 from svmcut.errors import TrainingError
 from svmcut.folds import folds
-from svmcut.messages import quoted
 from svmcut.models import KernelMulticlassModel, MulticlassModel, pairs_of
 from svmcut.probabilities import LOG_ODDS, Sigmoid, Skill, fit_sigmoid, fit_temperature
 from svmcut.records import replace
@@ -67,8 +66,9 @@ class CalibratedDriver(Driver):
         if not self._own and (len(names) < 2 or counts.min() < 2):
             few = "all rows are of one class" if len(names) < 2 else "there is one row of a class"
             raise TrainingError(
-                f"{quoted(data.source.path)}: {few}; probabilities need two rows of every class, so leave out "
-                "parameter 'probability' or add rows"
+                "{}: {}; probabilities need two rows of every class, so leave out {probability} or add rows",
+                data.source.path,
+                few,
             )
         self._folds = [] if self._own else folds(self.settings.task, self._data, FOLDS, self.settings.seed)
 
@@ -122,7 +122,7 @@ class CalibratedDriver(Driver):
             found[fold.held] = held
         if not np.isfinite(found).all():
             what = "scores of rows that were held out are not finite"
-            raise TrainingError(f"{quoted(self.plan.path)}: {what}; scale the features")
+            raise TrainingError("{}: {}; scale the features", self.plan.path, what)
         return None if self.late() else found
 
     def _part(self, data: Examples) -> Driver:

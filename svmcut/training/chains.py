@@ -10,7 +10,6 @@ import numpy as np
 from svmcut.catalog import losses
 from svmcut.data import Sequences
 from svmcut.errors import UsageError
-from svmcut.messages import quoted
 from svmcut.models import ChainModel, ChainShape
 from svmcut.parameters import Settings
 from svmcut.refusals import variant
@@ -46,9 +45,12 @@ class Chains(Structured):
         path, n_tags, features = sequences.source.path, int(sequences.tags.max()) + 1, self._examples.X.n_features
         if index_limit(ChainShape(n_tags, features, s.transitions, s.emissions)) > LARGEST_INDEX:
             raise UsageError(
-                f"{quoted(path)}: {n_tags} tags, {features} features and these orders give weights above number "
-                f"{LARGEST_INDEX} of a model file; lower parameter 'transitions' or parameter 'emissions', or number "
-                "features and tags without gaps"
+                "{}: {} tags, {} features and these orders give weights above number {} of a model file; lower "
+                "{transitions} or {emissions}, or number features and tags without gaps",
+                path,
+                n_tags,
+                features,
+                LARGEST_INDEX,
             )
         check_parts(path, s.parts, n_tags, "tags")
         X, self._columns = self._examples.X.compact()

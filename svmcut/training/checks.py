@@ -10,7 +10,7 @@ import numpy as np
 from svmcut.data import Examples, MultilabelExamples, Sequences
 from svmcut.errors import DataError, MemoryLimitError, TrainingError, UsageError
 from svmcut.machine import shortage
-from svmcut.messages import Message, quoted
+from svmcut.messages import Message
 from svmcut.risks.weights import example_weights
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def checked_weights(data: Examples | Sequences | MultilabelExamples) -> NDArray 
     try:
         return example_weights(data.weights, len(data))
     except TrainingError as error:
-        raise TrainingError(f"{quoted(data.source.path)}: {error.marked}") from None
+        raise TrainingError("{}: {}", data.source.path, error) from None
 
 
 def rank_warnings(bound) -> list[str]:
@@ -46,7 +46,7 @@ def class_warnings(path: str, n: int, names: NDArray) -> list[str]:
     """What a user should know of the classes."""
     if len(names) > 1:
         return []
-    return [Message(f"all {n} labels of {quoted(path)} are {names[0]:g}; there is no other class to learn")]
+    return [Message("all {} labels of {} are {:g}; there is no other class to learn", n, path, names[0])]
 
 
 def check_memory(path: str, n_features: int, limit_mb: float | None) -> None:
@@ -59,8 +59,11 @@ def check_memory(path: str, n_features: int, limit_mb: float | None) -> None:
     need = 12 * 8 * n_features / 1e6
     if there := shortage(need, limit_mb):
         raise MemoryLimitError(
-            f"{quoted(path)}: training on {n_features} features needs about {need:,.0f} MB for weight vectors and "
-            f"{there}"
+            "{}: training on {} features needs about {:,.0f} MB for weight vectors and {}",
+            path,
+            n_features,
+            need,
+            there,
         )
 
 
@@ -68,8 +71,12 @@ def check_class_numbers(path: str, K: int, n_features: int) -> None:
     """Refuses classes with more weights than a model file numbers, as a UsageError."""
     if K * (n_features + 1) > LARGEST_INDEX:
         raise UsageError(
-            f"{quoted(path)}: {K} classes of {n_features} features give weights above number {LARGEST_INDEX} of a "
-            "model file; number the features without gaps"
+            "{}: {} classes of {} features give weights above number {} of a model file; number the features without "
+            "gaps",
+            path,
+            K,
+            n_features,
+            LARGEST_INDEX,
         )
 
 
@@ -83,8 +90,13 @@ def check_class_memory(path: str, K: int, n: int, n_features: int, limit_mb: flo
     need = 8e-6 * K * (6 * n_features + 5 * n)
     if there := shortage(need, limit_mb):
         raise MemoryLimitError(
-            f"{quoted(path)}: training {K} classes on {n_features} features and {n} examples needs about "
-            f"{need:,.0f} MB and {there}"
+            "{}: training {} classes on {} features and {} examples needs about {:,.0f} MB and {}",
+            path,
+            K,
+            n_features,
+            n,
+            need,
+            there,
         )
 
 
@@ -96,7 +108,7 @@ def check_parts(path: str, parts: int | None, count: int, what: str) -> None:
     UsageError
     """
     if parts is not None and parts > max(1, count):
-        raise UsageError(f"{quoted(path)}: parts={parts} is more than its {count} {what}; lower it")
+        raise UsageError("{}: {parts=} is more than its {} {}; lower it", path, parts, count, what)
 
 
 def check_counting(path: str, numbers: NDArray, lengths: NDArray, option: str, limit_mb: float | None) -> None:
@@ -111,13 +123,13 @@ def check_counting(path: str, numbers: NDArray, lengths: NDArray, option: str, l
     """
     need = 8e-6 * float(numbers.sum())
     if there := shortage(need, limit_mb):
-        refusal = (
-            f"{quoted(path)}: {option} counts the wrong tags of sequences of up to {lengths[0]} tokens, which needs "
-            f"about {need:,.0f} MB for {len(numbers)} at a time, and {there}"
-        )
-        others = f"parameter 'transitions', cut the sequences, or leave out {option}"
+        refusal = Message(
+            "{}: {} counts the wrong tags of sequences of up to {} tokens, which needs about {:,.0f} MB for {} at a "
+            "time, and {}", path, option, lengths[0], need, len(numbers), there,
+        )  # fmt: skip
+        others = Message("{transitions}, cut the sequences, or leave out {}", option)
         raise MemoryLimitError(
-            f"{refusal}; lower parameter 'threads' or {others}", original=f"{refusal}; lower {others}"
+            "{}; lower {threads} or {}", refusal, others, original=Message("{}; lower {}", refusal, others)
         )
 
 
@@ -151,6 +163,11 @@ def check_label_memory(examples: MultilabelExamples, n_features: int, pairs: boo
     need = 8e-6 * K * (4 * n_features + len(examples) + pairs * 4 * K)
     if there := shortage(need, limit_mb):
         raise MemoryLimitError(
-            f"{quoted(examples.source.path)}: training {K} labels on {n_features} features and {len(examples)} "
-            f"examples needs about {need:,.0f} MB and {there}"
+            "{}: training {} labels on {} features and {} examples needs about {:,.0f} MB and {}",
+            examples.source.path,
+            K,
+            n_features,
+            len(examples),
+            need,
+            there,
         )

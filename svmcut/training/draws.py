@@ -11,7 +11,7 @@ import numpy as np
 from svmcut import states
 from svmcut.catalog import SOLVERS, SUBSPACE, solver_class
 from svmcut.errors import TrainingError
-from svmcut.messages import quoted
+from svmcut.messages import Message
 from svmcut.risks.weights import boxes
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.kernel import DrawnSpace
@@ -44,7 +44,7 @@ class DrawPlan(Chosen):
         try:
             sampler = room.vectors.risk.sampler()
         except ValueError as error:
-            raise TrainingError(f"{quoted(self.path)}: {error}; use solver='{SUBSPACE}'") from None
+            raise TrainingError("{}: {}; use {solver=}", self.path, error, SUBSPACE) from None
         self._before = room.rows.evaluations
         space: Any
         if self._constant:
@@ -97,8 +97,12 @@ class DrawPlan(Chosen):
         # below the polish by more than its rule leaves open: not by rounding or an early end
         if not (estimated or outcome.primal <= primal + self.stop(objective).target(outcome.primal)):
             outcome.warnings.append(
-                f"the sampled cuts alone reached {primal:.6g}, less than the polish in the span of "
-                f"{outcome.details['basis']['vectors']} points; raise parameter 'basis'"
+                Message(
+                    "the sampled cuts alone reached {:.6g}, less than the polish in the span of {} points; raise "
+                    "{basis}",
+                    primal,
+                    outcome.details["basis"]["vectors"],
+                )
             )
         return self._told(outcome, found)
 

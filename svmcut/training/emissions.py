@@ -20,7 +20,7 @@ from svmcut.data import Sequences
 from svmcut.errors import MemoryLimitError, UsageError
 from svmcut.labellings import Labellings
 from svmcut.machine import planned_memory
-from svmcut.messages import quoted
+from svmcut.messages import Message
 from svmcut.models import ChainShape, KernelChainModel, check_lattice
 from svmcut.parameters import Settings
 from svmcut.records import replace
@@ -80,9 +80,12 @@ class Emissions(Plan):
         path, K, order = examples.source.path, int(sequences.tags.max()) + 1, settings.transitions
         if max(K + examples.X.n_features, 2 * K ** (order + 1)) > LARGEST_INDEX:
             raise UsageError(
-                f"{quoted(path)}: {K} tags and {examples.X.n_features} features at this order give weights above "
-                f"number {LARGEST_INDEX} of a model file; lower parameter 'transitions', or number features and tags "
-                "without gaps"
+                "{}: {} tags and {} features at this order give weights above number {} of a model file; lower "
+                "{transitions}, or number features and tags without gaps",
+                path,
+                K,
+                examples.X.n_features,
+                LARGEST_INDEX,
             )
         v = checked_weights(sequences)
         units = units_of_structures(settings, len(sequences), v)
@@ -220,11 +223,11 @@ class Emissions(Plan):
         name = self._preferred(n, needs, memory) if s.solver == AUTO else s.solver
         if needs[name] > memory:
             refusal = (
-                f"{quoted(self.path)}: {name} with the {self._kernel.name} kernel on {n} {rows} of "
+                f"{self.path}: {name} with the {self._kernel.name} kernel on {n} {rows} of "
                 f"{self._shape.n_tags} {columns} needs about {needs[name]:,.0f} MB and {memory:,.0f} MB are available"
             )
-            remedy = f"lower parameter 'cache_size', or use fewer {rows}"
+            remedy = Message("lower {cache_size}, or use fewer {}", rows)
             if needs[SAMPLED_CUTS] <= memory:
-                remedy = f"use solver='{SAMPLED_CUTS}' or fewer {rows}"
-            raise MemoryLimitError(f"{refusal}; {remedy}", original=f"{refusal}; use fewer {rows}")
+                remedy = Message("use {solver=} or fewer {}", SAMPLED_CUTS, rows)
+            raise MemoryLimitError("{}; {}", refusal, remedy, original=f"{refusal}; use fewer {rows}")
         return name

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svmcut.errors import TrainingError
-from svmcut.messages import quoted
 from svmcut.models.fourier import FourierModel, blocks, fourier_features, frequencies
 from svmcut.records import replace
 from svmcut.spaces.subspace import Subspace
@@ -46,8 +45,12 @@ class FourierSpan(Span):
         D = max(1, s.basis // 2)
         if D * X.n_features > MOST_NUMBERS:
             raise TrainingError(
-                f"{quoted(room.vectors.path)}: {D} frequencies of {X.n_features} features are more than "
-                f"{MOST_NUMBERS:,} numbers of a model; lower parameter 'basis' or use basis_kind='pivoted'"
+                "{}: {} frequencies of {} features are more than {:,} numbers of a model; lower {basis} or use "
+                "{basis_kind=pivoted}",
+                room.vectors.path,
+                D,
+                X.n_features,
+                MOST_NUMBERS,
             )
         refuse_features(room, 2 * D)
         self.room, self.basis = room, None

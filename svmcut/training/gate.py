@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from svmcut.errors import ModelError
 from svmcut.files.models import written_and_read
+from svmcut.messages import Message
 
 if TYPE_CHECKING:
     from svmcut.solvers.protocol import StoppingRule
@@ -116,8 +117,12 @@ def judge(
         outcome.converged = True
         if not (reading and reading.original) and rule.relative is None and dual < FAR * primal <= FAR * rule.absolute:
             outcome.warnings.append(
-                f"the gap asked for, {rule.absolute:.4g}, is above the primal {primal:.4g}: the bound 0 meets it, so "
-                "that the certificate says little; lower parameter 'epsilon' or give parameter 'gap' 0.01"
+                Message(
+                    "the gap asked for, {:.4g}, is above the primal {:.4g}: the bound 0 meets it, so that the "
+                    "certificate says little; lower {epsilon} or give {gap} 0.01",
+                    rule.absolute,
+                    primal,
+                )
             )
     return outcome
 

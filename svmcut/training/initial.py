@@ -11,7 +11,7 @@ import numpy as np
 from svmcut.catalog import TASKS, losses
 from svmcut.errors import UsageError
 from svmcut.files.rounding import read_back
-from svmcut.messages import quoted
+from svmcut.messages import Message
 from svmcut.models import KernelModel, LinearModel
 from svmcut.risks.weights import boxes
 
@@ -38,12 +38,12 @@ def read_initial(settings: Settings, kernel: Kernel | None = None) -> Any:
     path, of_numbers = settings.initial or "", settings.task == "regression"
     model = read_model(path)
     kind, how = (LinearModel, "without a kernel") if kernel is None else (KernelModel, "with this kernel")
-    what = f"parameter 'initial' names {quoted(path)}, which is no {'linear' if kernel is None else kernel.name} model"
+    what = Message("{initial} names {}, which is no {} model", path, "linear" if kernel is None else kernel.name)
     remedy = f"leave it out or name one that was trained for this task {how}"
     if not isinstance(model, kind) or (model.loss in losses("regression")) != of_numbers:
-        raise UsageError(f"{what} of {TASKS[settings.task].objects}; {remedy}")
+        raise UsageError("{} of {}; {}", what, TASKS[settings.task].objects, remedy)
     if isinstance(model, KernelModel) and kernel is not None and not _same(model.kernel, kernel):
-        raise UsageError(f"{what} of these parameters; {remedy}")
+        raise UsageError("{} of these parameters; {}", what, remedy)
     return model
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from svmcut.catalog import AUTO, SOLVERS
 from svmcut.data import MultilabelExamples
-from svmcut.messages import Message, quoted
+from svmcut.messages import Message
 from svmcut.models import MultilabelModel
 from svmcut.parameters import Settings
 from svmcut.records import replace
@@ -51,7 +51,7 @@ class LabelSetPlan(Structured):
         X, self._columns = self._examples.X.compact()
         check_parts(path, s.parts, len(examples.names), "labels")
         check_label_memory(examples, X.n_features, pairs, s.max_memory)
-        none = Message(f"no example of {quoted(path)} has a label; the model will predict none")
+        none = Message("no example of {} has a label; the model will predict none", path)
         warnings: list[str] = [] if len(examples.names) else [none]
         rows = replace(self._examples, X=X, weights=checked_weights(examples))
         model = LabelSets(rows, s.bias or 0.0, pairs, s.threads)
@@ -123,7 +123,9 @@ class LabelSetPlan(Structured):
         v = self.model.split(ended.progress.solution())[1]
         if v is not None and len(v) > 1 and not v.any():
             outcome.warnings.append(
-                "the best model met has no weights of pairs; lower parameter 'gap', give more time, or pairs='none' "
-                "for a run without them"
+                Message(
+                    "the best model met has no weights of pairs; lower {gap}, give more time, or {pairs=none} for a "
+                    "run without them"
+                )
             )
         return outcome

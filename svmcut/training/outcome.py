@@ -13,6 +13,7 @@ import numpy as np
 
 from svmcut import states
 from svmcut.errors import UsageError
+from svmcut.messages import Message
 from svmcut.records import field, fields, record, replace
 from svmcut.refusals import refuse_example_cost
 from svmcut.solvers.protocol import Progress, StoppingRule, Unsaved
@@ -28,7 +29,7 @@ UNDERFITTED, STRAIGHT = 0.9, 0.7
 #: Ends before the aim.
 STOPS = ("limit", "interrupt", "cap", "rounding", "float32", "basis", "file", "mistake")
 #: What a run says whose sampled cuts ended before their stopping rule was met.
-FULL = "the cuts filled their memory; raise parameter 'max_memory' or parameter 'sample_size'"
+FULL = Message("the cuts filled their memory; raise {max_memory} or {sample_size}")
 
 
 @record
@@ -92,7 +93,7 @@ class Units(NamedTuple):
     summed: bool = False
     structures: int = 1
     at_zero: float = math.inf
-    remedy: str = "compare larger values of parameter 'cost'"
+    remedy: str = Message("compare larger values of {cost}")
     original: float = 1.0
 
     def objective(self, cost: float | None, example_cost: float | None) -> Objective:
@@ -104,9 +105,7 @@ class Units(NamedTuple):
             For both or none, or for a sample's weight where the loss is no sum over samples.
         """
         if (cost is None) == (example_cost is None):
-            raise UsageError(
-                "exactly one of parameter 'cost' (the original's C) and parameter 'example_cost' is required"
-            )
+            raise UsageError("exactly one of {cost} (the original's C) and {example_cost} is required")
         if example_cost is not None and not self.samples:
             raise refuse_example_cost(self.loss)
         if example_cost is None:
@@ -136,10 +135,8 @@ class Units(NamedTuple):
         if outcome.norm**2 < STRAIGHT * outcome.objective.C * (at_zero - progress.risk):
             return []
         share = 100 * (progress.risk / at_zero) ** (1 / slack_norm)
-        return [
-            f"C = {outcome.objective.c:g} leaves {share:.4g} % of the slack of w = 0: the model may be underfitted; "
-            f"{self.remedy}"
-        ]
+        sentence = "C = {:g} leaves {:.4g} % of the slack of w = 0: the model may be underfitted; {}"
+        return [Message(sentence, outcome.objective.c, share, self.remedy)]
 
 
 def class_units(

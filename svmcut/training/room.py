@@ -14,7 +14,7 @@ from svmcut.data import Csr
 from svmcut.errors import MemoryLimitError, SvmcutError, TrainingError, UsageError
 from svmcut.files.rounding import KEPT, change_in_file, model_read_back, read_back_number
 from svmcut.machine import planned_memory
-from svmcut.messages import quoted
+from svmcut.messages import Message
 from svmcut.models import KernelModel, LinearModel, renumber
 from svmcut.records import replace
 from svmcut.risks.protocol import SignedRisk
@@ -168,8 +168,10 @@ class KernelRoom:
         if outcome.primal <= at_zero * (1 + CLOSE_TO_ZERO):
             return outcome
         outcome.warnings.append(
-            "w = 0 has a lower primal than the best point found, and is the model; use kernel='rbf', or smaller "
-            "parameters of the kernel"
+            Message(
+                "w = 0 has a lower primal than the best point found, and is the model; use {kernel=rbf}, or smaller "
+                "parameters of the kernel"
+            )
         )
         outcome.model, outcome.certificate, outcome.norm = self.machine(np.zeros(n), b), (at_zero, math.nan), 0.0
         outcome.multipliers, outcome.primal_of_file = np.zeros_like(outcome.multipliers), None
@@ -293,8 +295,11 @@ class KernelPlan(Plan):
         super().__init__(settings, vectors.path, vectors.units, self.room.warnings)
         if settings.initial is not None and settings.solver != SMO:
             raise UsageError(
-                f"parameter 'initial' is a start of solver '{SMO}', and {settings.solver} is taken for "
-                f"{len(examples):,} rows; give solver='{SMO}'"
+                "{initial} is a start of solver '{}', and {} is taken for {:,} rows; give {solver=}",
+                SMO,
+                settings.solver,
+                len(examples),
+                SMO,
             )
 
     def failure(self, error: Exception) -> Exception:
@@ -302,9 +307,9 @@ class KernelPlan(Plan):
         from svmcut._native.expansion import NoLevel
 
         if isinstance(error, NoLevel):
-            return TrainingError(f"{quoted(self.path)}: kernel values are not finite; scale the features")
+            return TrainingError("{}: kernel values are not finite; scale the features", self.path)
         if isinstance(error, MemoryError) and not isinstance(error, SvmcutError):
-            return MemoryLimitError(f"{quoted(self.path)}: {error}")
+            return MemoryLimitError("{}: {}", self.path, error)
         return error
 
 

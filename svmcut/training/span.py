@@ -7,7 +7,6 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from svmcut.errors import DataError, MemoryLimitError
-from svmcut.messages import quoted
 from svmcut.models import KernelModel
 from svmcut.risks.protocol import SignedRisk
 from svmcut.solvers.protocol import Problem
@@ -128,8 +127,8 @@ def refuse_features(room: KernelRoom, k: int) -> None:
     n, path = room.X.n_rows, room.vectors.path
     need, memory = 4e-6 * n * min(k, room.settings.basis), room.memory
     if need > memory:
-        refusal = f"{k} features of {n} rows need about {need:,.0f} MB and {memory:,.0f} MB are available"
-        raise MemoryLimitError(f"{quoted(path)}: {refusal}; lower parameter 'basis'")
+        refusal = f"{path}: {k} features of {n} rows need about {need:,.0f} MB and {memory:,.0f} MB are available"
+        raise MemoryLimitError("{}; lower {basis}", refusal)
 
 
 def _spanned(room: KernelRoom, points: Csr) -> tuple[Basis, Subspace]:

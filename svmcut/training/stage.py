@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from svmcut import states
 from svmcut.catalog import solver_class
 from svmcut.errors import TrainingError
-from svmcut.messages import quoted
 from svmcut.records import fields
 from svmcut.solvers.protocol import Progress, Solver, Start, StoppingRule
 from svmcut.training.outcome import Outcome
@@ -122,7 +121,7 @@ class Plan:
     def check_finite(self, primal: float) -> None:
         """Refuses a value that is not, as a TrainingError."""
         if not math.isfinite(primal):
-            raise TrainingError(f"{quoted(self.path)}: {self.infinite}; scale the features")
+            raise TrainingError("{}: {}; scale the features", self.path, self.infinite)
 
     def failure(self, error: Exception) -> Exception:
         """What a user is told of a failure of a stage."""

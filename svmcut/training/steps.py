@@ -12,7 +12,6 @@ from svmcut import states
 from svmcut.catalog import SOLVERS, solver_class
 from svmcut.data import Examples
 from svmcut.errors import TrainingError, UsageError
-from svmcut.messages import quoted
 from svmcut.parameters import Settings
 from svmcut.risks.weights import boxes, total
 from svmcut.solvers.expansion import ExpansionProblem
@@ -43,12 +42,12 @@ class StepPlan(Chosen):
         if s.hold_out:
             count = int(s.hold_out * n)
             if not 0 < count < n:
-                raise UsageError(f"hold_out={s.hold_out:g} of {n} examples leaves one part empty")
+                raise UsageError("{hold_out=} of {} examples leaves one part empty", s.hold_out, n)
             self._held[np.random.default_rng(s.seed).permutation(n)[:count]] = True
         trained = self._y[~self._held]
         if s.free_bias and abs(trained.sum()) == len(trained):
-            raise TrainingError(f"{quoted(self.path)}: solver '{s.solver}' with its free bias needs labels of both "
-                                "signs; add free_bias=False")  # fmt: skip
+            raise TrainingError("{}: solver '{}' with its free bias needs "
+                                "labels of both signs; add {free_bias=False}", self.path, s.solver)  # fmt: skip
 
     def check(self, found: Any) -> None:
         details = states.fields(steps=states.COUNT, epochs=states.REAL, kernel_evaluations=states.COUNT)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from svmcut.catalog import AUTO, SOLVERS
 from svmcut.errors import UsageError
-from svmcut.messages import quoted
 from svmcut.parameters import Settings
 from svmcut.risks.weights import total
 from svmcut.solvers.protocol import Problem
@@ -77,8 +76,7 @@ class Structured(Plan):
         problem = StructuredProblem(self.model, objective.C, self.stop(objective), s.qp)
         if s.quick:
             if self.model.n_samples < 2:
-                what = "of 1 sequence parameter 'quick' can hold out none; leave it out"
-                raise UsageError(f"{quoted(self.path)}: {what}")
+                raise UsageError("{}: of 1 sequence {quick} can hold out none; leave it out", self.path)
             return Stage(name, solver, problem, objective)
         return Stage(name, Relay(solver, lambda: self._cuts(objective)), problem, objective)
 

@@ -11,7 +11,7 @@ import numpy as np
 from svmcut.catalog import TASKS, losses
 from svmcut.data import Examples
 from svmcut.errors import TrainingError
-from svmcut.messages import quoted
+from svmcut.messages import Message
 from svmcut.parameters import Settings
 from svmcut.risks import make_risk
 from svmcut.risks.protocol import QueryRisk, SumRisk
@@ -62,7 +62,7 @@ class Vectors:
         try:
             self.risk: Any = risk.bind(examples.y, examples.qid, examples.weights, s.threads)
         except TrainingError as error:
-            raise TrainingError(f"{quoted(self.path)}: {error.marked}") from None
+            raise TrainingError("{}: {}", self.path, error) from None
         epsilon, self.total, self.steepness = s.epsilon or 0.0, float(len(examples)), math.inf
         self.units = Units(loss, epsilon)
         if self.summed:
@@ -80,7 +80,7 @@ class Vectors:
             epsilon *= each if losses(s.task)[loss].in_pairs else 1.0
             self.units = Units(loss, epsilon, self.total, structures=queries)
             if losses(s.task)[loss].added:  # its least value may be that of w = 0
-                remedy = f"compare larger values of C, or give loss='{TASKS[s.task].loss}'"
+                remedy = Message("compare larger values of C, or give {loss=}", TASKS[s.task].loss)
                 self.units = self.units._replace(at_zero=self._at_zero(), remedy=remedy)
         elif not self.summed:
             self.units = self.units._replace(at_zero=self._at_zero())

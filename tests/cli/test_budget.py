@@ -137,6 +137,8 @@ def test_centres_that_do_not_fit_are_refused(folder, capsys):
 
 @pytest.mark.parametrize("kernel", [("-t", 0), ("-t", 1, "-d", 2), ("-t", 3, "-s", 0.1)], ids=str)
 def test_other_kernels_are_projected_or_removed(folder, kernel):
+    X = read_examples("train").X.to_dense()
+    write_rows(folder / "train", X, np.where(X[:, 0] > 0, 1.0, -1.0))
     words = ("--solver", "bsca", "--budget", 20, "--epochs", 5, "--no-polish", "--example-cost", 0.1)
     assert call("learn", *kernel, *words, "train", "model")[0] == 0
     scores = read_model("model").scores(read_examples("train").X)

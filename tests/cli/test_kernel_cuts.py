@@ -95,7 +95,6 @@ def test_executables_run_kernels(folder):
     (("--b", "1"), "--b 0"), (("--b", "0", "--t", "1", "--i", "0"), "-w 9"), (("--b", "0", "--i", "0"), "--i 1"),
     (("--b", "0", "-w", "3", "--t", "2"), "--i 0"), (("--b", "0", "-t", "1"), "--i 1"),
     (("--b", "0", "-l", "10"), "-w 9"), ((), "--b 0"), (("--b", "0", "--i", "7"), "--i 7"),
-    (("--b", "0", "-w", "3", "--f", "train"), "--t"),
 ], ids=str)  # fmt: skip
 def test_refusals_of_svm_perf(folder, capsys, words, message):
     assert svm_perf_learn(["-c", "1", "-t", "2", *words, "train", "model"]) == 1

@@ -108,7 +108,6 @@ USAGE = [
     (("--t", "4"), "--t"),
     (("--t", "0", "--e", "1"), "--e 1 exceeds --t 0"),
     (("-t", "2", "--e", "1"), "--e 1 does not go with the rbf kernel"),
-    (("-o", "1", "--b", "3"), "--b 3 keeps a part of the states, but -o slack needs them all"),
     (("-p", "2", "-w", "3"), "-p 2 (squared slack) goes with -w 0 or 1"),
     (("-w", "5"), "one of 0, 1, 2, 3, 4"),
     (("-w", "4", "-f", "0"), "-f"),
@@ -121,6 +120,13 @@ def test_refused_options(files, capsys, program, options, message):
     assert call(program, "-c", 1, *options, files / "train", files / "model") == status_of(program, 2)
     assert message in capsys.readouterr().err
     assert not (files / "model").exists()
+
+
+def test_a_beam_takes_no_slack_rescaling_but_from_svm_hmm_learn(files, capsys):
+    words = "-c", 1, "-o", "1", "--b", "3", files / "train", files / "model"
+    assert call(LEARNERS[0], *words) == status_of(LEARNERS[0], 2)
+    assert "--b 3 keeps a part of the states, but -o slack needs them all" in capsys.readouterr().err
+    assert call("svm_hmm_learn", *words) == 0
 
 
 def test_svm_hmm_learn_refuses_zero_one_loss_and_squared_slack_as_before(files, capsys):

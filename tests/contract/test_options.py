@@ -46,7 +46,7 @@ def verdict(words):
     try:
         return "taken", option_checks.check(options_of(words))
     except (UsageError, click.ClickException) as error:
-        return "refused", in_options(str(error))
+        return "refused", in_options(getattr(error, "sentence", str(error)))
 
 
 def read_in(task, kernel, solver, **more):

@@ -8,6 +8,7 @@ from svmcut._native.kernels import KernelRows, exp_float32
 
 from svmcut.data import Csr
 from svmcut.kernels import KERNELS, Kernel
+from svmcut.models import renumber
 
 INSTRUCTIONS = ("fastest", "avx2", "portable")
 #: name -> (n, d, density, layout of the rbf kernel)
@@ -73,6 +74,22 @@ def test_foreign_rows_and_parts(rng, shape):
     assert np.array_equal(rows.block_between([n - 1, 0], some), rows.block([n - 1, 0])[:, some])
     sums = rows.accumulate_foreign(Csr.from_dense(foreign), np.ones(7))
     assert sums == pytest.approx(matrix(kernel, foreign, wide).sum(0), abs=2e-5)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_features_of_no_point_may_stand_between_those_of_points(rng, shape, name):
+    """Rows in a model's own numbering have the number behind its last wherever they know a feature it does not."""
+    n, d, density, _ = SHAPES[shape]
+    X, kernel = points(rng, n, d, density, shape), kernel_of(name)
+    own = np.sort(rng.permutation(2 * d)[:d]).astype(np.int32)
+    foreign, wide = points(rng, 7, 2 * d, max(density, 0.2)), np.zeros((n, 2 * d), np.float32)
+    wide[:, own] = X
+    truth, rows = matrix(kernel, foreign, wide), KernelRows(Csr.from_dense(X), kernel)
+    Z, scale = renumber(Csr.from_dense(foreign), own), max(1.0, np.abs(truth).max())
+    assert np.abs(rows.against_double(Z) - truth).max() <= 1e-12 * scale
+    assert np.abs(rows.against(Z) - truth).max() <= 5e-6 * scale
+    assert rows.accumulate_foreign(Z, np.ones(7), exact=True) == pytest.approx(truth.sum(0), abs=1e-11 * scale)
 
 
 @pytest.mark.parametrize("instructions", INSTRUCTIONS)

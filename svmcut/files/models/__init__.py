@@ -12,7 +12,6 @@ from svmcut.errors import ModelError
 from svmcut.files.models import svm_light
 from svmcut.files.models.grammar import LINE_LIMIT
 from svmcut.files.output import write_atomically
-from svmcut.messages import quoted
 
 if TYPE_CHECKING:
     from svmcut.models import KernelModel, Model, ScoringModel
@@ -155,4 +154,4 @@ def _unknown(path: str, line: bytes) -> ModelError:
     if not line:
         return ModelError(path, f"the file is empty; expected a model that starts with '{expected}'", 1, 1)
     version = line.rstrip().decode("ascii", "backslashreplace")[:60]
-    return ModelError(path, f"version '{quoted(version)}' is not supported; expected '{expected}'", 1, 1)
+    return ModelError(path, f"version '{version}' is not supported; expected '{expected}'", 1, 1)

@@ -12,7 +12,6 @@ from svmcut._native.text import ExpansionFault, format_pairs, parse_expansion
 from svmcut.errors import MemoryLimitError, ModelError
 from svmcut.kernels import KERNELS, Kernel
 from svmcut.machine import shortage
-from svmcut.messages import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,7 +80,7 @@ class HeaderLines:
 
     def _refuse(self, number: int, what: str, expected: str) -> ModelError:
         text = self.text(number).strip().decode("ascii", "backslashreplace")[:40]
-        return ModelError(self.path, f'{what}"{quoted(text)}" is {expected}', number, 1)
+        return ModelError(self.path, f'{what}"{text}" is {expected}', number, 1)
 
     def real(self, number: int, name: str) -> float:
         """A finite number."""
@@ -135,7 +134,7 @@ class HeaderLines:
         """
         need = 8e-6 * numbers
         if there := shortage(need, least=100):
-            raise MemoryLimitError(f"{quoted(self.path)}: its weights take {need:,.0f} MB, and {there}")
+            raise MemoryLimitError("{}: its weights take {:,.0f} MB, and {}", self.path, need, there)
 
 
 def vectors(path: str, text: bytes, count: int, highest: int, line: int, faults: Mapping[str, str] = FAULTS):

@@ -28,7 +28,6 @@ from svmcut.data import Csr
 from svmcut.errors import ModelError
 from svmcut.files.models import marks
 from svmcut.files.models.grammar import FAULTS, INDEX_LIMIT, HeaderLines, finite32, write_header
-from svmcut.messages import quoted
 from svmcut.models import KernelMulticlassModel
 
 if TYPE_CHECKING:
@@ -84,7 +83,7 @@ def read(path: str, first: bytes, file: BinaryIO) -> KernelMulticlassModel:
     kind, words = lines.text(12).strip().decode("ascii", "backslashreplace"), lines.text(13).split()
     if kind not in MULTICLASS[1:]:
         expected = f"expected {MULTICLASS[2]} or {MULTICLASS[1]}"
-        raise ModelError(path, f"machines '{quoted(kind[:40])}' are refused; {expected}", 12, 1)
+        raise ModelError(path, f"machines '{kind[:40]}' are refused; {expected}", 12, 1)
     paired = kind == MULTICLASS[2]
     M = K * (K - 1) // 2 if paired else K
     b = np.array(words if all(map(_WORD.fullmatch, words)) else [], np.float64)

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from svmcut.catalog import TASKS, listed
+from svmcut.catalog import TASKS
 from svmcut.data import Csr
 from svmcut.errors import ModelError
 from svmcut.files.models.expansions import scoring_model
 from svmcut.files.models.grammar import FAULTS, INDEX_LIMIT, vectors
 from svmcut.files.models.named_lines import NamedLines, two_labels
 from svmcut.kernels import KERNELS, Kernel
+from svmcut.messages import Message, listed
 from svmcut.models import KernelMulticlassModel, pairs_of
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ _OF_NUMBERS = TASKS["regression"].loss
 #: At most as many digits as an int64 has: what is longer is refused where it is read.
 _INDEX = re.compile(rb"([ \t])(\d{1,18}):")
 _FAULTS = FAULTS | {
-    "index": f"feature index outside 1 to {INDEX_LIMIT - 1}; where they begin at 0 give parameter 'zero_based'",
+    "index": Message("feature index outside 1 to {}; where they begin at 0 give {zero_based}", INDEX_LIMIT - 1),
     "trailing": "more lines than total_sv announces",
 }
 

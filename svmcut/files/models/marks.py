@@ -16,7 +16,6 @@ import numpy as np
 from svmcut.catalog import TASKS, losses
 from svmcut.classes import REST, label_text
 from svmcut.errors import ModelError
-from svmcut.messages import quoted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -97,7 +96,7 @@ def split(path: str, text: bytes, line: int, known: Marks | None = None) -> tupl
         value = readers[name](words) if name in readers else None
         if value is None or name in found:
             shown = mark.decode("ascii", "backslashreplace").strip()[:60]
-            raise ModelError(path, f"line '{quoted(shown)}' is refused; expected {expected}, each once", number, 1)
+            raise ModelError(path, f"line '{shown}' is refused; expected {expected}, each once", number, 1)
         found[name] = value
     return text[:end], found
 

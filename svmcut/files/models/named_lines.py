@@ -6,11 +6,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, BinaryIO
 
-from svmcut.catalog import listed
 from svmcut.classes import SIGNS
 from svmcut.errors import ModelError
 from svmcut.files.models.grammar import LINE_LIMIT
-from svmcut.messages import quoted
+from svmcut.messages import listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,7 +60,7 @@ class NamedLines:
                 return
             if name not in known or name in self._values:
                 expected = f"{listed(known, 'or')}, each once, and then {end}"
-                message = f"line '{quoted(name[:40])}' is refused; expected {expected}"
+                message = f"line '{name[:40]}' is refused; expected {expected}"
                 raise ModelError(path, message, self.next, 1)
             self._values[name] = self.next, values
             line = file.readline(LINE_LIMIT)
@@ -70,7 +69,7 @@ class NamedLines:
     def refuse(self, name: str, expected: str) -> ModelError:
         """What is wrong with the line of a name, or that there is none."""
         number, values = self._values.get(name, (None, []))
-        text = quoted(" ".join(values)[:40])
+        text = " ".join(values)[:40]
         found = f"{name} '{text}' is refused" if number else f"there is no line '{name}'"
         return ModelError(self.path, f"{found}; expected {expected}", number, 1 if number else None)
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from svmcut.data import Names
 from svmcut.errors import ModelError
-from svmcut.messages import quoted
 
 if TYPE_CHECKING:
     from svmcut.files.output import Output
@@ -34,7 +33,7 @@ def write_names(path: str, output: Output, names: Names | None, tags: int, featu
         text = "".join(lines)
         if text.count("\n") > len(lines):
             bad = next(name for name in found if "\n" in name)
-            what = f"{kind} {quoted(repr(bad))} has a newline"
+            what = f"{kind} {bad!r} has a newline"
             raise ModelError(path, f"{what}, which no line holds; the model is not written")
         output.write(text.encode("utf-8", "surrogateescape"))
 
@@ -69,7 +68,7 @@ def split(path: str, text: bytes, line: int, tags: int, features: int) -> tuple[
             raise ModelError(path, f"the file names {len(own)} of {count} {kind}s; it was cut short", line)
         if len(set(names)) < count:
             twice = Counter(names).most_common(1)[0][0]
-            raise ModelError(path, f"{kind} {quoted(repr(twice))} stands twice; expected each once", line - 1)
+            raise ModelError(path, f"{kind} {twice!r} stands twice; expected each once", line - 1)
         found.append(names)
     if lines:
         raise _refusal(path, lines[0], "nothing behind the last attribute", line)
@@ -78,4 +77,4 @@ def split(path: str, text: bytes, line: int, tags: int, features: int) -> tuple[
 
 def _refusal(path: str, text: bytes, expected: str, line: int) -> ModelError:
     shown = text.decode("utf-8", "backslashreplace").strip()[:60]
-    return ModelError(path, f"line '{quoted(shown)}' is refused; expected {expected}", line, 1)
+    return ModelError(path, f"line '{shown}' is refused; expected {expected}", line, 1)
