@@ -35,6 +35,13 @@ double squared_norm(const svmcut_csr& X, int64_t row) {
     return sum;
 }
 
+/* hi + lo grows by a, to twice the digits (Knuth's two-sum). */
+void add_exactly(double a, double& hi, double& lo) {
+    const double sum = hi + a, part = sum - hi;
+    lo += (hi - (sum - part)) + (a - part);
+    hi = sum;
+}
+
 /* The support vectors by feature, with their squared norms. */
 template <bool Narrow>
 struct Columns {
@@ -42,6 +49,8 @@ struct Columns {
     std::unique_ptr<int64_t[]> support; /* (nnz) */
     std::unique_ptr<double[]> value;    /* (nnz) */
     std::unique_ptr<double[]> norm;     /* (m) */
+    std::unique_ptr<double[]> rest;     /* (m): what norm lacks of |z|^2 */
+    double largest = 0;                 /* of norm */
 
     bool build(const svmcut_csr& Z) {
         const int64_t d = Z.n_features, first = Z.indptr[0], last = Z.indptr[Z.n_rows];
@@ -49,7 +58,8 @@ struct Columns {
         support = allocate<int64_t>(last - first);
         value = allocate<double>(last - first);
         norm = allocate<double>(Z.n_rows);
-        if (!start || !support || !value || !norm) return false;
+        rest = allocate<double>(Z.n_rows);
+        if (!start || !support || !value || !norm || !rest) return false;
         std::fill_n(start.get(), d + 1, 0);
         for (int64_t e = first; e < last; ++e) ++start[Z.indices[e]];
         for (int64_t j = 0, sum = 0; j <= d; ++j) {
@@ -59,6 +69,11 @@ struct Columns {
         /* Filled from the back, start[j] comes to rest at the first entry of column j, support vectors in order. */
         for (int64_t k = Z.n_rows - 1; k >= 0; --k) {
             norm[k] = squared_norm<Narrow>(Z, k);
+            largest = std::max(largest, norm[k]);
+            double sum = 0, low = 0;
+            for (int64_t e = Z.indptr[k]; e < Z.indptr[k + 1]; ++e)
+                add_exactly(static_cast<double>(Z.data[e]) * Z.data[e], sum, low);
+            rest[k] = low + (sum - norm[k]);
             for (int64_t e = Z.indptr[k]; e < Z.indptr[k + 1]; ++e) {
                 const int64_t place = --start[Z.indices[e]];
                 support[place] = k;
@@ -81,6 +96,44 @@ struct Columns {
         }
     }
 };
+
+/* -gamma |x - z|^2 from norms and products is this exact, or distances are summed up as such. */
+constexpr double kExponentError = 1e-12;
+
+bool far_from_zero(const svmcut_kernel& K, double largest, double own_norm) {
+    return K.type == SVMCUT_KERNEL_RBF && 4 * K.gamma * (largest + own_norm) * 0x1p-53 > kExponentError;
+}
+
+/* out[k] = |x - z_k|^2: (x_j - z_j)^2 over the features of both, and what the norms have beside those. */
+template <bool Narrow>
+void distances(const Columns<Narrow>& columns, const svmcut_csr& X, int64_t row, int64_t d, int64_t m, double own_norm,
+               double* hi, double* lo, double* out) {
+    std::fill_n(out, m, 0.0);
+    for (int64_t k = 0; k < m; ++k) {
+        hi[k] = columns.norm[k];
+        lo[k] = columns.rest[k];
+        add_exactly(own_norm, hi[k], lo[k]);
+    }
+    double own = 0, own_rest = 0; /* |x|^2 to twice the digits, less own_norm */
+    for (int64_t e = X.indptr[row]; e < X.indptr[row + 1]; ++e) {
+        const double x = X.data[e];
+        add_exactly(x * x, own, own_rest);
+    }
+    own_rest += own - own_norm;
+    for (int64_t e = X.indptr[row]; e < X.indptr[row + 1]; ++e) {
+        const int64_t j = X.indices[e];
+        if (j >= d) continue;
+        const double x = X.data[e];
+        for (int64_t place = columns.start[j]; place < columns.start[j + 1]; ++place) {
+            const int64_t k = columns.support[place];
+            const double z = columns.value[place];
+            out[k] += (x - z) * (x - z);
+            add_exactly(-x * x, hi[k], lo[k]);
+            add_exactly(-z * z, hi[k], lo[k]);
+        }
+    }
+    for (int64_t k = 0; k < m; ++k) out[k] += std::max(hi[k] + (lo[k] + own_rest), 0.0);
+}
 
 /* From products with the support vectors to kernel values, in place. */
 void kernel_values(const svmcut_kernel& K, int64_t m, const double* norm, double own_norm, double* dot) {
@@ -110,14 +163,26 @@ int over_rows(const svmcut_csr& rows, const svmcut_csr& support, const svmcut_ke
     std::atomic<bool> starved{false};
     svmcut::for_pieces((n + kRowsPerPiece - 1) / kRowsPerPiece, threads, [&](int64_t piece) {
         const auto values = allocate<double>(m);
+        std::unique_ptr<double[]> room; /* for distances */
         if (!values) {
             starved = true;
             return;
         }
         const int64_t stop = std::min((piece + 1) * kRowsPerPiece, n);
         for (int64_t i = piece * kRowsPerPiece; i < stop; ++i) {
-            columns.products(rows, i, support.n_features, m, values.get());
-            kernel_values(kernel, m, columns.norm.get(), squared_norm<Narrow>(rows, i), values.get());
+            const double own_norm = squared_norm<Narrow>(rows, i);
+            if (!Narrow && far_from_zero(kernel, columns.largest, own_norm)) {
+                if (!room) room = allocate<double>(2 * m);
+                if (!room) {
+                    starved = true;
+                    return;
+                }
+                distances(columns, rows, i, support.n_features, m, own_norm, room.get(), room.get() + m, values.get());
+                for (int64_t k = 0; k < m; ++k) values[k] = std::exp(-kernel.gamma * values[k]);
+            } else {
+                columns.products(rows, i, support.n_features, m, values.get());
+                kernel_values(kernel, m, columns.norm.get(), own_norm, values.get());
+            }
             score(i, values.get());
         }
     });

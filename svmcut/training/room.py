@@ -157,23 +157,24 @@ class KernelRoom:
         return Reading(lambda read: self._read_primal(read, C), most, lambda: self._part(model), original)
 
     def least(self, outcome: Outcome, at_zero: float | None = None, b: float = 0.0) -> Outcome:
-        """A judged outcome, or that of w = 0 where its primal is lower, as it may be of a kernel that is not definite.
+        """A judged outcome, or that of w = 0 where its primal is lower: where training ended early, or where the kernel
+        is not definite.
 
         at_zero: the primal of w = 0 with threshold b, where that is not 0.
         """
-        if self.kernel.is_definite or self.settings.original:
+        if outcome.converged or self.settings.original:
             return outcome
         C, n = outcome.objective.C, self.X.n_rows
         at_zero = C * self.vectors.risk.linearize(np.zeros(n)).value if at_zero is None else at_zero
         if outcome.primal <= at_zero * (1 + CLOSE_TO_ZERO):
             return outcome
-        outcome.warnings.append(
-            Message(
-                "w = 0 has a lower primal than the best point found, and is the model; use {kernel=rbf}, or smaller "
-                "parameters of the kernel"
-            )
-        )
-        outcome.model, outcome.certificate, outcome.norm = self.machine(np.zeros(n), b), (at_zero, math.nan), 0.0
+        remedy = Message("use {kernel=rbf}, or smaller parameters of the kernel")
+        if self.kernel.is_definite:
+            remedy = Message("scale the features, lower C or give more time")
+        found = "w = 0 has a lower primal than the best point found, and is the model; {}"
+        outcome.warnings.append(Message(found, remedy))
+        dual = outcome.dual if self.kernel.is_definite else math.nan
+        outcome.model, outcome.certificate, outcome.norm = self.machine(np.zeros(n), b), (at_zero, dual), 0.0
         outcome.multipliers, outcome.primal_of_file = np.zeros_like(outcome.multipliers), None
         return outcome
 

@@ -61,6 +61,26 @@ def test_unknown_features_count_in_the_distance_only(rng):
         assert model.scores(far) == model.scores(near)
 
 
+@pytest.mark.parametrize("density", [1.0, 0.6])
+@pytest.mark.parametrize("shift", [0.0, 1e3, 1e6])
+def test_distances_far_from_0_are_exact(rng, shift, density):
+    """Norms and products of features around 1e6 have nothing left of distances around 1."""
+    d, gamma = 6, 0.6
+    rows, points = (
+        ((shift + rng.normal(size=(n, d))) * (rng.random((n, d)) < density)).astype(np.float32) for n in (9, 80)
+    )
+    alpha = rng.normal(size=80)
+    wide = rows.astype(np.longdouble)[:, None] - points.astype(np.longdouble)[None]
+    truth = np.exp(-gamma * (wide**2).sum(2)).astype(float) @ alpha
+    kernel, known = Kernel("rbf", gamma=gamma), Csr.from_dense(points[:, : d - 1])
+    scores = kernel.expansion(Csr.from_dense(rows), Csr.from_dense(points), alpha)
+    assert scores == pytest.approx(truth, rel=1e-9, abs=1e-12)
+    points[:, -1] = 0  # a feature that no support vector has
+    wide = rows.astype(np.longdouble)[:, None] - points.astype(np.longdouble)[None]
+    truth = np.exp(-gamma * (wide**2).sum(2)).astype(float) @ alpha
+    assert kernel.expansion(Csr.from_dense(rows), known, alpha) == pytest.approx(truth, rel=1e-9, abs=1e-12)
+
+
 @pytest.mark.parametrize("name", KERNELS)
 def test_own_numbering_of_features_changes_nothing(rng, name):
     columns = np.array([2, 3, 7, 1000, 2_000_000_000], np.int32)
