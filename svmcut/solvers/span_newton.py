@@ -53,7 +53,10 @@ class SpanCurvature:
             mean, total = free
             H -= np.multiply.outer(scale * total * mean.w, mean.w)
         H.flat[:: len(H) + 1] += 1.0
-        p = np.linalg.solve(H, -g)
+        try:
+            p = np.linalg.solve(H, -g)
+        except np.linalg.LinAlgError:  # at a C or features that leave nothing of the ones
+            return Traced(-g, None)
         return Traced(p if p @ g < 0 else -g, None)
 
 

@@ -34,7 +34,7 @@ from svmcut.training.certificate import Certified, CertifiedRun, scaled_bound
 from svmcut.training.checks import LARGEST_INDEX, checked_weights
 from svmcut.training.gate import Reading
 from svmcut.training.outcome import FULL, Objective, Outcome
-from svmcut.training.room import kernel_warnings
+from svmcut.training.room import CLOSE_TO_ZERO, WORSE, kernel_warnings
 from svmcut.training.settings import CUTTING_PLANE, SAMPLED_CUTS, kernel_of
 from svmcut.training.stage import Ended, Plan, Stage, make_solver
 from svmcut.training.structured import units_of_structures
@@ -134,7 +134,21 @@ class Emissions(Plan):
             otherwise = "rounding" if len(self._examples) <= EXACT_TOKENS else "float32"
             outcome.certificate = run.certificate(ended.progress)
         outcome.kernel_evaluations = self.space.rows.evaluations
-        return outcome.judge(stop, ended.stopped_by, otherwise, reading=self.reading(outcome, objective))
+        outcome.judge(stop, ended.stopped_by, otherwise, reading=self.reading(outcome, objective))
+        return self._least(outcome, objective.C)
+
+    def _least(self, outcome: Outcome, C: float) -> Outcome:
+        """A judged outcome, or that of w = 0 where training ended early and its primal is lower."""
+        if outcome.converged or self.settings.original:
+            return outcome
+        at_zero = C * self._risk.linearize(np.zeros(self._labellings.dim)).value
+        if outcome.written <= at_zero * (1 + CLOSE_TO_ZERO):
+            return outcome
+        outcome.warnings.append(Message(WORSE, "scale the features, lower C or give more time"))
+        outcome.model, outcome.certificate, outcome.norm = self._model(self.space.zero()), (at_zero, outcome.dual), 0.0
+        outcome.multipliers = np.zeros_like(outcome.multipliers)
+        outcome.primal_of_file = None if outcome.primal_of_file is None else at_zero
+        return outcome
 
     def _certifier(self, problem: Problem) -> Certify:
         """The certificate of a Progress from its coefficients and those of the cuts, kernel values in float64."""
@@ -149,9 +163,8 @@ class Emissions(Plan):
 
     def reading(self, outcome: Outcome, objective: Objective) -> Reading | None:
         """How the gate reads the model; None where sampled cuts claim no gap."""
-        if self._drawn:
+        if self._drawn and not self.settings.certify:
             return None
-
         return Reading(lambda kept: self._value(kept, objective.C), original=self.settings.original)
 
     def _value(self, model: KernelChainModel, C: float) -> float:

@@ -247,5 +247,10 @@ class Outcome:
         return self.certificate[1] if self.certificate else self.progress.dual
 
     @property
+    def written(self) -> float:
+        """The larger one of the primal and that of the file."""
+        return self.primal if self.primal_of_file is None else max(self.primal, self.primal_of_file)
+
+    @property
     def gap(self) -> float:
         return self.primal - self.dual

@@ -39,6 +39,8 @@ _BUDGET = 4000.0
 _BLOCK = 1 << 16
 #: A primal above that of w = 0 by no more than this part of it is as good.
 CLOSE_TO_ZERO = 1e-6
+#: What is said where w = 0 is the model.
+WORSE = "w = 0 has a lower primal than the best point found, and is the model; {}"
 #: Rows up to which the digits of a model file are always looked at in full; beyond, some rows may be looked at first.
 SCREENED = 2000
 
@@ -156,26 +158,28 @@ class KernelRoom:
             most = 0.0
         return Reading(lambda read: self._read_primal(read, C), most, lambda: self._part(model), original)
 
-    def least(self, outcome: Outcome, at_zero: float | None = None, b: float = 0.0) -> Outcome:
-        """A judged outcome, or that of w = 0 where its primal is lower: where training ended early, or where the kernel
-        is not definite.
-
-        at_zero: the primal of w = 0 with threshold b, where that is not 0.
+    def least(self, outcome: Outcome, b: float = 0.0) -> Outcome:
+        """A judged outcome, or that of the constant b where its primal is lower: where training ended early, or where
+        the kernel is not definite.
         """
         if outcome.converged or self.settings.original:
             return outcome
-        C, n = outcome.objective.C, self.X.n_rows
-        at_zero = C * self.vectors.risk.linearize(np.zeros(n)).value if at_zero is None else at_zero
-        if outcome.primal <= at_zero * (1 + CLOSE_TO_ZERO):
+        C, b = outcome.objective.C, read_back_number(b)
+        at_zero = C * self.vectors.risk.linearize(np.full(self.X.n_rows, b)).value
+        if outcome.written <= at_zero * (1 + CLOSE_TO_ZERO):
             return outcome
         remedy = Message("use {kernel=rbf}, or smaller parameters of the kernel")
         if self.kernel.is_definite:
             remedy = Message("scale the features, lower C or give more time")
-        found = "w = 0 has a lower primal than the best point found, and is the model; {}"
-        outcome.warnings.append(Message(found, remedy))
+        outcome.warnings.append(Message(WORSE, remedy))
         dual = outcome.dual if self.kernel.is_definite else math.nan
-        outcome.model, outcome.certificate, outcome.norm = self.machine(np.zeros(n), b), (at_zero, dual), 0.0
-        outcome.multipliers, outcome.primal_of_file = np.zeros_like(outcome.multipliers), None
+        outcome.model, outcome.certificate, outcome.norm = (
+            self.machine(np.zeros(self.X.n_rows), b),
+            (at_zero, dual),
+            0.0,
+        )
+        outcome.multipliers = np.zeros_like(outcome.multipliers)
+        outcome.primal_of_file = None if outcome.primal_of_file is None else at_zero
         return outcome
 
     def _read_primal(self, read: LinearModel | KernelModel, C: float) -> float:

@@ -68,4 +68,4 @@ class SmoPlan(KernelPlan):
             rule = StoppingRule(objective.C * objective.epsilon * 2 * room.vectors.total if holds else -math.inf)
         otherwise = "float32" if room.X.n_rows > EXACT_POINTS else "rounding"
         outcome.judge(rule, ended.stopped_by, otherwise, room.reading(outcome, rule, screened=True))
-        return room.least(outcome, *run.at_zero())
+        return room.least(outcome, run.at_zero()[1])

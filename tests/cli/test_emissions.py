@@ -43,6 +43,24 @@ def drawn(solver):
     return () if solver == "cutting-plane" else ("--sample-size", 20)
 
 
+def test_sampled_cuts_are_judged_by_the_digits_of_their_file(files):
+    """At a large C those of the linear kernel change the primal by far more than the gap of the cuts."""
+    words = (LEARN, "--example-cost", 1e5, "-t", 1, "-d", 1, "-s", 1e3, "--solver", "sampled-cuts", "--gap", 1e-4)
+    assert call(*words, "--epochs", 1, files / "train", files / "model") == 2
+    call(*words, "--max-iterations", 30, "--report", files / "r", files / "train", files / "model")
+    report = json.loads((files / "r").read_text())
+    assert report["primal_of_file"] > report["dual"]
+
+
+def test_a_file_that_is_worse_than_no_weights_has_none(files):
+    """Of eight digits nothing is left where products are of 1e14 and C is large."""
+    words = (LEARN, "--example-cost", 1e3, "-t", 1, "-d", 3, "-s", 1e3, "-r", 1, "--gap", 1e-3, "--max-iterations", 3)
+    assert call(*words, "--report", files / "r", files / "train", files / "model") == 3
+    report = json.loads((files / "r").read_text())
+    tokens = len((files / "train").read_text().splitlines())
+    assert report["primal"] <= 1e3 * tokens * (1 + 1e-6)
+
+
 @pytest.mark.parametrize("solver", ["auto", "cutting-plane", "sampled-cuts"])
 def test_learn_and_classify(files, solver, capsys):
     learn = (LEARN, "--example-cost", 1, *RBF, "--solver", solver, "--gap", 0.05, *drawn(solver))
