@@ -1,7 +1,8 @@
 # Everything here starts from Python 3.11 or later and a C++17 compiler; the rest is installed into $(VENV).
 PYTHON ?= python3
 VENV ?= .venv
-PYTEST_ARGS ?= -n auto --maxprocesses 4 --dist worksteal
+# tests wait for processes, locks and signals: one more worker than cores is busy
+PYTEST_ARGS ?= -n 3 --dist worksteal
 # tests of other packages need no byte code: what is imported is compiled then
 PIP = $(VENV)/bin/python -m pip --disable-pip-version-check --quiet install --no-compile
 SOURCES = $(filter-out csrc/fuzz/% csrc/test/%,$(wildcard csrc/*/*.cc csrc/*/*.h)) \

@@ -138,13 +138,13 @@ class Emissions(Plan):
         return self._least(outcome, objective.C)
 
     def _least(self, outcome: Outcome, C: float) -> Outcome:
-        """A judged outcome, or that of w = 0 where training ended early and its primal is lower."""
-        if outcome.converged or self.settings.original:
+        """A judged outcome, or that of w = 0 where the digits of the file leave a higher primal."""
+        if outcome.stopped_by != "file" or self.settings.original:
             return outcome
         at_zero = C * self._risk.linearize(np.zeros(self._labellings.dim)).value
         if outcome.written <= at_zero * (1 + CLOSE_TO_ZERO):
             return outcome
-        outcome.warnings.append(Message(WORSE, "scale the features, lower C or give more time"))
+        outcome.warnings.append(Message(WORSE, "scale the features or lower C"))
         outcome.model, outcome.certificate, outcome.norm = self._model(self.space.zero()), (at_zero, outcome.dual), 0.0
         outcome.multipliers = np.zeros_like(outcome.multipliers)
         outcome.primal_of_file = None if outcome.primal_of_file is None else at_zero

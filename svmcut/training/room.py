@@ -159,25 +159,16 @@ class KernelRoom:
         return Reading(lambda read: self._read_primal(read, C), most, lambda: self._part(model), original)
 
     def least(self, outcome: Outcome, b: float = 0.0) -> Outcome:
-        """A judged outcome, or that of the constant b where its primal is lower: where training ended early, or where
-        the kernel is not definite.
-        """
-        if outcome.converged or self.settings.original:
+        """A judged outcome, or that of the constant b where its primal is lower, as it may be of a kernel that is not
+        definite."""
+        if self.kernel.is_definite or self.settings.original:
             return outcome
-        C, b = outcome.objective.C, read_back_number(b)
-        at_zero = C * self.vectors.risk.linearize(np.full(self.X.n_rows, b)).value
+        C, b, n = outcome.objective.C, read_back_number(b), self.X.n_rows
+        at_zero = C * self.vectors.risk.linearize(np.full(n, b)).value
         if outcome.written <= at_zero * (1 + CLOSE_TO_ZERO):
             return outcome
-        remedy = Message("use {kernel=rbf}, or smaller parameters of the kernel")
-        if self.kernel.is_definite:
-            remedy = Message("scale the features, lower C or give more time")
-        outcome.warnings.append(Message(WORSE, remedy))
-        dual = outcome.dual if self.kernel.is_definite else math.nan
-        outcome.model, outcome.certificate, outcome.norm = (
-            self.machine(np.zeros(self.X.n_rows), b),
-            (at_zero, dual),
-            0.0,
-        )
+        outcome.warnings.append(Message(WORSE, Message("use {kernel=rbf}, or smaller parameters of the kernel")))
+        outcome.model, outcome.certificate, outcome.norm = self.machine(np.zeros(n), b), (at_zero, math.nan), 0.0
         outcome.multipliers = np.zeros_like(outcome.multipliers)
         outcome.primal_of_file = None if outcome.primal_of_file is None else at_zero
         return outcome

@@ -140,8 +140,8 @@ def held(case, truth, report):
         found.append(("primal", f"reported primal {report['primal']!r}, the file's is {primal!r}"))
     nothing = truth.primal(0.0)[0]
     indefinite = truth.kernel is not None and not claims(truth.kernel)
-    epochs = report["stopped_by"] in ("epochs", UNTOLD)
-    if primal > nothing * (1 + CLOSE) + rounding and (indefinite or not epochs):
+    early = report["stopped_by"] in ("epochs", "limit", "rounding", "cap", "float32", UNTOLD)
+    if primal > nothing * (1 + CLOSE) + rounding and (indefinite or not early):
         found.append(("worse", f"{report['solver']}: primal {primal:.10g}, where w = 0 has {nothing:.10g}"))
     if "scores" in report:
         found += scored(truth, np.array(report["scores"], float))
