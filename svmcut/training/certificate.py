@@ -15,7 +15,7 @@ from svmcut.records import record, replace
 from svmcut.risks.weights import total
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, State, StoppingRule
-from svmcut.training.gate import Reading
+from svmcut.training.gate import Part, Reading
 from svmcut.training.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from svmcut.cutting.bundle import CutBundle
     from svmcut.spaces.linear import LinearSpace
-    from svmcut.training.gate import Part
 
     Certify = Callable[[Any, Progress], tuple[float, float]]
 
@@ -105,6 +104,19 @@ def some(values: NDArray) -> NDArray[np.int64]:
 def close(kept: Any, trained: Any) -> bool:
     """Whether numbers read back are those of training, up to the digits of a file."""
     return bool(np.allclose(kept, trained, rtol=KEPT, atol=1e-37))
+
+
+def part_of_features(model: Any, K: int) -> Part:
+    """The weights of some features of a model of (d, K) W, and of the constant one."""
+    places = np.unique(some(model.W.ravel()) // max(1, K))
+    columns = places.astype(np.int32) if model.columns is None else model.columns[places]
+    part = replace(model, W=model.W[places], columns=columns)
+
+    def holds(kept: Any) -> bool:
+        W = in_columns(kept.W, kept.columns, columns, len(columns))
+        return close(W, part.W) and close(kept.constant, part.constant)
+
+    return Part(part, holds)
 
 
 def rise_of_scores(space: LinearSpace, w, K: int, weights, each: bool) -> float:

@@ -21,7 +21,7 @@ from svmcut.solvers.one_vs_rest import OneVsRest
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.multilabel import LabelSpace
 from svmcut.structured.multilabel import LabelSets
-from svmcut.training.certificate import close, in_columns, rise_of_scores, some
+from svmcut.training.certificate import in_columns, part_of_features, rise_of_scores
 from svmcut.training.checks import check_label_memory, check_parts, checked_weights
 from svmcut.training.gate import Part
 from svmcut.training.outcome import Objective
@@ -101,15 +101,7 @@ class LabelSetPlan(Structured):
 
     def part(self, model: MultilabelModel) -> Part:
         """The weights of some features."""
-        places = np.unique(some(model.W.ravel()) // max(1, self.model.n_labels))
-        columns = places.astype(np.int32) if model.columns is None else model.columns[places]
-        part = replace(model, W=model.W[places], columns=columns)
-
-        def holds(kept: MultilabelModel) -> bool:
-            W = in_columns(kept.W, kept.columns, columns, len(columns))
-            return close(W, part.W) and close(kept.constant, part.constant)
-
-        return Part(part, holds)
+        return part_of_features(model, self.model.n_labels)
 
     def rise(self, w, problem: Problem) -> float:
         """Known where labels are machines of their own."""

@@ -12,7 +12,6 @@ from svmcut.catalog import AUTO, CHOICES, CUTTING_PLANE, MULTICLASS, TASKS, loss
 from svmcut.data import Examples
 from svmcut.models import MulticlassModel
 from svmcut.parameters import Settings
-from svmcut.records import replace
 from svmcut.risks import make_risk
 from svmcut.risks.class_costs import ClassCostRisk, squared_differences
 from svmcut.risks.multiclass import CrammerSingerRisk, SquaredCrammerSingerRisk
@@ -22,7 +21,7 @@ from svmcut.rows import MARGIN, SLACK
 from svmcut.solvers.one_vs_rest import OneVsRest
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.multilabel import LabelSpace
-from svmcut.training.certificate import close, in_columns, rise_of_scores, some, weights_reading
+from svmcut.training.certificate import in_columns, part_of_features, rise_of_scores, weights_reading
 from svmcut.training.checks import check_class_memory, check_class_numbers, checked_weights, class_warnings
 from svmcut.training.gate import Part
 from svmcut.training.outcome import PERCENT, Objective, Outcome, Units, class_units
@@ -133,15 +132,7 @@ class MulticlassPlan(Plan):
 
     def _part(self, model: Any) -> Part:
         """The weights of some features."""
-        places = np.unique(some(model.W.ravel()) // max(1, len(self.names)))
-        columns = places.astype(np.int32) if model.columns is None else model.columns[places]
-        part = replace(model, W=model.W[places], columns=columns)
-
-        def holds(kept: Any) -> bool:
-            W = in_columns(kept.W, kept.columns, columns, len(columns))
-            return close(W, part.W) and close(kept.constant, part.constant)
-
-        return Part(part, holds)
+        return part_of_features(model, len(self.names))
 
     def _rise(self, w) -> float:
         """The risk changes by at most e times this where no weight changes by more than the part e of it: the scores of

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from libsvm_texts import LIBSVM
 from programs import call
 from reference.kernel import matrix
 from refusals import refused
@@ -31,19 +32,6 @@ w
 -1.25e-1 
 0 
 0.75 
-"""  # noqa: W291
-LIBSVM = """\
-svm_type c_svc
-kernel_type {kernel}
-nr_class 2
-total_sv 3
-rho -0.5
-label -1 1
-nr_sv 2 1
-SV
-0.5 1:0.5 3:-1 
-0.25 
--0.75 2:2 3:0.25 
 """  # noqa: W291
 SUPPORT, ALPHA = np.array([[0.5, 0, -1], [0, 0, 0], [0, 2, 0.25]]), np.array([0.5, 0.25, -0.75])
 ROWS = "3 1:1 2:4\n7 3:2\n7 2:-1 3:0.5 4:100\n"

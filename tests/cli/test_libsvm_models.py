@@ -8,24 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from libsvm_texts import LIBSVM
 from programs import call
 from refusals import refused
 
 import svmcut
 
-LIBSVM = """\
-svm_type c_svc
-kernel_type {kernel}
-nr_class 2
-total_sv 3
-rho -0.5
-label -1 1
-nr_sv 2 1
-SV
-0.5 1:0.5 3:-1 
-0.25 
--0.75 2:2 3:0.25 
-"""  # noqa: W291
 X = np.array([[1.0, 4, 0, 0], [0, 0, 2, 0], [0, -1, 0.5, 100]])
 
 
