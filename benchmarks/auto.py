@@ -17,13 +17,13 @@ from pathlib import Path
 
 import numpy as np
 
-from svmcut.catalog import solvers
-from svmcut.data import Csr
+from svmcut.data.examples import Csr
 from svmcut.files.examples import read_examples
 from svmcut.risks import make_risk
 from svmcut.solvers.auto import choose
 from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.spaces.linear import LinearSpace
+from svmcut.spec.catalog import solvers
 from svmcut.training.stage import make_solver
 
 HINGE = "error-rate"

@@ -149,7 +149,7 @@ def ranked(path):
 
 def trees(fit):
     """Boosted trees on queries; the value is 100 (1 - NDCG@10)."""
-    from svmcut.measures import ranking_measures
+    from svmcut.scoring.measures import ranking_measures
 
     def run(path, test, C, rounds, output):
         began = time.process_time()

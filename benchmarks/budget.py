@@ -28,16 +28,16 @@ from pathlib import Path
 import numpy as np
 from timing import alternate, time_process
 
-from svmcut.catalog import SOLVERS as ROWS
-from svmcut.data import Csr, Examples
+from svmcut.data.examples import Csr, Examples
 from svmcut.files.examples import read_examples
-from svmcut.kernels import Kernel
-from svmcut.machine import usable_cpus
 from svmcut.models import KernelModel
-from svmcut.parameters import Settings
+from svmcut.models.kernels import Kernel
+from svmcut.resources import usable_cpus
 from svmcut.solvers.bsca import Bsca
 from svmcut.solvers.bsgd import Bsgd
 from svmcut.solvers.smo import KernelProblem, Smo
+from svmcut.spec.catalog import SOLVERS as ROWS
+from svmcut.spec.parameters import Settings
 from svmcut.training.driver import make_driver
 
 SOLVERS = [name for name, row in ROWS.items() if row.plan == "budget"]

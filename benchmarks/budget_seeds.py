@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from budget import Case, curve, polished
 
-from svmcut.parameters import Settings
+from svmcut.spec.parameters import Settings
 from svmcut.training.driver import make_driver
 
 SOLVERS = ("bsca", "bsgd")

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 from timing import Measurement, alternate, time_process
 
+from svmcut.data.folds import folds
 from svmcut.files.examples import read_examples
-from svmcut.folds import folds
 
 SVMCUT = Path(sys.executable).parent / "svmcut"
 

@@ -32,9 +32,9 @@ from kernel import plain
 from plots import PERCENT, exponent, part, sizes, write
 from timing import time_process
 
-from svmcut.data import Csr, Examples, Source
+from svmcut.data.examples import Csr, Examples, Source
 from svmcut.files.examples import read_examples
-from svmcut.parameters import Settings
+from svmcut.spec.parameters import Settings
 from svmcut.training.driver import make_driver
 
 WAYS = {"as printed": False, "line search": True}

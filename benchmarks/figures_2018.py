@@ -34,8 +34,8 @@ from budget import Case
 from timing import alternate, time_process
 
 from svmcut._native import budget as native
-from svmcut.data import Csr
-from svmcut.kernels import Kernel
+from svmcut.data.examples import Csr
+from svmcut.models.kernels import Kernel
 
 STATES = 10  # of an epoch
 

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from timing import cpu_medians
 
-from svmcut.data import Examples
+from svmcut.data.examples import Examples
 from svmcut.files.examples import read_examples
 from svmcut.files.models import read_model
 from svmcut.models import KernelMulticlassModel, pairs_of

@@ -10,8 +10,8 @@ import time
 import numpy as np
 from svmcut._native.kernels import KernelRows
 
-from svmcut.data import Csr
-from svmcut.kernels import Kernel
+from svmcut.data.examples import Csr
+from svmcut.models.kernels import Kernel
 
 #: name -> (n, d, nonzeros a row or None for dense)
 SETS = {

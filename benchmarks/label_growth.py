@@ -25,9 +25,9 @@ from typing import NamedTuple
 from generate_label_sets import Language, write
 
 from svmcut.files.multilabel import read_multilabel
-from svmcut.parameters import Settings
 from svmcut.solvers.gdmm import Gdmm
 from svmcut.solvers.protocol import StoppingRule
+from svmcut.spec.parameters import Settings
 from svmcut.structured.protocol import StructuredProblem
 from svmcut.training.driver import make_driver
 from svmcut.training.stage import make_solver

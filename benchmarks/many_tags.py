@@ -19,7 +19,7 @@ import numpy as np
 from generate_chains import generate
 from svmcut._native.chain_bcfw import Blocks
 
-from svmcut.data import Csr, Sequences
+from svmcut.data.examples import Csr, Sequences
 from svmcut.models import ChainModel, ChainShape
 from svmcut.solvers.bcfw import Bcfw
 from svmcut.solvers.gdmm import ChainFactors, Gdmm

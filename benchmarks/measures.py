@@ -17,10 +17,10 @@ import time
 
 import numpy as np
 
-from svmcut.data import Examples
+from svmcut.data.examples import Examples
 from svmcut.files.examples import read_examples
-from svmcut.measures import classification_measures
-from svmcut.parameters import Settings
+from svmcut.scoring.measures import classification_measures
+from svmcut.spec.parameters import Settings
 from svmcut.training.driver import Driver, make_driver
 
 # loss, its own measure, options, grid of C (percent losses: svm_perf's unit; average precision has no 1/(P N))

@@ -19,7 +19,7 @@ import time
 import numpy as np
 
 from svmcut.files.multilabel import read_multilabel
-from svmcut.parameters import Settings
+from svmcut.spec.parameters import Settings
 from svmcut.tasks.prediction import measure
 from svmcut.tasks.protocol import named
 from svmcut.training.driver import make_driver

@@ -129,7 +129,7 @@ def curves(name, arguments):
     """
     from svmcut._native.kernels import KernelRows
 
-    from svmcut.kernels import Kernel
+    from svmcut.models.kernels import Kernel
     from svmcut.solvers import expansion
     from svmcut.solvers.expansion import ExpansionProblem
 
@@ -187,7 +187,7 @@ def bases(arguments):
     """Figure 3: the mean over seeds at equal numbers of products of rows."""
     from svmcut._native.kernels import KernelRows
 
-    from svmcut.kernels import Kernel
+    from svmcut.models.kernels import Kernel
     from svmcut.solvers.expansion import ExpansionProblem
 
     sizes = [2**j for j in range(20) if 2**j <= arguments.most]

@@ -29,9 +29,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from svmcut.data import Examples
+from svmcut.data.examples import Examples
 from svmcut.files.examples import read_examples
-from svmcut.parameters import Settings
+from svmcut.spec.parameters import Settings
 from svmcut.training.driver import make_driver
 
 GAPS = ("1e-2", "1e-3", "1e-4")

@@ -23,7 +23,7 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import LinearSVC
 
 import svmcut
-from svmcut.probabilities import Reliability, Skill
+from svmcut.scoring.probabilities import Reliability, Skill
 
 SETS = ("breast_cancer", "digits", "wine")
 MACHINES = {

@@ -20,10 +20,10 @@ from pathlib import Path
 
 import numpy as np
 
-from svmcut.data import Examples
+from svmcut.data.examples import Examples
 from svmcut.files.examples import read_examples
-from svmcut.measures import ranking_measures
-from svmcut.parameters import Settings
+from svmcut.scoring.measures import ranking_measures
+from svmcut.spec.parameters import Settings
 from svmcut.training.driver import make_driver
 
 GRID = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)

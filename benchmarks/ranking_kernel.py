@@ -20,7 +20,7 @@ import numpy as np
 from ranking_measures import Rows, folds, pooled
 
 import svmcut
-from svmcut.data import Csr
+from svmcut.data.examples import Csr
 
 try:
     import lightgbm

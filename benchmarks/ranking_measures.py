@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 import svmcut
-from svmcut.data import Csr
+from svmcut.data.examples import Csr
 from svmcut.files.examples import read_examples
-from svmcut.measures import ranking_measures
+from svmcut.scoring.measures import ranking_measures
 
 try:
     import lightgbm

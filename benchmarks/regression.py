@@ -23,10 +23,10 @@ import numpy as np
 from svmcut._native.kernels import KernelRows
 from timing import cpu_medians, time_process
 
-from svmcut.data import Csr
+from svmcut.data.examples import Csr
 from svmcut.files.examples import read_examples
 from svmcut.files.models import read_model
-from svmcut.kernels import Kernel
+from svmcut.models.kernels import Kernel
 
 SVMCUT = Path(sys.executable).parent / "svmcut"
 TUBE = 0.1

@@ -25,7 +25,7 @@ import numpy as np
 from timing import time_process
 
 from svmcut.files.sequences import read_sequences, stream_sequences
-from svmcut.parameters import Settings
+from svmcut.spec.parameters import Settings
 from svmcut.training.driver import make_driver
 
 SOLVERS = ("bcfw", "cutting-plane", "ssg")

@@ -28,8 +28,8 @@ from structured_curves import Point, Task, read, record, write
 from svmcut.files.multilabel import read_multilabel
 from svmcut.files.sequences import read_sequences, stream_sequences
 from svmcut.models import ChainModel, ChainShape
-from svmcut.parameters import Settings
 from svmcut.solvers.protocol import Problem, StoppingRule
+from svmcut.spec.parameters import Settings
 from svmcut.structured.chain import ChainSequences
 from svmcut.tasks.prediction import measure
 from svmcut.tasks.protocol import named

@@ -31,7 +31,7 @@ import numpy as np
 from objective import Evaluator, read_liblinear, read_svm_light
 from timing import alternate, medians, time_process
 
-from svmcut.catalog import SOLVERS, solvers
+from svmcut.spec.catalog import SOLVERS, solvers
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 PROGRAM = str(Path(sys.executable).parent / "svmcut")

@@ -28,8 +28,8 @@ from svmcut.distributed.engine import DaskRows, connected
 from svmcut.distributed.oracle import Carried
 from svmcut.distributed.parts import Reading
 from svmcut.distributed.plan import planned
-from svmcut.parameters import Settings
-from svmcut.refusals import plain
+from svmcut.spec.parameters import Settings
+from svmcut.spec.refusals import plain
 
 WORDS, PER_ROW = 47_236, 75
 

@@ -32,13 +32,13 @@ extra `sklearn`. [From Python](python.md) tells what they are for.
 #: Beside the names that svmcut exports.
 MODULES = {
     "What they take and return": [
-        "svmcut.parameters.Settings", "svmcut.training.outcome.Outcome", "svmcut.api.Choice", "svmcut.loading.Model",
+        "svmcut.spec.parameters.Settings", "svmcut.training.outcome.Outcome", "svmcut.api.Choice", "svmcut.loading.Model",
     ],
-    "Folds": ["svmcut.folds.folds"],
+    "Folds": ["svmcut.data.folds.folds"],
     "On the workers of Dask": ["svmcut.dask.train", "svmcut.estimators.clusters.LinearSVM"],
 }  # fmt: skip
 #: Their attributes stand in their docstrings; listed one by one they would be there twice.
-PLAIN = {"svmcut.parameters.Settings", "svmcut.training.outcome.Outcome", "svmcut.api.Choice"}
+PLAIN = {"svmcut.spec.parameters.Settings", "svmcut.training.outcome.Outcome", "svmcut.api.Choice"}
 
 
 def scripts() -> list[Path]:

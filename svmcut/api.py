@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from svmcut.arrays import given_weights
-from svmcut.catalog import KERNEL_PARAMETERS, KERNELS, TASKS, measures
-from svmcut.classes import by_labels
-from svmcut.coarse import coarse_warning
+from svmcut.data.arrays import given_weights
+from svmcut.data.coarse import coarse_warning
+from svmcut.data.labels import by_labels
 from svmcut.errors import UsageError
 from svmcut.files.weights import read_weights
-from svmcut.machine import one_blas_thread
-from svmcut.parameters import Settings
-from svmcut.records import replace
-from svmcut.refusals import check, check_names, check_weights, plain
+from svmcut.resources import one_blas_thread
 from svmcut.selection import Search, cells_of, check_grid, parts_of
+from svmcut.spec.catalog import KERNEL_PARAMETERS, KERNELS, TASKS, measures
+from svmcut.spec.parameters import Settings
+from svmcut.spec.records import replace
+from svmcut.spec.refusals import check, check_names, check_weights, plain
 from svmcut.tasks.protocol import named
 from svmcut.tasks.weights import weighed
 
@@ -43,7 +43,7 @@ def train(
         A file as the command line reads it, or (X, y) or (X, y, qid): X an array or scipy.sparse matrix of one row an
         example, y its labels; in multilabel an indicator matrix of one column a label; qid the queries or sequences.
     task : str or None
-        A name of svmcut.catalog.TASKS; None for rank where there are queries in a tuple, multiclass of three or more
+        A name of svmcut.spec.catalog.TASKS; None for rank where there are queries in a tuple, multiclass of three or more
         whole labels where `positive` is not given, else classification.
     weights : str, array or None
         What every example, query, sequence or label set weighs, 0 for none: an array, or a file of one number a line.
@@ -54,7 +54,7 @@ def train(
         Folder where the rows of a file, or of all that fit a pattern, are kept and mapped into memory by later runs;
         not of sequences and label sets.
     **parameters
-        Fields of svmcut.parameters.Settings; cost is required for losses that are no sums over examples.
+        Fields of svmcut.spec.parameters.Settings; cost is required for losses that are no sums over examples.
 
     Returns
     -------
@@ -121,7 +121,7 @@ def cross_validate(
     folds : int
         At least 2; they depend on the seed. Classes are dealt evenly, queries and sequences stay whole.
     select : str or None
-        A measure of svmcut.catalog.MEASURES; None for the task's own. The best mean wins, of equal ones the first.
+        A measure of svmcut.spec.catalog.MEASURES; None for the task's own. The best mean wins, of equal ones the first.
     **parameters
         As in `train`; cost or example_cost, gamma, degree, coef0 and scale_kernel may be lists. C of a fold has the
         weight of one example's loss that it has of all examples.

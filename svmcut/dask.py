@@ -13,7 +13,7 @@ from svmcut.distributed.gathered import MOST_GATHERED
 from svmcut.distributed.parts import Reading
 from svmcut.distributed.plan import planned
 from svmcut.files.patterns import files_of
-from svmcut.refusals import check_names
+from svmcut.spec.refusals import check_names
 
 if TYPE_CHECKING:
     from dask.distributed import Client

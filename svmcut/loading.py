@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.arrays import as_rows, named_rows, vector_examples
-from svmcut.catalog import losses
-from svmcut.classes import SIGNS
-from svmcut.data import Csr
+from svmcut.data.arrays import as_rows, named_rows, vector_examples
+from svmcut.data.examples import Csr
+from svmcut.data.labels import SIGNS
 from svmcut.errors import DataError, UsageError
 from svmcut.files.examples import read_examples
 from svmcut.files.models import read_model
@@ -26,6 +25,7 @@ from svmcut.models import (
     MulticlassModel,
     MultilabelModel,
 )
+from svmcut.spec.catalog import losses
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -180,7 +180,7 @@ def load_svmlight_file(
     ((119, 13), 'float32', [-1.0, 1.0])
     >>> X, y, qid = svmcut.load_svmlight_file("data/ranking.train", query_id=True)
     """
-    from svmcut.machine import usable_cpus
+    from svmcut.resources import usable_cpus
 
     path, threads = os.fspath(path), usable_cpus() if threads is None else threads
     if multilabel and query_id:

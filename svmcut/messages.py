@@ -34,7 +34,7 @@ class Parameter(NamedTuple):
     Attributes
     ----------
     name : str
-        Of svmcut.parameters.
+        Of svmcut.spec.parameters.
     value : object
         None for the parameter as such; a tuple or list for several values of which one may be chosen.
     """

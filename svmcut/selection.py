@@ -20,19 +20,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from svmcut import states
 from svmcut._native.interrupt import Cancelled, cancelled
-from svmcut.catalog import KERNEL_PARAMETERS, KERNELS, measures
-from svmcut.classes import classes_of, labels_of
+from svmcut.data.folds import STRATIFIED, folds
+from svmcut.data.labels import classes_of, labels_of
 from svmcut.errors import UsageError
-from svmcut.folds import STRATIFIED, folds
-from svmcut.kinds import ABOVE_ZERO
 from svmcut.messages import Parameter
-from svmcut.records import replace
+from svmcut.spec import schemas
+from svmcut.spec.catalog import KERNEL_PARAMETERS, KERNELS, measures
+from svmcut.spec.kinds import ABOVE_ZERO
+from svmcut.spec.records import replace
 from svmcut.tasks.prediction import measure
 
 if TYPE_CHECKING:
-    from svmcut.parameters import Settings
+    from svmcut.spec.parameters import Settings
     from svmcut.tasks.protocol import Task
     from svmcut.training.driver import Driver
 
@@ -90,7 +90,7 @@ def parts_of(data: Any, settings: Settings, K: int) -> tuple[list[Part], Setting
     UsageError
         For fewer examples, queries or sequences than folds, and fewer than two rows of one of two classes.
     DataError
-        As svmcut.classes.labels_of.
+        As svmcut.data.labels.labels_of.
     """
     dealt, counts, path = data, np.zeros(0, int), data.source.path
     if settings.task == "classification":
@@ -260,20 +260,20 @@ class Search:
         return found
 
     def _restore(self, state: dict[str, Any]) -> None:
-        result = states.maybe(states.fields(values=states.instance(dict), done=states.flag))
-        results = states.many(result, len(self.cells), len(self.cells))
-        standing = states.instance(dict)
-        states.checked(state, states.fields(
-            results=states.many(results, len(self._parts), len(self._parts)), standing=standing), "search")  # fmt: skip
+        result = schemas.maybe(schemas.fields(values=schemas.instance(dict), done=schemas.flag))
+        results = schemas.many(result, len(self.cells), len(self.cells))
+        standing = schemas.instance(dict)
+        schemas.checked(state, schemas.fields(
+            results=schemas.many(results, len(self._parts), len(self._parts)), standing=standing), "search")  # fmt: skip
         names = set(measures(self._settings.task))
         for found in (found for row in state["results"] for found in row if found is not None):
-            states.require(found["values"].keys() == names, "measures", ", ".join(sorted(names)))
-            states.many(states.ANY_REAL)(list(found["values"].values()), "measures")
+            schemas.require(found["values"].keys() == names, "measures", ", ".join(sorted(names)))
+            schemas.many(schemas.ANY_REAL)(list(found["values"].values()), "measures")
         self.results = [list(row) for row in state["results"]]
         for key, kept in state["standing"].items():
-            states.require(key in map(str, range(len(self._chains))), "chains", "those of the grid")
-            at = states.count(0, len(self._chains[int(key)].cells) - 1)
-            states.checked(kept, states.fields(at=at, driver=states.instance(dict)), "standing")
+            schemas.require(key in map(str, range(len(self._chains))), "chains", "those of the grid")
+            at = schemas.count(0, len(self._chains[int(key)].cells) - 1)
+            schemas.checked(kept, schemas.fields(at=at, driver=schemas.instance(dict)), "standing")
             self._standing[int(key)] = kept["at"], kept["driver"]
 
     def _open(self, chain: Chain) -> bool:

@@ -20,13 +20,13 @@ SHARED = Path(__file__).resolve().parent.parent.parent / "shared"
 
 
 def pytest_addoption(parser):
-    parser.addoption("--qp", help="the small QP of every run that does not choose its own: a row of svmcut.catalog.QPS")
+    parser.addoption("--qp", help="the small QP of every run that does not choose its own: a row of svmcut.spec.catalog.QPS")
 
 
 def pytest_configure(config):
     if config.getoption("--qp"):
         from svmcut import qp
-        from svmcut.catalog import QPS
+        from svmcut.spec.catalog import QPS
 
         if config.getoption("--qp") not in QPS:
             raise pytest.UsageError(f"--qp is {config.getoption('--qp')!r}; expected one of {', '.join(QPS)}")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Drivers of training as the tests ask for them."""
 
-from svmcut.catalog import AUTO, MULTICLASS, SOLVERS
-from svmcut.parameters import Settings
+from svmcut.spec.catalog import AUTO, MULTICLASS, SOLVERS
+from svmcut.spec.parameters import Settings
 from svmcut.training.driver import make_driver
 
 
@@ -21,7 +21,7 @@ def way_of(task, solver, kernel="linear"):
 
 
 def kernel_parameters(kernel):
-    """A svmcut.kernels.Kernel as parameters."""
+    """A svmcut.models.kernels.Kernel as parameters."""
     return {
         "kernel": kernel.name, "degree": kernel.degree, "gamma": kernel.gamma, "scale_kernel": kernel.scale,
         "coef0": kernel.offset,

@@ -22,7 +22,7 @@ import time
 import numpy as np
 
 from svmcut.cli import originals
-from svmcut.data import Csr
+from svmcut.data.examples import Csr
 from svmcut.errors import DataError, MemoryLimitError, ModelError, OutputError, SvmcutError
 from svmcut.files import sequences as sequence_files
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
@@ -30,7 +30,6 @@ from svmcut.files.examples import stream_examples
 from svmcut.files.models import read_model, write_model
 from svmcut.files.multilabel import read_multilabel, stream_multilabel
 from svmcut.files.sequences import read_sequences, stream_sequences
-from svmcut.kernels import Kernel
 from svmcut.models import (
     ChainModel,
     ChainShape,
@@ -42,7 +41,8 @@ from svmcut.models import (
     MulticlassModel,
     MultilabelModel,
 )
-from svmcut.saved import state_classes
+from svmcut.models.kernels import Kernel
+from svmcut.spec.state_classes import state_classes
 
 SECONDS, MEGABYTES = 10, 2000
 """More than this for one input is a finding."""

@@ -8,8 +8,8 @@ import numpy as np
 from svmcut.distributed.parts import Reading
 from svmcut.distributed.plan import planned
 from svmcut.distributed.rows import SerialRows
-from svmcut.parameters import Settings
-from svmcut.refusals import plain
+from svmcut.spec.parameters import Settings
+from svmcut.spec.refusals import plain
 
 
 def lines(n=400, d=12, *, task="classification", cost=False, seed=5):

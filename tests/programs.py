@@ -13,12 +13,13 @@ import threading
 import time
 import traceback
 import warnings
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import click
 
 from svmcut import cli, files, models, risks, solvers, tasks, training
-from svmcut.cli import learn, originals
+from svmcut.cli import learn
 from svmcut.cli.main import svmcut
 from svmcut.cli.start import main
 
@@ -45,11 +46,16 @@ def command(program, *words):
     return [os.path.join(BIN, name), *rest, *map(os.fspath, words)]
 
 
+def entry(name):
+    """The function that an executable calls."""
+    return entry_points(group="console_scripts")[name].load()
+
+
 def call(program, *words):
     """Exit status of a program run in this process."""
     name, *rest = program.split()
     words = [*rest, *map(str, words)]
-    return main(words) if name == "svmcut" else getattr(originals, name)(words)
+    return main(words) if name == "svmcut" else entry(name)(words)
 
 
 def run(program, *words, **options):
@@ -71,7 +77,7 @@ def forked(program, *words, cwd=None, stdin=b"", timeout=TIMEOUT):
     """
     line = command(program, *map(str, words))
     name = program.split()[0]
-    body = main if name == "svmcut" else getattr(originals, name)
+    body = main if name == "svmcut" else entry(name)
     if not isinstance(stdin, bytes):
         return _copy(line, body, cwd, timeout, stdin.fileno())
     reader, writer = os.pipe()

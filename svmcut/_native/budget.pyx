@@ -7,7 +7,7 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-from svmcut import states
+from svmcut.spec import schemas
 
 from svmcut._native.kernels cimport kernel_of, svmcut_kernel
 from svmcut._native.sparse cimport Rows, svmcut_csr
@@ -200,27 +200,27 @@ cdef class Budget:
         return counts | arrays
 
     def _check(self, state):
-        n, count, real = self.X.n_rows, states.COUNT, states.REAL
+        n, count, real = self.X.n_rows, schemas.COUNT, schemas.REAL
         adaptive = SAMPLING[self._options.sampling] == "adaptive"
         kinds = dict.fromkeys(COUNTS, count) | {
-            "epoch": states.count(-1), "centres": states.count(0, self._options.budget),
-            "scale": states.real(1e-300, 1e300), "sum_alpha": real, "mean_gain": real,
+            "epoch": schemas.count(-1), "centres": schemas.count(0, self._options.budget),
+            "scale": schemas.real(1e-300, 1e300), "sum_alpha": real, "mean_gain": real,
         }
-        states.checked(state, states.fields(**kinds))
+        schemas.checked(state, schemas.fields(**kinds))
         begun = state["epoch"] >= 0
-        scheduled = states.count(1, 100 * n) if adaptive and begun else states.count(n * begun, n * begun)
-        states.checked(state, states.fields(scheduled=scheduled, position=states.count(0, state["scheduled"])))
+        scheduled = schemas.count(1, 100 * n) if adaptive and begun else schemas.count(n * begun, n * begun)
+        schemas.checked(state, schemas.fields(scheduled=scheduled, position=schemas.count(0, state["scheduled"])))
         bounds = {
             "alpha": (0 if self._options.tube < 0 else None, None), "preference": (1e-3, 1e3), "credit": (0, 1), "owner": (-1, n - 1),
             "schedule": (0, n - 1), "rank": (0, state["centres"] - 1),
         }
         for name, (shape, dtype) in self._shapes(state).items():
             low, high = bounds.get(name, (None, None))
-            kind = states.array(dtype, *shape, low=low, high=high, distinct=name == "rank")
-            states.checked(state, states.fields(**{name: kind}))
+            kind = schemas.array(dtype, *shape, low=low, high=high, distinct=name == "rank")
+            schemas.checked(state, schemas.fields(**{name: kind}))
         owned = state["owner"][state["owner"] >= 0]
-        states.checked(owned, states.array(np.int32, None, distinct=True), "owner")
-        states.require(not (self._options.append and owned.size), "owner and centres", "no owners")
+        schemas.checked(owned, schemas.array(np.int32, None, distinct=True), "owner")
+        schemas.require(not (self._options.append and owned.size), "owner and centres", "no owners")
 
     def restore(self, state):
         """Goes back to a state of a run with the same arguments.

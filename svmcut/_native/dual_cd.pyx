@@ -6,7 +6,7 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-from svmcut import states
+from svmcut.spec import schemas
 
 from svmcut._native.interrupt cimport cancel_flag, serve
 from svmcut._native.sparse cimport Rows, svmcut_csr
@@ -125,17 +125,17 @@ cdef class Descent:
         StateError
         """
         cdef int64_t n = self.alpha.shape[0], entries = self.X.indptr[n] - self.X.indptr[0]
-        beyond = states.real(infinite=True)
-        states.checked(state, states.fields(
-            active=states.count(0, n), above=beyond, below=beyond, gap=beyond, random=states.count(0, 2**64 - 1),
-            epochs=states.COUNT, entries=states.COUNT, moved=states.count(0, n)), "native")
+        beyond = schemas.real(infinite=True)
+        schemas.checked(state, schemas.fields(
+            active=schemas.count(0, n), above=beyond, below=beyond, gap=beyond, random=schemas.count(0, 2**64 - 1),
+            epochs=schemas.COUNT, entries=schemas.COUNT, moved=schemas.count(0, n)), "native")
         # an epoch reads what is active: too many of them would put off the next look for ever
         fits = not entries or state["epochs"] <= state["entries"] + EMPTY_EPOCHS
-        states.require(fits, "the epochs and entries of native", "an entry an epoch")
-        states.checked(np.asarray(order)[:state["active"]], states.array(
+        schemas.require(fits, "the epochs and entries of native", "an entry an epoch")
+        schemas.checked(np.asarray(order)[:state["active"]], schemas.array(
             np.int32, None, low=0, high=n - 1, rising=True), "the order of native")
         if order.shape[0] != self.order.shape[0]:
-            raise states.StateError("order has the wrong length")
+            raise schemas.StateError("order has the wrong length")
         self.order[:] = order
         self.state = state
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
 
-from svmcut import states
+from svmcut.spec import schemas
 
 from svmcut._native.kernels cimport kernel_of, svmcut_kernel
 from svmcut._native.sparse cimport Rows, svmcut_csr
@@ -254,13 +254,13 @@ cdef class Sbp:
         ------
         StateError
         """
-        values, steps = states.reals(self._expansion.n), states.COUNT
-        states.checked(state, states.fields(
-            scale=states.real(1e-300, 1e300), squared=states.real(0), total=states.real(0), volume=states.real(0),
-            level=states.REAL, bias=states.REAL, steps=steps, averaged=steps, evaluations=steps,
-            covered=states.count(0, self._expansion.trained), random=states.count(0, 2**64 - 1),
-            windows=states.reals(4), **dict.fromkeys(self.arrays, values)))
-        states.require(state["averaged"] <= state["steps"], "steps and averaged", "no more averaged than done")
+        values, steps = schemas.reals(self._expansion.n), schemas.COUNT
+        schemas.checked(state, schemas.fields(
+            scale=schemas.real(1e-300, 1e300), squared=schemas.real(0), total=schemas.real(0), volume=schemas.real(0),
+            level=schemas.REAL, bias=schemas.REAL, steps=steps, averaged=steps, evaluations=steps,
+            covered=schemas.count(0, self._expansion.trained), random=schemas.count(0, 2**64 - 1),
+            windows=schemas.reals(4), **dict.fromkeys(self.arrays, values)))
+        schemas.require(state["averaged"] <= state["steps"], "steps and averaged", "no more averaged than done")
         for name, values in self.arrays.items():
             values[:] = state[name]
         self._state.scale, self._state.squared = state["scale"], state["squared"]
@@ -351,10 +351,10 @@ cdef class Visits:
         ------
         StateError
         """
-        values, steps, trained = states.reals(self._expansion.n), states.COUNT, self._expansion.trained
-        order = states.array(np.int32, trained, low=0, high=trained - 1, distinct=self._state.sums == NULL)
-        states.checked(state, states.fields(
-            a=values, c=values, visits=steps, changes=steps, evaluations=steps, random=states.count(0, 2**64 - 1),
+        values, steps, trained = schemas.reals(self._expansion.n), schemas.COUNT, self._expansion.trained
+        order = schemas.array(np.int32, trained, low=0, high=trained - 1, distinct=self._state.sums == NULL)
+        schemas.checked(state, schemas.fields(
+            a=values, c=values, visits=steps, changes=steps, evaluations=steps, random=schemas.count(0, 2**64 - 1),
             **({} if self.order is None else {"order": order})))
         self.a[:], self.c[:] = state["a"], state["c"]
         if self.order is not None:

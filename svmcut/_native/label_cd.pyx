@@ -8,7 +8,7 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
-from svmcut import states
+from svmcut.spec import schemas
 
 from svmcut._native.interrupt cimport cancel_flag, serve
 from svmcut._native.sparse cimport Rows, svmcut_csr
@@ -165,15 +165,15 @@ cdef class Descent:
         cdef int64_t n = self.X.csr.n_rows, g
         own = self._arrays()
         most = {"rows": (1 << min(self.run_of.lanes, self.run_of.count)) - 1}
-        states.checked(state, states.fields(**{name: states.array(
+        schemas.checked(state, schemas.fields(**{name: schemas.array(
             array.dtype, *array.shape, low=0 if name == "alpha" else None, high=most.get(name),
             infinite=name == "machines") for name, array in own.items()}), "native")
         weights = 1.0 if self.weights is None else np.asarray(self.weights)[None, :, None]
-        states.require(bool((state["alpha"] <= self.run_of.C * weights).all()), "alpha and C", "no alpha above its C")
+        schemas.require(bool((state["alpha"] <= self.run_of.C * weights).all()), "alpha and C", "no alpha above its C")
         for name, array in own.items():
             np.copyto(array, state[name])
         for g in range(self.run_of.groups):
-            states.require(0 <= self.run_of.states[g].active <= n, "active rows of native", "no more than rows")
-            states.checked(own["order"][g, : self.run_of.states[g].active], states.array(
+            schemas.require(0 <= self.run_of.states[g].active <= n, "active rows of native", "no more than rows")
+            schemas.checked(own["order"][g, : self.run_of.states[g].active], schemas.array(
                 np.int32, None, low=0, high=n - 1, rising=True), "the order of native")
-            states.require(self.run_of.states[g].at == 0, "visits of native", "none of an epoch that has begun")
+            schemas.require(self.run_of.states[g].at == 0, "visits of native", "none of an epoch that has begun")

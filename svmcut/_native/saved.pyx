@@ -5,7 +5,7 @@ import numpy as np
 
 from libc.stdint cimport int64_t
 
-from svmcut import states
+from svmcut.spec import schemas
 
 from svmcut._native.status cimport served
 
@@ -14,7 +14,7 @@ cdef extern from "include/svmcut.h" nogil:
     int SVMCUT_BAD_INPUT
 
 
-KIND = states.fields(integers=states.array(np.int64, None), reals=states.array(np.float64, None, infinite=True))
+KIND = schemas.fields(integers=schemas.array(np.int64, None), reals=schemas.array(np.float64, None, infinite=True))
 
 
 cdef class Saved:
@@ -52,11 +52,11 @@ cdef class Saved:
         StateError
             When it does not fit.
         """
-        states.checked(saved, KIND)
+        schemas.checked(saved, KIND)
         cdef const int64_t[::1] i = saved["integers"]
         cdef const double[::1] r = saved["reals"]
         cdef int64_t[2] counts = [i.shape[0], r.shape[0]]
         cdef int status = self._load(&i[0] if counts[0] else NULL, &r[0] if counts[1] else NULL, counts)
         if status == SVMCUT_BAD_INPUT:
-            raise states.StateError(f"the state is not one of these {self.samples}")
+            raise schemas.StateError(f"the state is not one of these {self.samples}")
         served(status)

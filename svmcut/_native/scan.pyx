@@ -224,7 +224,7 @@ cdef class Scanner:
         -------
         dict
             values (nnz,) float32, indices (nnz,) int32 0-based, indptr (n + 1,) int64, y (n,) float64, qid (n,) int64 or
-            None, cost (n,) float64 or None, skips (k, 2) int64 as in `svmcut.data.Source`, label_ids int32, n_features int.
+            None, cost (n,) float64 or None, skips (k, 2) int64 as in `svmcut.data.examples.Source`, label_ids int32, n_features int.
         """
         cdef svmcut_rows rows
         if svmcut_scan_take(self.scan, &rows) != SVMCUT_OK:

@@ -7,7 +7,7 @@ import numpy as np
 
 from libc.stdint cimport int64_t
 
-from svmcut import states
+from svmcut.spec import schemas
 
 from svmcut._native.kernels cimport kernel_of, svmcut_kernel
 from svmcut._native.sparse cimport Rows, svmcut_csr
@@ -231,7 +231,7 @@ cdef class Smo:
         """
         cdef int64_t n = self._rows.csr.n_rows
         if integers.shape[0] != n + 6 or reals.shape[0] != 4 * n + 5:
-            raise states.StateError("the state is of another number of points")
+            raise schemas.StateError("the state is of another number of points")
         cdef int status
         with nogil:
             status = svmcut_smo_load(self._smo, &integers[0], &reals[0])
@@ -239,4 +239,4 @@ cdef class Smo:
         if status == SVMCUT_NO_MEMORY:
             raise MemoryError("no memory for SMO")
         if status != SVMCUT_OK:
-            raise states.StateError("the state is none of these points")
+            raise schemas.StateError("the state is none of these points")

@@ -3,7 +3,7 @@
 
 import sys
 
-from svmcut.machine import load_single_blas
+from svmcut.resources import load_single_blas
 
 # Models would depend on the number of threads, and starting them costs half of a small run.
 if "numpy" not in sys.modules:

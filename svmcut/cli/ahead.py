@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from svmcut._native.interrupt import Cancelled, cancelled
-from svmcut.records import replace
 from svmcut.selection import CHAIN, WAIT
+from svmcut.spec.records import replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from svmcut.parameters import Settings
+    from svmcut.spec.parameters import Settings
     from svmcut.training.driver import Driver
     from svmcut.training.outcome import Outcome
 

@@ -11,9 +11,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from svmcut import records, states
 from svmcut._version import __version__
-from svmcut.catalog import KERNEL_PARAMETERS
 from svmcut.cli.guard import warn
 from svmcut.cli.options import options as table
 from svmcut.cli.termination import STOPPED, Terminated, asked
@@ -21,12 +19,14 @@ from svmcut.errors import CheckpointError, ClusterError, OutputError
 from svmcut.files.checkpoints import read_checkpoint, unfit, write_checkpoint
 from svmcut.files.generations import Generations, check_ours, hold, previous
 from svmcut.messages import printable
-from svmcut.saved import state_classes
+from svmcut.spec import records, schemas
+from svmcut.spec.catalog import KERNEL_PARAMETERS
+from svmcut.spec.state_classes import state_classes
 from svmcut.training.outcome import Outcome
 
 if TYPE_CHECKING:
     from svmcut.cli.options import LearnOptions
-    from svmcut.data import Examples, MultilabelExamples, Sequences
+    from svmcut.data.examples import Examples, MultilabelExamples, Sequences
 
 #: Fields of LearnOptions that may differ between a run and the one that goes on from its checkpoint.
 FREE = frozenset({
@@ -143,23 +143,23 @@ class Checkpoints:
                 self.path, f"is of another run: {'; '.join(differences)}; remove it or leave out --resume"
             )
         with self.unfit():
-            states.checked(state, self._form())
+            schemas.checked(state, self._form())
         self._files.own_all()
         return state
 
-    def _form(self) -> states.Check:
+    def _form(self) -> schemas.Check:
         """What a run writes: the models that are done, what is said of each, and where the next stands."""
         options = self._options
-        number, text, several = states.ANY_REAL, states.text(), 0 if options.searches else len(options.path) - 1
-        row = states.fields(
-            C=number, model=text, solver=text, primal=number, dual=number, gap=number, converged=states.flag,
-            iterations=states.COUNT, seconds=number, training=states.instance(dict),
+        number, text, several = schemas.ANY_REAL, schemas.text(), 0 if options.searches else len(options.path) - 1
+        row = schemas.fields(
+            C=number, model=text, solver=text, primal=number, dual=number, gap=number, converged=schemas.flag,
+            iterations=schemas.COUNT, seconds=number, training=schemas.instance(dict),
         )  # fmt: skip
-        outcomes = states.many(states.instance(Outcome), 0, several)
-        known = {"outcomes": outcomes, "rows": states.many(row, 0, several), "driver": states.instance(dict)}
+        outcomes = schemas.many(schemas.instance(Outcome), 0, several)
+        known = {"outcomes": outcomes, "rows": schemas.many(row, 0, several), "driver": schemas.instance(dict)}
         if options.searches:  # which holds no driver before the grid is done
-            known |= {"search": states.instance(dict), "driver": states.maybe(known["driver"])}
-        return states.fields(**known)
+            known |= {"search": schemas.instance(dict), "driver": schemas.maybe(known["driver"])}
+        return schemas.fields(**known)
 
     def take(self, snapshot: Callable[[], Any]) -> None:
         """Keeps the state of a run at a place it can go on from; writes it when that is due."""

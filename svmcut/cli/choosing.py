@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from svmcut.catalog import TASKS, measures
-from svmcut.records import replace
 from svmcut.selection import Part, Search, cells_of, held_out, parts_of
+from svmcut.spec.catalog import TASKS, measures
+from svmcut.spec.records import replace
 
 if TYPE_CHECKING:
     from svmcut.cli.options import LearnOptions
-    from svmcut.parameters import Settings
+    from svmcut.spec.parameters import Settings
 
 
 def parts(

@@ -18,12 +18,12 @@ from svmcut.distributed.plan import Parted, planned, refuse
 from svmcut.errors import UsageError
 from svmcut.files.patterns import files_of
 from svmcut.models import MulticlassModel
-from svmcut.records import replace
+from svmcut.spec.records import replace
 
 if TYPE_CHECKING:
     from svmcut.cli.options import LearnOptions
     from svmcut.distributed.rows import Rows
-    from svmcut.parameters import Settings
+    from svmcut.spec.parameters import Settings
     from svmcut.training.driver import Driver
 
 

@@ -12,8 +12,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from svmcut.cli.option_rows import COMPATIBILITY, DATA, OUTPUT, RUNNING, Option, inert
-from svmcut.kinds import ADDRESS, FLAG, LEVEL, PATH, one_of
-from svmcut.parameters import KINDS
+from svmcut.spec.kinds import ADDRESS, FLAG, LEVEL, PATH, one_of
+from svmcut.spec.parameters import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -78,7 +78,7 @@ def score(values: dict[str, Any]) -> None:
     """Runs ``svmcut classify`` with the files and options that were given."""
     from svmcut.cli.guard import warn
     from svmcut.cli.scoring import run_scoring
-    from svmcut.machine import usable_cpus
+    from svmcut.resources import usable_cpus
 
     examples, model, predictions = (values[name] for name in ("example_file", "model_file", "predictions_file"))
     read = {row.field: values[row.field] for row in SCORING if row.field in values and not row.inert}

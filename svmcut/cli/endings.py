@@ -9,10 +9,10 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from svmcut.catalog import SOLVERS
 from svmcut.cli.termination import Terminated, asked
 from svmcut.errors import ClusterError, UsageError
 from svmcut.messages import printable
+from svmcut.spec.catalog import SOLVERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

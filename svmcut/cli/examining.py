@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 
 from svmcut import __version__
-from svmcut.catalog import INPUTS
-from svmcut.classes import SIGNS, label_text
 from svmcut.cli.files import log_beside
 from svmcut.cli.report import report_text
 from svmcut.cli.words import in_options
+from svmcut.data.labels import SIGNS, label_text
 from svmcut.errors import DataError, UsageError
 from svmcut.files.models import read_named
 from svmcut.files.output import write_atomically
 from svmcut.files.roles import File, check_roles
 from svmcut.files.text import BLOCK_BYTES, opened
-from svmcut.inspection import curves, distribution, facts
-from svmcut.machine import usable_cpus
+from svmcut.inspection.facts import curves, distribution, facts
 from svmcut.messages import printable
-from svmcut.probabilities import Reliability, Skill
+from svmcut.resources import usable_cpus
+from svmcut.scoring.probabilities import Reliability, Skill
+from svmcut.spec.catalog import INPUTS
 from svmcut.tasks.prediction import tallied
 from svmcut.tasks.protocol import named, names_for, tasks_of
 from svmcut.tasks.vectors import Scores
@@ -88,11 +88,11 @@ def run_inspection(
         if json:
             print(report_text(found), flush=True)
         else:
-            from svmcut.cli.inspection_text import text_of
+            from svmcut.inspection.text import text_of
 
             print(printable(text_of(found), lines=True), end="", flush=True)
         if html is not None:
-            from svmcut.cli.pages import page
+            from svmcut.inspection.page import page
 
             with write_atomically(html) as output:
                 output.write(page(found).encode())

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.coarse import coarse_warning
-from svmcut.data import Csr
+from svmcut.data.coarse import coarse_warning
+from svmcut.data.examples import Csr
 
 if TYPE_CHECKING:
-    from svmcut.parameters import Settings
+    from svmcut.spec.parameters import Settings
 
 #: Ratio of the largest values of two features that draws a hint; entries a feature needs to count; entries looked at.
 FAR, OFTEN, ENOUGH = 1e3, 5, 1 << 14

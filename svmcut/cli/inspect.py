@@ -7,8 +7,8 @@ import click
 
 from svmcut.cli.option_rows import DATA, OUTPUT, Option
 from svmcut.cli.panels import PanelCommand
-from svmcut.kinds import PATH, integer
-from svmcut.parameters import KINDS
+from svmcut.spec.kinds import PATH, integer
+from svmcut.spec.parameters import KINDS
 
 _EPILOG = """\b
 Examples:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What no command line can honour: svmcut.refusals, and what hangs on options that are no parameters."""
+"""What no command line can honour: svmcut.spec.refusals, and what hangs on options that are no parameters."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svmcut import refusals
-from svmcut.catalog import AUTO, CUTTING_PLANE, KERNEL_PARAMETERS, TASKS, measures
-from svmcut.classes import beside_classes, label_text
 from svmcut.cli import options as table
 from svmcut.cli.option_rows import inert
 from svmcut.cli.options import LearnOptions
 from svmcut.cli.words import in_options
+from svmcut.data.labels import beside_classes, label_text
 from svmcut.errors import UsageError
 from svmcut.messages import Parameter
-from svmcut.parameters import DEFAULTS, task_defaults
-from svmcut.records import replace
+from svmcut.spec import refusals
+from svmcut.spec.catalog import AUTO, CUTTING_PLANE, KERNEL_PARAMETERS, TASKS, measures
+from svmcut.spec.parameters import DEFAULTS, task_defaults
+from svmcut.spec.records import replace
 
 if TYPE_CHECKING:
-    from svmcut.data import Examples
+    from svmcut.data.examples import Examples
 
 
 def check(options: LearnOptions) -> list[str]:

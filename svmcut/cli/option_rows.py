@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from svmcut.kinds import FLAG, Kind
+from svmcut.spec.kinds import FLAG, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The options of training by task: the rows of option_rows with their kinds, texts and defaults, those of parameters.
 
-What a task, its losses and its solvers cannot use is not offered; the rows of svmcut.catalog say which. The click
+What a task, its losses and its solvers cannot use is not offered; the rows of svmcut.spec.catalog say which. The click
 commands, the originals' argument lists, the report and the tests all read `options`.
 """
 
@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from svmcut.catalog import (
+from svmcut.cli.option_rows import COMPATIBILITY, NOTES, ROWS, Option
+from svmcut.messages import listed
+from svmcut.spec.catalog import (
     AUTO,
     CUTTING_PLANE,
     KERNEL_DEFAULTS,
@@ -28,8 +30,7 @@ from svmcut.catalog import (
     solvers,
     takers,
 )
-from svmcut.cli.option_rows import COMPATIBILITY, NOTES, ROWS, Option
-from svmcut.kinds import (
+from svmcut.spec.kinds import (
     ADDRESS,
     ANY,
     FLAG,
@@ -44,8 +45,7 @@ from svmcut.kinds import (
     one_of,
     several,
 )
-from svmcut.messages import listed
-from svmcut.parameters import (
+from svmcut.spec.parameters import (
     CERTIFIED_ROWS,
     DEFAULTS,
     DEGREE,
@@ -60,8 +60,8 @@ from svmcut.parameters import (
     param,
     task_defaults,
 )
-from svmcut.records import fields, record, replace
-from svmcut.refusals import OF_TASKS, STEERING, chosen_solver
+from svmcut.spec.records import fields, record, replace
+from svmcut.spec.refusals import OF_TASKS, STEERING, chosen_solver
 
 #: Tasks of learn.
 LEARNT = tuple(name for name in TASKS if name != "rank")

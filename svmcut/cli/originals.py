@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from svmcut._version import __version__
 from svmcut.cli.guard import guard
 from svmcut.errors import UsageError
-from svmcut.records import record
+from svmcut.spec.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -217,37 +217,6 @@ def svm_multiclass_classify(argv: list[str] | None = None) -> int:
     return _classify("svm_multiclass_classify", summary, "multiclass", {}, argv, Flag(IDLE, str, None, "no effect"))
 
 
-def svm_learn(argv: list[str] | None = None) -> int:
-    """Entry point of ``svm_learn``."""
-
-    def work(values: dict[str, Any], arguments: list[str]) -> int:
-        from svmcut.cli.light_learning import learn
-
-        return learn(values, *[*arguments, "svm_model"][:2])
-
-    return run_original(light_grammar("svm_learn"), work, argv)
-
-
-def svm_classify(argv: list[str] | None = None) -> int:
-    """Entry point of ``svm_classify``."""
-
-    def work(values: dict[str, Any], arguments: list[str]) -> None:
-        from svmcut.cli.light_scoring import classify
-
-        classify(*[*arguments, "svm_predictions"][:3], verbosity=values["verbosity"], signed=values["format"] == 0)
-
-    return run_original(light_grammar("svm_classify"), work, argv)
-
-
-def light_grammar(program: str) -> Grammar:
-    """The command line of svm_learn or of svm_classify."""
-    from svmcut.cli.light import PROGRAMS
-
-    arguments, summary, least, helps, *tables = PROGRAMS[program]
-    short, long = ({letter: Flag(*row) for letter, row in table.items()} for table in tables)
-    return Grammar(program, arguments, summary, short, long, helps, least)
-
-
 def classify_grammar(program: str, summary: str, long: dict[str, Flag], other: Flag | None = None) -> Grammar:
     """What the classifiers share, and the long options of one."""
     of_light = program in ("svm_perf_classify", "svm_rank_classify")
@@ -262,9 +231,9 @@ def classify_grammar(program: str, summary: str, long: dict[str, Flag], other: F
 
 def learn_grammar(program: str, summary: str, task: str, algorithm: int) -> Grammar:
     """The options of a task that its original knows: those of one letter. Defaults of others stay unset."""
-    from svmcut.catalog import losses
     from svmcut.cli.options import numbered, options
-    from svmcut.kinds import one_of
+    from svmcut.spec.catalog import losses
+    from svmcut.spec.kinds import one_of
 
     known, arguments = [loss for loss in losses(task).values() if not loss.added], "example_file [model_file]"
     own = {"cost": "required", "bias": 1, "algorithm": algorithm}
@@ -289,11 +258,11 @@ def learn_grammar(program: str, summary: str, task: str, algorithm: int) -> Gram
 
 def _learn(program: str, summary: str, task: str, algorithm: int, argv: list[str] | None) -> int:
     def work(values: dict[str, Any], arguments: list[str]) -> int:
-        from svmcut.catalog import MULTICLASS
         from svmcut.cli.options import LearnOptions
         from svmcut.cli.training import run
-        from svmcut.parameters import task_defaults
-        from svmcut.stopwatch import watching
+        from svmcut.resources import watching
+        from svmcut.spec.catalog import MULTICLASS
+        from svmcut.spec.parameters import task_defaults
 
         given = {name: value for name, value in values.items() if value is not None and name != IDLE}
         if "cost" not in given:
@@ -324,7 +293,7 @@ def _without_idle_basis(options: LearnOptions) -> LearnOptions:
         Where --t does not go with another option, whatever the kernel.
     """
     from svmcut.cli.option_checks import check_basis
-    from svmcut.records import replace
+    from svmcut.spec.records import replace
 
     check_basis(options)
     if options.basis_method and options.has_kernel:
@@ -337,7 +306,7 @@ def _classify(
 ) -> int:
     def work(values: dict[str, Any], arguments: list[str]) -> None:
         from svmcut.cli.scoring import run_scoring
-        from svmcut.machine import usable_cpus
+        from svmcut.resources import usable_cpus
 
         beam = values.get("beam", 0)
         if beam < 0:

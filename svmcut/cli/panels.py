@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from svmcut.cli.option_rows import PANELS, RUNNING, Option
-from svmcut.kinds import FLAG, Kind
+from svmcut.spec.kinds import FLAG, Kind
 
 
 class KindType(click.ParamType):

@@ -6,13 +6,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from svmcut.catalog import FORMATS, TASKS, losses, measures
-from svmcut.classes import SIGNS, classes_of, label_text
 from svmcut.cli.training_report import final_lines, runtime_shares
-from svmcut.measures import Measured, contingency_table
+from svmcut.data.labels import SIGNS, classes_of, label_text
 from svmcut.messages import listed
-from svmcut.records import replace
-from svmcut.stopwatch import running
+from svmcut.resources import running
+from svmcut.scoring.measures import Measured, contingency_table
+from svmcut.spec.catalog import FORMATS, TASKS, losses, measures
+from svmcut.spec.records import replace
 
 if TYPE_CHECKING:
     from svmcut.cli.options import LearnOptions

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from svmcut import __version__
-from svmcut.catalog import INPUTS
 from svmcut.cli.files import log_beside
 from svmcut.cli.presentations import PRESENTATIONS, presentation
 from svmcut.cli.report import write_report
@@ -20,7 +19,8 @@ from svmcut.errors import ModelError, UsageError
 from svmcut.files.models import is_model, read_model
 from svmcut.files.roles import File, check_roles
 from svmcut.messages import printable
-from svmcut.records import replace
+from svmcut.spec.catalog import INPUTS
+from svmcut.spec.records import replace
 from svmcut.tasks.prediction import Predictions, predict
 from svmcut.tasks.protocol import named, names_for, tasks_of
 

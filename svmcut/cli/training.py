@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.catalog import INPUTS, measures
-from svmcut.classes import by_labels
 from svmcut.cli import training_report as report
 from svmcut.cli.endings import ending, remedy, stop_reason, time_limit, told
 from svmcut.cli.files import check_training_files, log_beside, model_files
@@ -24,23 +22,25 @@ from svmcut.cli.presentations import PRESENTATIONS, presentation
 from svmcut.cli.report import write_report
 from svmcut.cli.termination import INTERRUPTED, look
 from svmcut.cli.words import in_options
+from svmcut.data.labels import by_labels
 from svmcut.files.models import write_model
 from svmcut.files.output import write_atomically
 from svmcut.files.weights import read_weights
-from svmcut.kinds import Typed
 from svmcut.messages import printable
-from svmcut.progress_bar import ProgressBar
+from svmcut.spec.catalog import INPUTS, measures
+from svmcut.spec.kinds import Typed
 from svmcut.tasks.prediction import measure
 from svmcut.tasks.protocol import named
 from svmcut.tasks.weights import weighed
+from svmcut.training.progress_bar import ProgressBar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from svmcut.cli.ahead import Ahead
     from svmcut.cli.checkpoints import Checkpoints
-    from svmcut.parameters import Settings
     from svmcut.selection import Search
+    from svmcut.spec.parameters import Settings
     from svmcut.training.driver import Driver
     from svmcut.training.outcome import Outcome
 

@@ -10,13 +10,13 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from svmcut._version import __version__
-from svmcut.catalog import TASKS, measures
 from svmcut.cli.guard import drop_stdout
 from svmcut.cli.words import in_options
-from svmcut.stopwatch import ARGMAX, INIT, KERNEL, PSI, QP
+from svmcut.resources import ARGMAX, INIT, KERNEL, PSI, QP
+from svmcut.spec.catalog import TASKS, measures
 
 if TYPE_CHECKING:
-    from svmcut.data import Csr
+    from svmcut.data.examples import Csr
 
 
 def out(text: str = "", end: str = "\n") -> None:

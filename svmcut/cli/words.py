@@ -13,15 +13,15 @@ def in_options(message: str, original: bool = False) -> str:
     """A message that names options; under an original's name those of one letter."""
     if not isinstance(message, Message):
         return message
-    from svmcut.catalog import TASKS
     from svmcut.cli.options import options
+    from svmcut.spec.catalog import TASKS
 
     known = {option.field: option for task in TASKS for option in options(task)}
     return message.worded(partial(_flag, known, original))
 
 
 def _flag(known: dict[str, Any], original: bool, parameter: Parameter) -> str:
-    from svmcut.kinds import FLAG
+    from svmcut.spec.kinds import FLAG
 
     name, value = parameter
     if name not in known:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from svmcut import states
+from svmcut.spec import schemas
 
 
 class Cut(NamedTuple):
@@ -74,17 +74,17 @@ class CutBundle:
         self._idle = np.zeros(1, np.int64)
 
     @classmethod
-    def restored(cls, space, qp: SimplexQp, state: dict[str, Any], normal: states.Check | None = None) -> Self:
+    def restored(cls, space, qp: SimplexQp, state: dict[str, Any], normal: schemas.Check | None = None) -> Self:
         """The bundle whose `state` this is; normal: of what is kept of a cut, where it is not the space's."""
-        elements = states.many(normal or space.kinds().normal)
-        states.checked(state, states.fields(elements=elements), "bundle")
+        elements = schemas.many(normal or space.kinds().normal)
+        schemas.checked(state, schemas.fields(elements=elements), "bundle")
         bundle = cls(space, qp)
         k = 1 + len(state["elements"])
-        weights = states.reals(k, low=0, high=1 + 1e-6)
-        states.checked(state, states.fields(
-            H=states.reals(k, k), b=states.reals(k), beta=weights, near=weights, idle=states.array(np.int64, k, low=0),
+        weights = schemas.reals(k, low=0, high=1 + 1e-6)
+        schemas.checked(state, schemas.fields(
+            H=schemas.reals(k, k), b=schemas.reals(k), beta=weights, near=weights, idle=schemas.array(np.int64, k, low=0),
         ), "bundle")  # fmt: skip
-        states.require(abs(float(state["beta"].sum()) - 1) <= 1e-6, "the multipliers of bundle", "a sum of 1")
+        schemas.require(abs(float(state["beta"].sum()) - 1) <= 1e-6, "the multipliers of bundle", "a sum of 1")
         size = max(16, 1 << (k - 1).bit_length())
         bundle._elements = [None, *state["elements"]]
         bundle._H, bundle._b = np.zeros((size, size)), np.zeros(size)

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from svmcut import states
 from svmcut.cutting.bundle import Cut
 from svmcut.cutting.line_search import ScoreLine, line_minimum
+from svmcut.resources import ARGMAX, PSI, part
 from svmcut.risks.protocol import ExactLineRisk, Linearization, LineRisk
 from svmcut.spaces.protocol import Space
-from svmcut.stopwatch import ARGMAX, PSI, part
+from svmcut.spec import schemas
 
 #: Cuts and steps along lines after which normals and scores are formed afresh, so that rounding does not add up.
 REFRESH = 50
@@ -98,7 +98,7 @@ class Oracle(Protocol):
 
     def restore(self, state: dict[str, Any]) -> None: ...
 
-    def form(self) -> states.Check:
+    def form(self) -> schemas.Check:
         """What a Point in a state must look like."""
         ...
 
@@ -133,10 +133,10 @@ class Normals:
     def restore(self, state: dict[str, Any]) -> None:
         """Goes on from a `state`."""
         kinds = self._space.kinds()
-        states.checked(state, states.fields(
-            coef=states.maybe(kinds.coef), a=states.maybe(kinds.element), age=states.COUNT
+        schemas.checked(state, schemas.fields(
+            coef=schemas.maybe(kinds.coef), a=schemas.maybe(kinds.element), age=schemas.COUNT
         ), "oracle")  # fmt: skip
-        states.require((state["coef"] is None) == (state["a"] is None), "oracle.coef and oracle.a", "both or none")
+        schemas.require((state["coef"] is None) == (state["a"] is None), "oracle.coef and oracle.a", "both or none")
         self._coef, self._a, self._age = state["coef"], state["a"], state["age"]
 
     @part(PSI)
@@ -178,11 +178,11 @@ class RiskOracle:
     def restore(self, state: dict[str, Any]) -> None:
         self._normals.restore(state)
 
-    def form(self) -> states.Check:
-        kinds, real = self.space.kinds(), states.REAL
-        cut = states.instance(Linearization, value=real, coef=states.maybe(kinds.coef), offset=real)
-        known = states.instance(Scored, scores=kinds.scores, cut=cut)
-        return states.instance(Point, w=kinds.element, risk=real, squared=real, age=states.COUNT, known=known)
+    def form(self) -> schemas.Check:
+        kinds, real = self.space.kinds(), schemas.REAL
+        cut = schemas.instance(Linearization, value=real, coef=schemas.maybe(kinds.coef), offset=real)
+        known = schemas.instance(Scored, scores=kinds.scores, cut=cut)
+        return schemas.instance(Point, w=kinds.element, risk=real, squared=real, age=schemas.COUNT, known=known)
 
     def at(self, w) -> Point:
         """One pass for the scores."""

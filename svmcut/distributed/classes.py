@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.catalog import CUTTING_PLANE, MULTICLASS
-from svmcut.classes import label_text
+from svmcut.data.labels import label_text
 from svmcut.distributed.oracle import PartedOracle, PartedProblem
 from svmcut.errors import DataError
 from svmcut.spaces.linear import WeightSpace
+from svmcut.spec.catalog import CUTTING_PLANE, MULTICLASS
 from svmcut.training.checks import check_class_memory, check_class_numbers, class_warnings
 from svmcut.training.multiclass import MulticlassPlan
 from svmcut.training.stage import Plan, Stage, make_solver
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from svmcut.distributed.parts import Found
     from svmcut.distributed.rows import Rows
-    from svmcut.parameters import Settings
+    from svmcut.spec.parameters import Settings
 
 NO_WEIGHT = "all weights are 0; give a weight above 0 to every row that counts"
 

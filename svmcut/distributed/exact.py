@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from svmcut.data import Csr
+    from svmcut.data.examples import Csr
 
 BLOCK = 1 << 16
 

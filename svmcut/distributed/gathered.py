@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut import states
-from svmcut.data import Csr, Examples, Source
+from svmcut.data.examples import Csr, Examples, Source
 from svmcut.distributed.oracle import Carried
 from svmcut.spaces.linear import WeightSpace
+from svmcut.spec import schemas
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,8 +73,8 @@ class GatheredSpace(WeightSpace):
         super().__init__(n_features, bias, threads)
         self._rows, self._bounds = rows, bounds
 
-    def kinds(self) -> states.Kinds:
-        of_examples = states.reals(self._bounds[-1])
+    def kinds(self) -> schemas.Kinds:
+        of_examples = schemas.reals(self._bounds[-1])
         return super().kinds()._replace(scores=of_examples, coef=of_examples)
 
     def scores(self, w) -> NDArray[np.float64]:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from svmcut import states
 from svmcut.cutting.bundle import Cut
 from svmcut.cutting.line_search import line_minimum
 from svmcut.cutting.oracle import Point
 from svmcut.distributed import parts
 from svmcut.distributed.parts import STEPS
 from svmcut.distributed.vectors import MOST_MOVES, most_moves
-from svmcut.records import record
+from svmcut.spec import schemas
+from svmcut.spec.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,11 +55,11 @@ class PartedOracle:
     def restore(self, state: dict[str, Any]) -> None:
         pass
 
-    def form(self) -> states.Check:
-        kinds, real = self.space.kinds(), states.REAL
-        move = states.row(states.real(0), kinds.element)
-        known = states.instance(Carried, base=kinds.element, moves=states.many(move, 0, MOST_MOVES))
-        return states.instance(Point, w=kinds.element, risk=real, squared=real, age=states.COUNT, known=known)
+    def form(self) -> schemas.Check:
+        kinds, real = self.space.kinds(), schemas.REAL
+        move = schemas.row(schemas.real(0), kinds.element)
+        known = schemas.instance(Carried, base=kinds.element, moves=schemas.many(move, 0, MOST_MOVES))
+        return schemas.instance(Point, w=kinds.element, risk=real, squared=real, age=schemas.COUNT, known=known)
 
     def risk(self, w) -> float:
         """R(w); one round."""

@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from svmcut._native import sparse
-from svmcut.arrays import vector_examples
-from svmcut.classes import SIGNS, classes_of
 from svmcut.cutting.oracle import REFRESH, Normals
-from svmcut.data import Examples
+from svmcut.data.arrays import vector_examples
+from svmcut.data.examples import Examples
+from svmcut.data.labels import SIGNS, classes_of
 from svmcut.distributed.exact import sums_are_exact
 from svmcut.distributed.vectors import Told
 from svmcut.errors import DataError, TrainingError
 from svmcut.files.cache import read_files
-from svmcut.records import record, replace
 from svmcut.risks import make_risk
 from svmcut.risks.hinge import BoundHinge
 from svmcut.risks.protocol import GridRisk
 from svmcut.risks.weights import total
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spaces.multilabel import LabelSpace
+from svmcut.spec.records import record, replace
 from svmcut.training.multiclass import class_risk
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from svmcut.classes import Labels
-    from svmcut.parameters import Settings
+    from svmcut.data.labels import Labels
+    from svmcut.spec.parameters import Settings
 
 #: Steps along a line at which sums of hinge losses are known in one round: by 1/512 to STEPS[EVEN] = 2, then 20 in
 #: every octave. No function of a library makes them, so they are the same numbers everywhere.
@@ -110,7 +110,7 @@ class Bound:
     settings : Settings
         Resolved; threads are those of a part.
     labels : Labels or None
-        Of two classes; see svmcut.classes.
+        Of two classes; see svmcut.data.labels.
     names : (K,) float64 or None
         Labels of several classes, increasing.
     factors : tuple of (float, float)

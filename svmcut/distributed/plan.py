@@ -9,26 +9,26 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from svmcut.catalog import AUTO, CUTTING_PLANE, PARTED, TASKS, losses
-from svmcut.classes import SIGNS, label_text, labels_of
-from svmcut.data import Source
+from svmcut.data.examples import Source
+from svmcut.data.labels import SIGNS, label_text, labels_of
 from svmcut.distributed.classes import NO_WEIGHT, PartedClasses, names_of
 from svmcut.distributed.gathered import MOST_GATHERED, GatheredSpace, signs
 from svmcut.distributed.histograms import BinnedOracle
 from svmcut.distributed.oracle import PartedOracle, PartedProblem
 from svmcut.distributed.parts import Bound, Found, Reading, Sizes
 from svmcut.errors import DataError, NoExamples, TrainingError, UsageError
-from svmcut.kinds import BALANCED, weights_by_label
-from svmcut.machine import usable_cpus
 from svmcut.messages import Message
-from svmcut.records import replace
-from svmcut.refusals import check, no_sum
+from svmcut.resources import usable_cpus
 from svmcut.risks import make_risk
 from svmcut.risks.binned import in_bins, make_binned
 from svmcut.risks.hinge import HingeRisk
 from svmcut.risks.squared import SquaredRisk
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.linear import WeightSpace
+from svmcut.spec.catalog import AUTO, CUTTING_PLANE, PARTED, TASKS, losses
+from svmcut.spec.kinds import BALANCED, weights_by_label
+from svmcut.spec.records import replace
+from svmcut.spec.refusals import check, no_sum
 from svmcut.training.checks import check_memory
 from svmcut.training.driver import Driver
 from svmcut.training.initial import read_initial
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from svmcut.classes import Labels
+    from svmcut.data.labels import Labels
     from svmcut.distributed.rows import Rows
-    from svmcut.parameters import Settings
+    from svmcut.spec.parameters import Settings
 
 
 class Shape(NamedTuple):

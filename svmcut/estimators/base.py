@@ -19,20 +19,20 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from svmcut.arrays import as_rows, check_sparse, given_weights
-from svmcut.catalog import MULTICLASS
-from svmcut.coarse import coarse_warning
-from svmcut.data import Csr, Examples
+from svmcut.data.arrays import as_rows, check_sparse, given_weights
+from svmcut.data.coarse import coarse_warning
+from svmcut.data.examples import Csr, Examples
 from svmcut.errors import DataError, SvmcutError, UsageError
-from svmcut.machine import one_blas_thread, usable_cpus
 from svmcut.messages import Parameter, in_python, worded
-from svmcut.parameters import Settings
-from svmcut.progress_bar import ProgressBar
-from svmcut.records import replace
-from svmcut.refusals import check, plain
+from svmcut.resources import one_blas_thread, usable_cpus
+from svmcut.spec.catalog import MULTICLASS
+from svmcut.spec.parameters import Settings
+from svmcut.spec.records import replace
+from svmcut.spec.refusals import check, plain
 from svmcut.tasks.protocol import Task, named
 from svmcut.tasks.weights import weighed
 from svmcut.training.gate import ENDS
+from svmcut.training.progress_bar import ProgressBar
 
 if TYPE_CHECKING:
     from typing import Self
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from svmcut.training.driver import Driver
     from svmcut.training.outcome import Outcome
 
-#: What estimators call the parameters of svmcut.parameters.Settings that have another name there.
+#: What estimators call the parameters of svmcut.spec.parameters.Settings that have another name there.
 WORDS = {
     "cost": "C", "example_cost": "C", "gap": "tol", "max_iterations": "max_iter", "threads": "n_jobs",
     "bias": "intercept_scaling", "free_bias": "fit_intercept", "seed": "random_state", "p": "k",

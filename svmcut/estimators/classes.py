@@ -12,16 +12,16 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from svmcut.arrays import given_weights
-from svmcut.catalog import TASKS
-from svmcut.classes import SIGNS
-from svmcut.data import Csr, Examples, Source
+from svmcut.data.arrays import given_weights
+from svmcut.data.examples import Csr, Examples, Source
+from svmcut.data.labels import SIGNS
 from svmcut.errors import DataError
 from svmcut.estimators.base import Trained, numeric, threads_of
 from svmcut.files.models import write_model
 from svmcut.messages import Message
-from svmcut.probabilities import fit_temperature, of_several, of_two
-from svmcut.records import replace
+from svmcut.scoring.probabilities import fit_temperature, of_several, of_two
+from svmcut.spec.catalog import TASKS
+from svmcut.spec.records import replace
 from svmcut.tasks.protocol import named
 from svmcut.tasks.weights import balanced
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from svmcut.models import KernelMulticlassModel, MulticlassModel, ScoringModel
-    from svmcut.parameters import Settings
+    from svmcut.spec.parameters import Settings
     from svmcut.training.outcome import Outcome
 
 

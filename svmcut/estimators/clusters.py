@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.classes import SIGNS
+from svmcut.data.labels import SIGNS
 from svmcut.distributed.engine import DaskRows, here
 from svmcut.distributed.parts import Reading
 from svmcut.distributed.plan import planned

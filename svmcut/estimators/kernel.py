@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.catalog import AUTO, BASIS_KINDS, SOLVERS
-from svmcut.data import Csr
+from svmcut.data.examples import Csr
 from svmcut.errors import UsageError
 from svmcut.estimators.base import MULTI_CLASS, Trained, whole
 from svmcut.estimators.classes import Machines
 from svmcut.estimators.regression import Regressor
 from svmcut.messages import Message
 from svmcut.models import KernelMulticlassModel
-from svmcut.records import replace
+from svmcut.spec.catalog import AUTO, BASIS_KINDS, SOLVERS
+from svmcut.spec.records import replace
 from svmcut.training.settings import choose_kernel_solver
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
     from svmcut.models import ScoringModel
-    from svmcut.parameters import Settings
+    from svmcut.spec.parameters import Settings
     from svmcut.training.outcome import Outcome
 
-#: Kernels and their names in svmcut.catalog.KERNELS.
+#: Kernels and their names in svmcut.spec.catalog.KERNELS.
 KERNELS = {"linear": "linear", "poly": "polynomial", "rbf": "rbf", "sigmoid": "sigmoid"}
 
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.catalog import AUTO, MULTICLASS, TASKS, losses, solvers
-from svmcut.data import Csr
+from svmcut.data.examples import Csr
 from svmcut.errors import UsageError
 from svmcut.estimators.base import MULTI_CLASS, whole
 from svmcut.estimators.classes import Machines
-from svmcut.measures import classification_measures
 from svmcut.models import LinearModel, MulticlassModel
 from svmcut.risks.contingency import ContingencyRisk
+from svmcut.scoring.measures import classification_measures
+from svmcut.spec.catalog import AUTO, MULTICLASS, TASKS, losses, solvers
 from svmcut.training.outcome import PERCENT
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from svmcut.models import ScoringModel
-    from svmcut.parameters import Settings
+    from svmcut.spec.parameters import Settings
     from svmcut.training.outcome import Outcome
 
 HINGE = "hinge"

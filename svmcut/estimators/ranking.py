@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.arrays import vector_examples
+from svmcut.data.arrays import vector_examples
 from svmcut.errors import DataError
 from svmcut.estimators.base import Trained, threads_of, whole
 from svmcut.files.models import write_model
-from svmcut.measures import ranking_measures
 from svmcut.models import LinearModel
+from svmcut.scoring.measures import ranking_measures
 
 if TYPE_CHECKING:
     import os

@@ -9,13 +9,13 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from svmcut.catalog import AUTO, TASKS, solvers
-from svmcut.data import Examples, Source
+from svmcut.data.examples import Examples, Source
 from svmcut.errors import UsageError
 from svmcut.estimators.base import Trained, threads_of, whole
 from svmcut.files.models import write_model
 from svmcut.models import LinearModel
-from svmcut.records import replace
+from svmcut.spec.catalog import AUTO, TASKS, solvers
+from svmcut.spec.records import replace
 
 if TYPE_CHECKING:
     import os
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from svmcut.data import Csr
+    from svmcut.data.examples import Csr
     from svmcut.models import ScoringModel
-    from svmcut.parameters import Settings
+    from svmcut.spec.parameters import Settings
     from svmcut.training.outcome import Outcome
 
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from svmcut.arrays import as_rows, check_sparse, multilabel_examples, named_rows
-from svmcut.data import Csr, Names, Sequences, Source
+from svmcut.data.arrays import as_rows, check_sparse, multilabel_examples, named_rows
+from svmcut.data.examples import Csr, Names, Sequences, Source
 from svmcut.errors import DataError
 from svmcut.estimators.base import Trained, own_words, threads_of, whole
 from svmcut.files.models import write_model
 from svmcut.models import ChainModel, LabelDecoder, MultilabelModel
-from svmcut.records import replace
+from svmcut.spec.records import replace
 
 if TYPE_CHECKING:
     import os

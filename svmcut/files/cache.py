@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from svmcut.data import Csr, Examples, Source
+from svmcut.data.examples import Csr, Examples, Source
 from svmcut.errors import DataError, OutputError
 from svmcut.files.examples import read_examples, stream_examples
 from svmcut.messages import Message

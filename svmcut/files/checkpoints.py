@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut import records, states
 from svmcut.errors import CheckpointError, TrainingError
 from svmcut.files.generations import MAGIC, check_ours, make_room, previous
 from svmcut.files.output import write_atomically
 from svmcut.messages import Message, Parameter
-from svmcut.states import StateError
+from svmcut.spec import records, schemas
+from svmcut.spec.schemas import StateError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -119,12 +119,12 @@ def _parse(path: str, data: bytes, classes: dict[str, type]) -> tuple[dict[str, 
             at += array.nbytes
         if at != len(body):
             raise StateError(f"{len(body) - at} bytes follow the last array; expected none")
-        text = states.text()
-        kind = states.fields(version=text, examples=text, options=states.instance(dict))
+        text = schemas.text()
+        kind = schemas.fields(version=text, examples=text, options=schemas.instance(dict))
         identity = head["identity"]
         if identity:
-            states.checked(identity, kind, "identity")
-            states.many(text)(list(identity["options"].values()), "identity.options")
+            schemas.checked(identity, kind, "identity")
+            schemas.many(text)(list(identity["options"].values()), "identity.options")
         return identity, _decode(head["tree"], classes, arrays)
 
 
@@ -178,7 +178,7 @@ def _decode(value: Any, classes: dict[str, type], arrays: list[np.ndarray]) -> A
         return value
     ((kind, content),) = value.items()
     if kind == "array":
-        return arrays[states.checked(content, states.count(0, len(arrays) - 1), "array")]
+        return arrays[schemas.checked(content, schemas.count(0, len(arrays) - 1), "array")]
     if kind == "message":
         return _message(*(_decode(item, classes, arrays) for item in content))
     if kind == "tuple":
@@ -203,7 +203,7 @@ def _decode(value: Any, classes: dict[str, type], arrays: list[np.ndarray]) -> A
 
 def _message(template: Any, *values: Any) -> Message:
     """A message whose values are words, numbers and the parts of a parameter."""
-    states.checked(template, states.text(), "message")
+    schemas.checked(template, schemas.text(), "message")
     return Message(template, *(Parameter(*value) if isinstance(value, tuple) else value for value in values))
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svmcut.arrays import gathered_rows
-from svmcut.data import Names, Sequences, Source
+from svmcut.data.arrays import gathered_rows
+from svmcut.data.examples import Names, Sequences, Source
 from svmcut.errors import DataError
 from svmcut.files.text import LONGEST_LINE, NUL, check_limit, memory_for, opened
 from svmcut.messages import Message

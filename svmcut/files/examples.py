@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from svmcut._native.scan import Scanner
-from svmcut.data import Csr, Examples, Source
+from svmcut.data.examples import Csr, Examples, Source
 from svmcut.errors import NoExamples
 from svmcut.files.text import Text, block_bytes_of, check_limit, feed, memory_for, opened
 

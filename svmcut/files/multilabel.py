@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from svmcut._native.scan import Scanner
-from svmcut.data import Csr, MultilabelExamples, Source
+from svmcut.data.examples import Csr, MultilabelExamples, Source
 from svmcut.errors import DataError
 from svmcut.files.text import Text, block_bytes_of, check_limit, feed, memory_for, opened
 

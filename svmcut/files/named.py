@@ -9,7 +9,7 @@ from svmcut.files.examples import read_examples
 from svmcut.files.patterns import files_of, is_pattern
 
 if TYPE_CHECKING:
-    from svmcut.data import Examples
+    from svmcut.data.examples import Examples
 
 
 def read_named(path: str, cache: str | None = None, **how: Any) -> Examples:

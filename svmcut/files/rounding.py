@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svmcut._native.text import format_pairs, parse_expansion
-from svmcut.records import replace
+from svmcut.spec.records import replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from svmcut.data import Csr
-    from svmcut.kernels import Kernel
+    from svmcut.data.examples import Csr
     from svmcut.models import KernelModel
+    from svmcut.models.kernels import Kernel
 
 #: A weight or feature comes back from a file with at most this relative error: to float32, to %.8g, to float32.
 KEPT = 2.0**-24 * 2 + 5e-8

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.data import MOST_TAGS, Csr, Examples, Sequences
+from svmcut.data.examples import MOST_TAGS, Csr, Examples, Sequences
 from svmcut.errors import DataError
 from svmcut.files.examples import read_examples, stream_examples
 from svmcut.files.weights import shared_weights
-from svmcut.records import replace
+from svmcut.spec.records import replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

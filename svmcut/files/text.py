@@ -17,7 +17,7 @@ from typing import Protocol
 from svmcut._native.scan import Scanner
 from svmcut.errors import DataError, MemoryLimitError
 from svmcut.files.packed import LONGEST_MAGIC, PACKINGS, unpacked
-from svmcut.machine import available_memory
+from svmcut.resources import available_memory
 
 BLOCK_BYTES = 1 << 18
 """Text in flight with one thread; fits in the second-level cache."""

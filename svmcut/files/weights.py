@@ -14,7 +14,7 @@ from svmcut.files.text import BLOCK_BYTES, opened
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from svmcut.data import Source
+    from svmcut.data.examples import Source
 
 
 def read_weights(path: str) -> NDArray[np.float64]:

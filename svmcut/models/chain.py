@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svmcut._native import sparse
-from svmcut.data import Csr, Names
+from svmcut.data.examples import Csr, Names
 from svmcut.errors import MemoryLimitError
-from svmcut.kernels import Kernel
-from svmcut.machine import one_blas_thread, shortage
 from svmcut.models.columns import renumber
-from svmcut.records import field, record
+from svmcut.models.kernels import Kernel
+from svmcut.resources import one_blas_thread, shortage
+from svmcut.spec.records import field, record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -166,7 +166,7 @@ class KernelChainModel:
 
     def tags(self, X: Csr, sequences: NDArray[np.int64], threads: int = 1, beam: int = 0) -> NDArray[np.int32]:
         """As ChainModel.tags; memory for a fixed number of kernel values beside scores of all tokens."""
-        from svmcut.labellings import featureless_chains
+        from svmcut.data.labellings import featureless_chains
 
         shape = self.shape
         check_lattice(shape, sequences)

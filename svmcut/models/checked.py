@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svmcut import states
-from svmcut.data import Names
+from svmcut.data.examples import Names
 from svmcut.models import (
     ChainModel,
     FourierModel,
@@ -19,6 +18,7 @@ from svmcut.models import (
     MulticlassModel,
     MultilabelModel,
 )
+from svmcut.spec import schemas
 
 if TYPE_CHECKING:
     from svmcut.models import ChainShape, Model
@@ -31,73 +31,73 @@ def check_model(model: Model, n_features: int = 2**31 - 1) -> None:
     ------
     StateError
     """
-    reals = states.reals
+    reals = schemas.reals
     if isinstance(model, LinearModel):
-        d, kind = len(model.w), states.fields(w=reals(None), b=states.REAL)
+        d, kind = len(model.w), schemas.fields(w=reals(None), b=schemas.REAL)
     elif isinstance(model, KernelModel):
         m, d = model.support.n_rows, model.support.n_features
-        kind = states.fields(alpha=reals(m), b=states.REAL)
+        kind = schemas.fields(alpha=reals(m), b=schemas.REAL)
     elif isinstance(model, FourierModel):
-        omega = states.array(np.float32, None, None)
-        states.checked(model, states.fields(omega=omega), "model")
+        omega = schemas.array(np.float32, None, None)
+        schemas.checked(model, schemas.fields(omega=omega), "model")
         D, d = model.omega.shape
-        kind = states.fields(w=reals(2 * D), gamma=states.REAL, seed=states.COUNT, b=states.REAL)
+        kind = schemas.fields(w=reals(2 * D), gamma=schemas.REAL, seed=schemas.COUNT, b=schemas.REAL)
     elif isinstance(model, ChainModel):
         _check_shape(model.shape)
-        d, kind = model.shape.n_features, states.fields(w=reals(model.shape.dim), loss=states.count(0, 1))
+        d, kind = model.shape.n_features, schemas.fields(w=reals(model.shape.dim), loss=schemas.count(0, 1))
     elif isinstance(model, KernelChainModel):
         _check_shape(model.shape)
         d, shape = model.support.n_features, model.shape
         alpha = reals(model.support.n_rows, shape.n_tags)
-        kind = states.fields(alpha=alpha, transitions=reals(shape.transitions))
+        kind = schemas.fields(alpha=alpha, transitions=reals(shape.transitions))
     elif isinstance(model, MulticlassModel):
-        states.checked(model, states.fields(names=states.array(np.float64, None, rising=True)), "model")
+        schemas.checked(model, schemas.fields(names=schemas.array(np.float64, None, rising=True)), "model")
         d, K = len(model.W), len(model.names)
-        kind = states.fields(
-            W=reals(d, K), constant=reals(K), bias=states.REAL, highest_index=states.COUNT,
-            loss=states.maybe(states.text()), temperature=states.maybe(states.real(0)),
+        kind = schemas.fields(
+            W=reals(d, K), constant=reals(K), bias=schemas.REAL, highest_index=schemas.COUNT,
+            loss=schemas.maybe(schemas.text()), temperature=schemas.maybe(schemas.real(0)),
         )  # fmt: skip
     elif isinstance(model, KernelMulticlassModel):
         d, kind = model.support.n_features, _check_machines(model)
     else:
-        names = states.array(np.int64, None, rising=True)
-        states.checked(model, states.instance(MultilabelModel, names=names), "model")
+        names = schemas.array(np.int64, None, rising=True)
+        schemas.checked(model, schemas.instance(MultilabelModel, names=names), "model")
         K, P = len(model.names), len(model.v)
-        d, places = len(model.W), states.array(np.int32, P, low=0, high=K - 1)
-        kind = states.fields(W=reals(d, K), constant=reals(K), first=places, second=places, v=reals(P))
-    states.checked(model, kind, "model")
+        d, places = len(model.W), schemas.array(np.int32, P, low=0, high=K - 1)
+        kind = schemas.fields(W=reals(d, K), constant=reals(K), first=places, second=places, v=reals(P))
+    schemas.checked(model, kind, "model")
     if isinstance(model, LinearModel | KernelModel | FourierModel):
-        labels = states.maybe(states.row(states.maybe(states.REAL), states.REAL))
-        loss, sigmoid = states.maybe(states.text()), states.maybe(states.row(states.REAL, states.REAL))
-        states.checked(model, states.fields(labels=labels, loss=loss, sigmoid=sigmoid), "model")
+        labels = schemas.maybe(schemas.row(schemas.maybe(schemas.REAL), schemas.REAL))
+        loss, sigmoid = schemas.maybe(schemas.text()), schemas.maybe(schemas.row(schemas.REAL, schemas.REAL))
+        schemas.checked(model, schemas.fields(labels=labels, loss=loss, sigmoid=sigmoid), "model")
     if isinstance(model, ChainModel | KernelChainModel):
-        texts = states.many(states.text())
-        names = states.maybe(states.instance(Names, tags=texts, attributes=texts))
-        states.checked(model, states.fields(names=names), "model")
-    columns = states.array(np.int32, d, low=0, high=n_features - 1, rising=True)
-    states.checked(model, states.fields(columns=states.maybe(columns)), "model")
+        texts = schemas.many(schemas.text())
+        names = schemas.maybe(schemas.instance(Names, tags=texts, attributes=texts))
+        schemas.checked(model, schemas.fields(names=names), "model")
+    columns = schemas.array(np.int32, d, low=0, high=n_features - 1, rising=True)
+    schemas.checked(model, schemas.fields(columns=schemas.maybe(columns)), "model")
 
 
-def _check_machines(model: KernelMulticlassModel) -> states.Check:
+def _check_machines(model: KernelMulticlassModel) -> schemas.Check:
     """What the fields of machines must be, whose lengths are looked at here."""
-    states.checked(model, states.fields(names=states.array(np.float64, None, rising=True), paired=states.flag), "model")
+    schemas.checked(model, schemas.fields(names=schemas.array(np.float64, None, rising=True), paired=schemas.flag), "model")
     K, E = len(model.names), len(model.alpha)
     M = K * (K - 1) // 2 if model.paired else K
-    starts = states.array(np.int64, M + 1, low=0, high=E)
-    states.checked(model, states.fields(starts=starts), "model")
+    starts = schemas.array(np.int64, M + 1, low=0, high=E)
+    schemas.checked(model, schemas.fields(starts=starts), "model")
     rises = model.starts[0] == 0 and model.starts[-1] == E and (np.diff(model.starts) >= 0).all()
-    states.require(bool(rises), "model.starts", "from 0 to the number of coefficients, never falling")
-    places = states.array(np.int32, E, low=0, high=model.support.n_rows - 1)
-    sigmoids = states.maybe(states.many(states.row(states.REAL, states.REAL), M, M))
-    return states.fields(
-        places=places, alpha=states.reals(E), b=states.reals(M), highest_index=states.COUNT,
-        loss=states.maybe(states.text()), sigmoids=sigmoids, temperature=states.maybe(states.real(0)),
+    schemas.require(bool(rises), "model.starts", "from 0 to the number of coefficients, never falling")
+    places = schemas.array(np.int32, E, low=0, high=model.support.n_rows - 1)
+    sigmoids = schemas.maybe(schemas.many(schemas.row(schemas.REAL, schemas.REAL), M, M))
+    return schemas.fields(
+        places=places, alpha=schemas.reals(E), b=schemas.reals(M), highest_index=schemas.COUNT,
+        loss=schemas.maybe(schemas.text()), sigmoids=sigmoids, temperature=schemas.maybe(schemas.real(0)),
     )  # fmt: skip
 
 
 def _check_shape(shape: ChainShape) -> None:
     """Refuses a layout no chain has."""
-    states.checked(shape, states.fields(
-        n_tags=states.count(1, 2**31 - 1), n_features=states.count(0, 2**31 - 1), transition_order=states.count(0, 3),
-        emission_order=states.count(0, 1),
+    schemas.checked(shape, schemas.fields(
+        n_tags=schemas.count(1, 2**31 - 1), n_features=schemas.count(0, 2**31 - 1), transition_order=schemas.count(0, 3),
+        emission_order=schemas.count(0, 1),
     ), "shape")  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svmcut.data import Csr
+from svmcut.data.examples import Csr
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

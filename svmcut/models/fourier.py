@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svmcut.data import Csr
-from svmcut.kernels import Kernel
-from svmcut.machine import one_blas_thread
+from svmcut.data.examples import Csr
 from svmcut.models.columns import renumber
+from svmcut.models.kernels import Kernel
 from svmcut.models.two_classes import TwoClasses
-from svmcut.records import record
+from svmcut.resources import one_blas_thread
+from svmcut.spec.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from svmcut.classes import Labels
-    from svmcut.probabilities import Sigmoid
+    from svmcut.data.labels import Labels
+    from svmcut.scoring.probabilities import Sigmoid
 
 #: Numbers of a block of rows, or of products of its entries.
 _ROOM = 1 << 22

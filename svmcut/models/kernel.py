@@ -5,18 +5,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from svmcut.data import Csr
-from svmcut.kernels import Kernel
+from svmcut.data.examples import Csr
 from svmcut.models.columns import renumber
+from svmcut.models.kernels import Kernel
 from svmcut.models.two_classes import TwoClasses
-from svmcut.records import record
+from svmcut.spec.records import record
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from svmcut.classes import Labels
-    from svmcut.probabilities import Sigmoid
+    from svmcut.data.labels import Labels
+    from svmcut.scoring.probabilities import Sigmoid
 
 
 @record(eq=False)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svmcut.data import Csr
-from svmcut.kernels import Kernel
+from svmcut.data.examples import Csr
 from svmcut.models.columns import renumber
-from svmcut.probabilities import Sigmoid, of_pairs, of_several
-from svmcut.records import record
+from svmcut.models.kernels import Kernel
+from svmcut.scoring.probabilities import Sigmoid, of_pairs, of_several
+from svmcut.spec.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svmcut._native import sparse
-from svmcut.data import Csr
+from svmcut.data.examples import Csr
 from svmcut.errors import MemoryLimitError
-from svmcut.machine import shortage
 from svmcut.models.columns import renumber
-from svmcut.records import record
+from svmcut.resources import shortage
+from svmcut.spec.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

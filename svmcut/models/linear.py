@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svmcut._native import sparse
-from svmcut.data import Csr
-from svmcut.kernels import Kernel
+from svmcut.data.examples import Csr
 from svmcut.models.columns import renumber
+from svmcut.models.kernels import Kernel
 from svmcut.models.two_classes import TwoClasses
-from svmcut.records import field, record
+from svmcut.spec.records import field, record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from svmcut.classes import Labels
-    from svmcut.probabilities import Sigmoid
+    from svmcut.data.labels import Labels
+    from svmcut.scoring.probabilities import Sigmoid
 
 
 @record(eq=False)
@@ -40,7 +40,7 @@ class LinearModel(TwoClasses):
     n_documents : int
         What a model file states as its number of training documents (svm_perf: constraints of the last working set).
     labels : (float or None, float) or None
-        Of the negative class and of the positive one; as svmcut.classes has them.
+        Of the negative class and of the positive one; as svmcut.data.labels has them.
     loss : str or None
         Which a model of classes was trained for; None for the task's first.
     sigmoid : (float, float) or None

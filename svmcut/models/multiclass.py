@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svmcut._native import sparse
-from svmcut.catalog import LOG_ODDS_OF
-from svmcut.data import Csr
+from svmcut.data.examples import Csr
 from svmcut.models.columns import renumber
-from svmcut.probabilities import of_several
-from svmcut.records import record
+from svmcut.scoring.probabilities import of_several
+from svmcut.spec.catalog import LOG_ODDS_OF
+from svmcut.spec.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

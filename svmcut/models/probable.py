@@ -13,14 +13,14 @@ import numpy as np
 from svmcut.models.kernel import KernelModel
 from svmcut.models.kernel_classes import KernelMulticlassModel
 from svmcut.models.linear import LinearModel
-from svmcut.probabilities import LOG_ODDS, coupled
-from svmcut.records import fields, record
+from svmcut.scoring.probabilities import LOG_ODDS, coupled
+from svmcut.spec.records import fields, record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from svmcut.data import Csr
-    from svmcut.probabilities import Sigmoid
+    from svmcut.data.examples import Csr
+    from svmcut.scoring.probabilities import Sigmoid
 
 
 def most_probable(model: Any) -> Any:

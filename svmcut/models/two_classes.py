@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from svmcut.catalog import LOG_ODDS_OF
-from svmcut.probabilities import LOG_ODDS, Sigmoid, of_two
+from svmcut.scoring.probabilities import LOG_ODDS, Sigmoid, of_two
+from svmcut.spec.catalog import LOG_ODDS_OF
 
 if TYPE_CHECKING:
     import numpy as np

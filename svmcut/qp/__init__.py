@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from svmcut.catalog import AUTO, QPS
+from svmcut.spec.catalog import AUTO, QPS
 
 if TYPE_CHECKING:
     from svmcut.qp.checked import CheckedSimplexQp

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from svmcut.catalog import LOSSES, load
-from svmcut.rows import Loss
+from svmcut.spec.catalog import LOSSES, load
+from svmcut.spec.entries import Loss
 
 if TYPE_CHECKING:
     from svmcut.risks.protocol import Risk
@@ -51,7 +51,7 @@ def make_risk(
 
     Notes
     -----
-    What a loss has no rescaling, slack norm or p for is refused before, by `svmcut.refusals.check`.
+    What a loss has no rescaling, slack norm or p for is refused before, by `svmcut.spec.refusals.check`.
     """
     entry = RISKS[name]
     plain = rescaling == "margin" and slack_norm == 1

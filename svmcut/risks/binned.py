@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from svmcut.catalog import losses
 from svmcut.risks.protocol import Linearization
+from svmcut.spec.catalog import losses
 
 #: Part of the best table's value by which another may be better.
 TOLERANCE = 1e-7

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from svmcut._native import chain
-from svmcut.labellings import Labelling
+from svmcut.data.labellings import Labelling
 from svmcut.risks.protocol import Linearization
 from svmcut.risks.weights import example_weights
 

@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svmcut._native import chain
-from svmcut.labellings import Labelling
+from svmcut.data.labellings import Labelling
 from svmcut.risks.sampling import Draw, chosen
 from svmcut.risks.weights import example_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from svmcut.labellings import Labellings
+    from svmcut.data.labellings import Labellings
 
 
 class ChainSampler:
-    """A Sampler of sequences; points are places of scores as svmcut.labellings lays them out.
+    """A Sampler of sequences; points are places of scores as svmcut.data.labellings lays them out.
 
     Parameters
     ----------

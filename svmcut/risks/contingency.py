@@ -29,10 +29,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from svmcut._native.constraints import contingency_cut, workspace
-from svmcut.catalog import losses
-from svmcut.refusals import fraction_of_positives
 from svmcut.risks.classes import split_classes
 from svmcut.risks.protocol import Linearization
+from svmcut.spec.catalog import losses
+from svmcut.spec.refusals import fraction_of_positives
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

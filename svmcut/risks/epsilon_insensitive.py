@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from svmcut import states
 from svmcut._native import sparse
 from svmcut._native.losses import TUBE
 from svmcut.risks.losses import BoundLosses
 from svmcut.risks.weights import example_weights
+from svmcut.spec import schemas
 
 
 class BoundEpsilonInsensitive(BoundLosses):
@@ -62,8 +62,8 @@ class BoundEpsilonInsensitive(BoundLosses):
     def nearest_cut(self, coef) -> tuple:
         return self.dual_cut(np.clip(self.fractions(coef), -1.0, 1.0), None)
 
-    def box(self, n: int, most: float = 1.0) -> states.Check:
-        return states.reals(n, low=-most, high=most)
+    def box(self, n: int, most: float = 1.0) -> schemas.Check:
+        return schemas.reals(n, low=-most, high=most)
 
 
 class EpsilonInsensitiveRisk:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from svmcut import states
 from svmcut._native.losses import LOGISTIC
 from svmcut.risks.losses import SignedLosses
+from svmcut.spec import schemas
 
 #: Logit of a fraction that is as good as 0, and of one as good as 1.
 FAR = 30.0
@@ -38,8 +38,8 @@ class BoundLogistic(SignedLosses):
         fractions = np.clip(self.fractions(coef), 0.0, 1.0)
         return self.dual_cut(fractions, logits(fractions))
 
-    def box(self, n: int, most: float = 1.0) -> states.Check:
-        return states.reals(n, low=0, high=most)
+    def box(self, n: int, most: float = 1.0) -> schemas.Check:
+        return schemas.reals(n, low=0, high=most)
 
 
 class LogisticRisk:

@@ -13,12 +13,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from svmcut import states
 from svmcut._native import losses as native
 from svmcut._native import sparse
 from svmcut.risks.protocol import Linearization
 from svmcut.risks.smoothed import Smoothed, line_step
 from svmcut.risks.weights import example_weights
+from svmcut.spec import schemas
 
 
 class BoundLosses:
@@ -119,7 +119,7 @@ class BoundLosses:
         found = -coef if self.signed else -(coef * self.targets)
         return found if self.weights is None else np.divide(found, self.weights, out=found, where=self.weights > 0)
 
-    def box(self, n: int, most: float = 1.0) -> states.Check:
+    def box(self, n: int, most: float = 1.0) -> schemas.Check:
         """What fractions, times most, may be."""
         raise NotImplementedError
 

@@ -17,7 +17,7 @@ class Linearization(NamedTuple):
     value : float
         R(s), in the unit of the risk.
     coef : (n,) float64
-        A subgradient of R at s. Of chains a svmcut.labellings.Labelling that stands for one.
+        A subgradient of R at s. Of chains a svmcut.data.labellings.Labelling that stands for one.
     offset : float
         The constant of the cut, known exactly (a count or the loss of a labelling): for every s',
         R(s') >= offset + coef.s', with equality at s. Not computed as value - coef.s, which loses digits.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What rankings are measured by, as `svmcut.measures` measures them: MAP, and NDCG of the first places.
+"""What rankings are measured by, as `svmcut.scoring.measures` measures them: MAP, and NDCG of the first places.
 
     h_q(s) = max over rankings of query q of  1 - measure - 2/m_q sum over pairs ranked wrongly of (s_hi - s_lo)
     R      = (1/Q) sum_q h_q
@@ -24,10 +24,10 @@ import numpy as np
 
 from svmcut._native.constraints import map_cut, ndcg_cut, ndcg_rooms, ordinal_grades, workspace
 from svmcut.errors import TrainingError
-from svmcut.measures import discounts, gains, relevant
 from svmcut.risks.ordinal import query_starts
 from svmcut.risks.protocol import Linearization
 from svmcut.risks.weights import query_weights
+from svmcut.scoring.measures import discounts, gains, relevant
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,9 +11,9 @@ import math
 
 import numpy as np
 
-from svmcut import states
 from svmcut._native.losses import SQUARED_HINGE
 from svmcut.risks.losses import SignedLosses
+from svmcut.spec import schemas
 
 
 class BoundSquaredHinge(SignedLosses):
@@ -28,8 +28,8 @@ class BoundSquaredHinge(SignedLosses):
     def nearest_cut(self, coef) -> tuple:
         return self.dual_cut(np.maximum(self.fractions(coef), 0.0), None)
 
-    def box(self, n: int, most: float = 1.0) -> states.Check:
-        return states.reals(n, low=0)
+    def box(self, n: int, most: float = 1.0) -> schemas.Check:
+        return schemas.reals(n, low=0)
 
 
 class SquaredHingeRisk:

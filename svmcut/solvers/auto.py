@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from svmcut.catalog import CHOICES
+from svmcut.spec.catalog import CHOICES
 
 DUAL_CD, NEWTON = CHOICES["classification", False, True]
 BCFW, GDMM = CHOICES["sequence", False, True]

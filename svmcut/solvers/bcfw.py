@@ -24,11 +24,11 @@ from typing import Any
 
 import numpy as np
 
-from svmcut import states
 from svmcut._native.chain_bcfw import Blocks
-from svmcut.records import record
 from svmcut.solvers.passes import PassRun
 from svmcut.solvers.protocol import Solver, Start, State
+from svmcut.spec import schemas
+from svmcut.spec.records import record
 from svmcut.structured.protocol import StructuredProblem
 
 CHUNK = 5000  # visits between two moments in which a signal is heard
@@ -46,10 +46,10 @@ class BcfwRun(PassRun):
         self._average, self._weight, self._due = np.zeros(model.dim), 0.0, 1
         if state is None:
             return
-        w, real, ahead = states.weights(model.dim), states.REAL, states.count(1)
-        states.checked(state, states.fields(
-            blocks=states.anything, best=w, average=w, numbers=states.row(
-                real, real, real, real, states.COUNT, ahead, real, real, ahead, states.flag
+        w, real, ahead = schemas.weights(model.dim), schemas.REAL, schemas.count(1)
+        schemas.checked(state, schemas.fields(
+            blocks=schemas.anything, best=w, average=w, numbers=schemas.row(
+                real, real, real, real, schemas.COUNT, ahead, real, real, ahead, schemas.flag
             ),
         ))  # fmt: skip
         self._blocks.restore(state["blocks"])
@@ -60,7 +60,7 @@ class BcfwRun(PassRun):
         # what decides how long the next look is put off
         fits = self._blocks.visits == model.n_samples * (self._iteration - 1)
         fits = fits and self._due <= max(1, self._iteration // 8)
-        states.require(fits, "the visits and numbers of the state", f"{model.n_samples} visits an iteration")
+        schemas.require(fits, "the visits and numbers of the state", f"{model.n_samples} visits an iteration")
 
     def state(self) -> State:
         return {

@@ -30,12 +30,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from svmcut import states
 from svmcut._native.budget import Budget
-from svmcut.records import record
 from svmcut.risks.weights import total
 from svmcut.solvers.protocol import Progress, Run, Solver, Start, State
 from svmcut.solvers.smo import KernelProblem
+from svmcut.spec import schemas
+from svmcut.spec.records import record
 
 #: Rows by which f is judged, and looks an epoch where those cost little beside the steps.
 SAMPLE, LOOKS = 4096, 4
@@ -81,12 +81,12 @@ class BudgetedRun(Run):
         if state is None:
             return
         run.restore(state)
-        number, Z = states.real(0, infinite=True), states.array(np.float32, None, X.n_features)
-        states.checked(state, states.fields(
-            best_error=number, best_primal=number, primal=number, spent=states.REAL, best_Z=Z,
-            best_beta=states.anything, **{name: states.REAL for name in VALUES if name in state},
+        number, Z = schemas.real(0, infinite=True), schemas.array(np.float32, None, X.n_features)
+        schemas.checked(state, schemas.fields(
+            best_error=number, best_primal=number, primal=number, spent=schemas.REAL, best_Z=Z,
+            best_beta=schemas.anything, **{name: schemas.REAL for name in VALUES if name in state},
         ))  # fmt: skip
-        states.checked(state["best_beta"], states.reals(len(state["best_Z"])), "best_beta")
+        schemas.checked(state["best_beta"], schemas.reals(len(state["best_Z"])), "best_beta")
         self._values = {name: state[name] for name in VALUES if name in state}
         self._score, self._primal = (state["best_error"], state["best_primal"]), state["primal"]
         self._spent, self._best = state["spent"], Centres(state["best_Z"], state["best_beta"])

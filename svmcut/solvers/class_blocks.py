@@ -24,15 +24,15 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from svmcut import states
 from svmcut._native import multiclass
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.qp import make_qp
-from svmcut.records import record
 from svmcut.risks.weights import boxes
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.protocol import Interrupted, Problem, Progress, Run, Solver, Start, State, continued
 from svmcut.spaces.kernel import Expansion
+from svmcut.spec import schemas
+from svmcut.spec.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -108,14 +108,14 @@ class ClassBlocksRun(Run):
         return bound
 
     def _restore(self, state: State) -> None:
-        real, count, table = states.REAL, states.COUNT, states.reals(*self._shape)
-        states.checked(state, states.fields(
-            alpha=table, s=states.reals(*self._shape[::-1]), best=states.row(table, table, real, real, real),
-            lower=real, numbers=states.row(count, count, count, count), stuck=states.flag,
-            newest=states.rows(len(self._boxes)),
-            handed=states.maybe(states.row(count, real, real, real)), next=states.anything,
+        real, count, table = schemas.REAL, schemas.COUNT, schemas.reals(*self._shape)
+        schemas.checked(state, schemas.fields(
+            alpha=table, s=schemas.reals(*self._shape[::-1]), best=schemas.row(table, table, real, real, real),
+            lower=real, numbers=schemas.row(count, count, count, count), stuck=schemas.flag,
+            newest=schemas.rows(len(self._boxes)),
+            handed=schemas.maybe(schemas.row(count, real, real, real)), next=schemas.anything,
         ))  # fmt: skip
-        states.require(bool((state["alpha"] <= self._bound()).all()), "alpha and C", "no alpha above its bound")
+        schemas.require(bool((state["alpha"] <= self._bound()).all()), "alpha and C", "no alpha above its bound")
         self._alpha[:], self._s[:], self._best = state["alpha"], state["s"], Best(*state["best"])
         self._blocks, self._looked, self._due, self._before = state["numbers"]
         self._handed = state["handed"]

@@ -32,14 +32,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from svmcut import states
 from svmcut._native import sparse
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.qp import make_qp
-from svmcut.records import record
 from svmcut.risks.hinge import BoundHinge
 from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, State
 from svmcut.spaces.protocol import Elements
+from svmcut.spec import schemas
+from svmcut.spec.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -79,9 +79,9 @@ class SampleSpace(Elements):
         """From here on elements keep their scores at these rows."""
         self._held = held
 
-    def kinds(self) -> states.Kinds:
-        element = states.expansion(Points, self._rows.n, scores=states.reals(len(self._held)))
-        return states.Kinds(element, element, states.anything, states.anything)
+    def kinds(self) -> schemas.Kinds:
+        element = schemas.expansion(Points, self._rows.n, scores=schemas.reals(len(self._held)))
+        return schemas.Kinds(element, element, schemas.anything, schemas.anything)
 
     def look(self, sample: NDArray, elements: list[Points]) -> None:
         """Evaluates the sample (increasing, each once) against the points of these elements and against itself."""
@@ -177,9 +177,9 @@ class ConstantCutsRun(Run):
             self.bundle = SampledBundle(space, qp)
             self._squared, self._slack, self._calm, self._iteration = 0.0, 0.0, 0, 0
             return
-        states.checked(state, states.fields(
-            rng=states.generator,
-            numbers=states.row(states.real(0), states.real(0), states.count(0, solver.p), states.COUNT),
+        schemas.checked(state, schemas.fields(
+            rng=schemas.generator,
+            numbers=schemas.row(schemas.real(0), schemas.real(0), schemas.count(0, solver.p), schemas.COUNT),
         ))  # fmt: skip
         self.bundle = SampledBundle.restored(space, qp, state["bundle"])
         self._rng.bit_generator.state = state["rng"]

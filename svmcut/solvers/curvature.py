@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut import states
 from svmcut._native import newton as native
 from svmcut.solvers.protocol import State
+from svmcut.spec import schemas
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -63,8 +63,8 @@ class Curvature:
 
     def restore(self, state: State) -> None:
         dim, n = self._space.dim, self._space.n_rows
-        before = states.maybe(states.row(states.reals(dim, dim), states.reals(n, low=0)))
-        states.checked(state, states.fields(factored=states.flag, before=before), "descent")
+        before = schemas.maybe(schemas.row(schemas.reals(dim, dim), schemas.reals(n, low=0)))
+        schemas.checked(state, schemas.fields(factored=schemas.flag, before=before), "descent")
         self.factored, self.before = state["factored"], state["before"]
 
     def direction(self, at: Smoothed, C: float, gradient: NDArray) -> NDArray[np.float64]:

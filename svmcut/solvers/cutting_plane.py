@@ -34,12 +34,12 @@ import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from svmcut import states
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.cutting.oracle import REFRESH, Line, Oracle, Point
 from svmcut.qp import make_qp
-from svmcut.records import record
 from svmcut.solvers.protocol import CuttingProblem, Progress, Run, Solver, Stall, Start, State, kept
+from svmcut.spec import schemas
+from svmcut.spec.records import record
 
 TINY = 1e-300
 NULL_STEPS = 8  # iterations without a smaller gap after which the query is that of the model alone, which cannot stall
@@ -52,13 +52,13 @@ class Iterate(NamedTuple):
     primal: float
 
 
-def _form(kinds: states.Kinds, point: states.Check) -> states.Check:
+def _form(kinds: schemas.Kinds, point: schemas.Check) -> schemas.Check:
     """What a state holds beside bundle, oracle and stall."""
-    real, coef = states.REAL, states.maybe(kinds.coef)
-    best = states.instance(Iterate, point=point, primal=real)
-    cut = states.instance(Cut, a=kinds.element, b=real, risk=real, coef=coef)
-    numbers = states.row(real, real, real, states.count(1), states.real(0))
-    return states.fields(best=best, cut=cut, ends=states.flag, numbers=numbers)
+    real, coef = schemas.REAL, schemas.maybe(kinds.coef)
+    best = schemas.instance(Iterate, point=point, primal=real)
+    cut = schemas.instance(Cut, a=kinds.element, b=real, risk=real, coef=coef)
+    numbers = schemas.row(real, real, real, schemas.count(1), schemas.real(0))
+    return schemas.fields(best=best, cut=cut, ends=schemas.flag, numbers=numbers)
 
 
 def _valued(point: Point, C: float) -> Iterate:
@@ -108,7 +108,7 @@ class CuttingPlaneRun(Run):
         self.bundle = CutBundle.restored(space, qp, state["bundle"])
         self._oracle.restore(state["oracle"])
         self._stall.restore(state["stall"])
-        states.checked(state, _form(space.kinds(), self._oracle.form()))
+        schemas.checked(state, _form(space.kinds(), self._oracle.form()))
         self._best, self._cut, self._ends = state["best"], state["cut"], state["ends"]
         self._lower, self._slack, self._passes, self._iteration, self._mu = state["numbers"]
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut import states
 from svmcut._native import sparse
 from svmcut.solvers.fractional import FractionalRun
 from svmcut.solvers.protocol import Interrupted, Problem, Progress, Solver, Stall, Start, State
+from svmcut.spec import schemas
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,14 +43,14 @@ class DescentRun(FractionalRun):
         super().__init__(solver, problem, start, state)
         self.fractions = None if start is None else start.fractions
         if state is not None:
-            states.checked(state, states.fields(fractions=states.maybe(self._kept())))
+            schemas.checked(state, schemas.fields(fractions=schemas.maybe(self._kept())))
             self.fractions = state["fractions"]
         self._alpha, self._w, self._looks = np.zeros(problem.space.X.n_rows), problem.space.zero(), 0
         # The estimate adds gaps of many moments and knows no search of the line: its last ratio to the gap says when
         # to look.
         self._ratio, self._stall, self._last, self._foreseen = 1.0, Stall(60), (0, math.inf), math.inf
 
-    def _kept(self) -> states.Check:
+    def _kept(self) -> schemas.Check:
         """What the fractions of a state may be."""
         raise NotImplementedError
 

@@ -24,14 +24,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svmcut import states
 from svmcut._native import dual_cd
-from svmcut.records import record
 from svmcut.risks.weights import boxes, total
 from svmcut.solvers.curvature import DENSE_DIM
 from svmcut.solvers.descent import DescentRun, hinge_cut, squared_norms
 from svmcut.solvers.newton import Newton, may_follow
 from svmcut.solvers.protocol import Problem, Progress, Solver, Start, State
+from svmcut.spec import schemas
+from svmcut.spec.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,12 +65,12 @@ class DualCdRun(DescentRun):
         self._newton, n = may_follow(problem.space), len(self._alpha)
         self._gram, self._slow = False, 0
         if state is not None:
-            states.checked(state, states.fields(gram=states.flag, slow=states.COUNT))
+            schemas.checked(state, schemas.fields(gram=schemas.flag, slow=schemas.COUNT))
             self._gram, self._slow = state["gram"], state["slow"]
         self._boxes, self._total = boxes(problem.C, problem.risk.weights), total(problem.risk.weights, n)
 
-    def _kept(self) -> states.Check:
-        return states.reals(self._problem.space.X.n_rows, low=0, high=1)
+    def _kept(self) -> schemas.Check:
+        return schemas.reals(self._problem.space.X.n_rows, low=0, high=1)
 
     def state(self) -> State:
         return {**super().state(), "gram": self._gram, "slow": self._slow}
@@ -103,12 +103,12 @@ class DualCdRun(DescentRun):
         v = problem.risk.weights
         norms = squared_norms(space)
         if saved is not None:
-            numbers = states.row(states.real(0), states.COUNT, states.REAL, states.real(infinite=True))
-            states.checked(saved, states.fields(
-                alpha=states.reals(n, low=0), w=space.kinds().element, looks=states.COUNT, numbers=numbers,
-                native=states.row(states.array(np.int32, 2 * n), states.anything),
+            numbers = schemas.row(schemas.real(0), schemas.COUNT, schemas.REAL, schemas.real(infinite=True))
+            schemas.checked(saved, schemas.fields(
+                alpha=schemas.reals(n, low=0), w=space.kinds().element, looks=schemas.COUNT, numbers=numbers,
+                native=schemas.row(schemas.array(np.int32, 2 * n), schemas.anything),
             ), "descent")  # fmt: skip
-            states.require(bool((saved["alpha"] <= self._boxes).all()), "descent.alpha and C", "no alpha above its C")
+            schemas.require(bool((saved["alpha"] <= self._boxes).all()), "descent.alpha and C", "no alpha above its C")
             np.copyto(alpha, saved["alpha"])
             np.copyto(w, saved["w"])
             self._looks = saved["looks"]

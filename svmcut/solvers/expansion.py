@@ -18,13 +18,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from svmcut import states
 from svmcut._native.expansion import Expansion
-from svmcut.data import Csr
-from svmcut.kernels import Kernel
-from svmcut.records import record
+from svmcut.data.examples import Csr
+from svmcut.models.kernels import Kernel
 from svmcut.risks.weights import total
 from svmcut.solvers.protocol import Progress, Run, Solution, Solver, Start, State
+from svmcut.spec import schemas
+from svmcut.spec.records import record
 
 #: Seconds of one call of the compiled loops: signals, limits and progress wait no longer.
 PIECE_SECONDS = 0.2
@@ -183,9 +183,9 @@ class ExpansionRun(Run):
         if state is None:
             self.best = self._last = self._judge(0, np.zeros(n), np.zeros(n), 0.0, 1.0, 0.0)
             return
-        real = states.ANY_REAL
-        known = {"step": states.count(0, self.total), "a": states.weights(n), "b": states.REAL}
-        states.checked(state, states.fields(**{
+        real = schemas.ANY_REAL
+        known = {"step": schemas.count(0, self.total), "a": schemas.weights(n), "b": schemas.REAL}
+        schemas.checked(state, schemas.fields(**{
             f"{name}_{field}": known.get(field, real) for name in ("best", "last") for field in Look._fields
         }))  # fmt: skip
         self._restore(state)

@@ -20,8 +20,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from svmcut import states
-from svmcut.catalog import CUTTING_PLANE
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.errors import TrainingError
 from svmcut.qp import make_qp
@@ -29,6 +27,8 @@ from svmcut.risks.protocol import SignedRisk
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, State, continued
 from svmcut.spaces.linear import LinearSpace
+from svmcut.spec import schemas
+from svmcut.spec.catalog import CUTTING_PLANE
 
 #: Solutions a cut may stay without a multiplier.
 MAX_IDLE = 10
@@ -79,10 +79,10 @@ class FractionalRun(Run):
         self._next: Run | None = None
         space, qp = problem.space, make_qp(problem.qp)
         if state is not None:
-            kinds, numbers = space.kinds(), states.row(*6 * (states.REAL,), states.COUNT)
-            run = states.fields(w=kinds.element, s=kinds.scores, numbers=numbers)
-            stage = states.text("start", "descent", "handed")
-            states.checked(state, states.fields(stage=stage, run=run, descent=states.anything))
+            kinds, numbers = space.kinds(), schemas.row(*6 * (schemas.REAL,), schemas.COUNT)
+            run = schemas.fields(w=kinds.element, s=kinds.scores, numbers=numbers)
+            stage = schemas.text("start", "descent", "handed")
+            schemas.checked(state, schemas.fields(stage=stage, run=run, descent=schemas.anything))
             run, self._stage = state["run"], state["stage"]
             self.bundle, self.w, self.s = CutBundle.restored(space, qp, run["bundle"]), run["w"], run["s"]
             self.passes, self.slack, self.lower, self.risk, self._squared, self.primal, self._iteration = run["numbers"]

@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from svmcut import states
 from svmcut._native import gdmm_chain, multilabel, sparse
-from svmcut.records import record
 from svmcut.solvers.passes import PassRun, due
 from svmcut.solvers.protocol import Solver, Start, State
+from svmcut.spec import schemas
+from svmcut.spec.records import record
 from svmcut.structured.chain import ChainSequences
 from svmcut.structured.multilabel import LabelSets
 from svmcut.structured.protocol import StructuredProblem
@@ -88,9 +88,9 @@ class LabelFactors:
         }  # fmt: skip
 
     def restore(self, state: State) -> None:
-        W, v = states.weights(*self.W.shape), states.weights(*self.v.shape)
-        states.checked(state, states.fields(W=W, v=v, passes=states.COUNT, active=states.COUNT), "run")
-        states.require(states.scheduled(state["passes"], self.due), "the passes of the run", "those of a look")
+        W, v = schemas.weights(*self.W.shape), schemas.weights(*self.v.shape)
+        schemas.checked(state, schemas.fields(W=W, v=v, passes=schemas.COUNT, active=schemas.COUNT), "run")
+        schemas.require(schemas.scheduled(state["passes"], self.due), "the passes of the run", "those of a look")
         self.W[:], self.v[:] = state["W"], state["v"]
         self._descent.restore(state["descent"])
         self.passes, self.active = state["passes"], state["active"]
@@ -162,10 +162,10 @@ class ChainFactors:
         }  # fmt: skip
 
     def restore(self, state: State) -> None:
-        states.checked(state, states.fields(
-            w=states.weights(len(self.w)), passes=states.COUNT, active=states.COUNT, longest_cut=states.real(0)
+        schemas.checked(state, schemas.fields(
+            w=schemas.weights(len(self.w)), passes=schemas.COUNT, active=schemas.COUNT, longest_cut=schemas.real(0)
         ), "run")  # fmt: skip
-        states.require(states.scheduled(state["passes"], self.due), "the passes of the run", "those of a look")
+        schemas.require(schemas.scheduled(state["passes"], self.due), "the passes of the run", "those of a look")
         self.w[:] = state["w"]
         self._descent.restore(state["descent"])
         self.passes, self.active, self.longest_cut = state["passes"], state["active"], state["longest_cut"]
@@ -203,8 +203,8 @@ class GdmmRun(PassRun):
         zero = problem.C * model.summed(np.diff(model.parts)) * factors.doubtful
         super().__init__(solver, problem, start, state, zero, 40)
         if state is not None:
-            numbers = states.row(states.REAL, states.REAL, states.flag)
-            states.checked(state, states.fields(best=states.weights(model.dim), numbers=numbers))
+            numbers = schemas.row(schemas.REAL, schemas.REAL, schemas.flag)
+            schemas.checked(state, schemas.fields(best=schemas.weights(model.dim), numbers=numbers))
             factors.restore(state["run"])
             self.stall.restore(state["stall"])
             self.best, (self.primal, self.lower, self.ends) = state["best"], state["numbers"]

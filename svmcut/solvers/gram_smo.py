@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svmcut import states
 from svmcut._native import smo, sparse
 from svmcut._native.kernels import KernelRows
-from svmcut.data import Csr
-from svmcut.kernels import Kernel
-from svmcut.records import record
+from svmcut.data.examples import Csr
+from svmcut.models.kernels import Kernel
 from svmcut.risks.weights import boxes
 from svmcut.solvers.descent import hinge_cut, squared_norms
 from svmcut.solvers.fractional import FractionalRun
 from svmcut.solvers.protocol import Interrupted, Problem, Progress, Solver, Stall, Start, State
+from svmcut.spec import schemas
+from svmcut.spec.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,7 +61,7 @@ class GramSmoRun(FractionalRun):
         self._alpha, self._looks, self._stall = np.zeros(n), n // 2, Stall(60)
         self.fractions = None if start is None else start.fractions
         if state is not None:
-            states.checked(state, states.fields(fractions=states.maybe(states.reals(n, low=0, high=1))))
+            schemas.checked(state, schemas.fields(fractions=schemas.maybe(schemas.reals(n, low=0, high=1))))
             self.fractions = state["fractions"]
         if self.fractions is not None:
             np.multiply(self.fractions, self._boxes, out=self._alpha)
@@ -76,8 +76,8 @@ class GramSmoRun(FractionalRun):
         problem, n = self._problem, len(self._alpha)
         space, signs = problem.space, problem.risk.signs
         if saved is not None:
-            states.checked(saved, states.fields(alpha=states.reals(n, low=0), looks=states.COUNT), "descent")
-            states.require(bool((saved["alpha"] <= self._boxes).all()), "descent.alpha and C", "no alpha above its C")
+            schemas.checked(saved, schemas.fields(alpha=schemas.reals(n, low=0), looks=schemas.COUNT), "descent")
+            schemas.require(bool((saved["alpha"] <= self._boxes).all()), "descent.alpha and C", "no alpha above its C")
             np.copyto(self._alpha, saved["alpha"])
             self._looks = saved["looks"]
             self._stall.restore(saved["stall"])

@@ -18,11 +18,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from svmcut import states
 from svmcut._native import multilabel
-from svmcut.records import record
 from svmcut.solvers.passes import PassRun, due
 from svmcut.solvers.protocol import Solver, Start, State
+from svmcut.spec import schemas
+from svmcut.spec.records import record
 from svmcut.structured.protocol import StructuredProblem
 
 
@@ -51,10 +51,10 @@ class LabelRun(PassRun):
             )
         if state is None:
             return
-        real, count = states.REAL, states.COUNT
-        states.checked(state, states.fields(
-            blocks=states.anything, arrays=states.row(*(states.weights(*array.shape) for array in self.arrays)),
-            best=states.weights(model.dim), numbers=states.row(count, count, real, real, states.flag, real),
+        real, count = schemas.REAL, schemas.COUNT
+        schemas.checked(state, schemas.fields(
+            blocks=schemas.anything, arrays=schemas.row(*(schemas.weights(*array.shape) for array in self.arrays)),
+            best=schemas.weights(model.dim), numbers=schemas.row(count, count, real, real, schemas.flag, real),
         ))  # fmt: skip
         if self.blocks:
             self.blocks.restore(state["blocks"])
@@ -63,7 +63,7 @@ class LabelRun(PassRun):
         self.best = state["best"]
         self.stall.restore(state["stall"])
         self.passes, self.looks, self.primal, self.lower, self.ends, self.total = state["numbers"]
-        states.require(states.scheduled(self.passes, due), "the passes of the state", "those of a look")
+        schemas.require(schemas.scheduled(self.passes, due), "the passes of the state", "those of a look")
 
     def state(self) -> State:
         return {

@@ -23,15 +23,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svmcut import states
 from svmcut._native import dual_cd
 from svmcut._native.losses import LOGISTIC
-from svmcut.records import record
 from svmcut.risks.logistic import FAR, logits
 from svmcut.risks.protocol import LossRisk
 from svmcut.solvers.descent import DescentRun, squared_norms
 from svmcut.solvers.newton import Newton, may_follow
 from svmcut.solvers.protocol import Problem, Progress, Solver, Start, State
+from svmcut.spec import schemas
+from svmcut.spec.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,7 +48,7 @@ class LossCdRun(DescentRun):
         self._box = np.full(n, problem.C) if risk.weights is None else problem.C * risk.weights
         self._newton = may_follow(space) or not risk.widest()
 
-    def _kept(self) -> states.Check:
+    def _kept(self) -> schemas.Check:
         return self._problem.risk.box(self._problem.space.X.n_rows)
 
     def _descent_state(self) -> State:
@@ -62,11 +62,11 @@ class LossCdRun(DescentRun):
         problem, n = self._problem, len(self._alpha)
         space, risk = problem.space, problem.risk
         if saved is not None:
-            numbers = states.row(states.real(0), states.COUNT, states.REAL, states.real(infinite=True))
-            logit = states.anything if self._logit is None else states.reals(n)
-            states.checked(saved, states.fields(
-                alpha=risk.box(n, float(self._box.max())), logit=logit, w=space.kinds().element, looks=states.COUNT,
-                numbers=numbers, native=states.row(states.array(np.int32, 2 * n), states.anything),
+            numbers = schemas.row(schemas.real(0), schemas.COUNT, schemas.REAL, schemas.real(infinite=True))
+            logit = schemas.anything if self._logit is None else schemas.reals(n)
+            schemas.checked(saved, schemas.fields(
+                alpha=risk.box(n, float(self._box.max())), logit=logit, w=space.kinds().element, looks=schemas.COUNT,
+                numbers=numbers, native=schemas.row(schemas.array(np.int32, 2 * n), schemas.anything),
             ), "descent")  # fmt: skip
             np.copyto(self._alpha, saved["alpha"])
             np.copyto(self._w, saved["w"])

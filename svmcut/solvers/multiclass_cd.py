@@ -19,15 +19,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from svmcut import states
 from svmcut._native import multiclass
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.qp import make_qp
-from svmcut.records import record
 from svmcut.risks.weights import boxes, total
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.descent import squared_norms
 from svmcut.solvers.protocol import Interrupted, Problem, Progress, Run, Solver, Stall, Start, State, continued, kept
+from svmcut.spec import schemas
+from svmcut.spec.records import record
 
 MOST_EPOCHS = 20_000
 #: The gap of the best point is about this part of the one that is estimated on the way, where nothing is known yet.
@@ -81,15 +81,15 @@ class MulticlassCdRun(Run):
         np.multiply(w, t, out=self._w)
 
     def _restore(self, state: State) -> None:
-        kinds, real, count = self._problem.space.kinds(), states.REAL, states.COUNT
-        numbers = states.row(count, count, *6 * (real,))
-        states.checked(state, states.fields(
-            alpha=states.reals(*self._shape), w=kinds.element, best=kinds.element, s=kinds.scores, numbers=numbers,
-            native=states.anything, handed=states.maybe(states.row(count, real, real, real)), next=states.anything,
+        kinds, real, count = self._problem.space.kinds(), schemas.REAL, schemas.COUNT
+        numbers = schemas.row(count, count, *6 * (real,))
+        schemas.checked(state, schemas.fields(
+            alpha=schemas.reals(*self._shape), w=kinds.element, best=kinds.element, s=kinds.scores, numbers=numbers,
+            native=schemas.anything, handed=schemas.maybe(schemas.row(count, real, real, real)), next=schemas.anything,
         ))  # fmt: skip
         y, bound = self._problem.risk.y, np.zeros(self._shape)
         bound[self._rows, y] = self._boxes
-        states.require(bool((state["alpha"] <= bound).all()), "alpha and C", "no alpha above its bound")
+        schemas.require(bool((state["alpha"] <= bound).all()), "alpha and C", "no alpha above its bound")
         self._alpha[:], self._w[:], self.best, self._s = state["alpha"], state["w"], state["best"], state["s"]
         self._iteration, self._looks, *reals = state["numbers"]
         self.primal, self.lower, self._now, self._squared, self._ratio, self._value = reals

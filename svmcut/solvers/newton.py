@@ -30,15 +30,15 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from svmcut import states
 from svmcut._native import sparse
 from svmcut.cutting.oracle import Normals
-from svmcut.records import record, replace
 from svmcut.risks.smoothed import FLAT, SmoothedRisk, line_step
 from svmcut.risks.weights import total
 from svmcut.solvers.curvature import DENSE_DIM, Curvature
 from svmcut.solvers.fractional import FractionalRun
 from svmcut.solvers.protocol import Problem, Progress, Solver, Stall, Start, State
+from svmcut.spec import schemas
+from svmcut.spec.records import record, replace
 
 SAMPLE_EVERY = 8  # rows of one sampled row
 FINAL = 0.8  # of the target is left to the smoothing
@@ -97,20 +97,20 @@ class Descent:
             self.s, self.passes = self.space.scores(w), 1.0
             self._look()
             return
-        states.checked(state, states.fields(
-            s=problem.space.kinds().scores, passes=states.REAL, gain=states.real(infinite=True)
+        schemas.checked(state, schemas.fields(
+            s=problem.space.kinds().scores, passes=schemas.REAL, gain=schemas.real(infinite=True)
         ), "descent")  # fmt: skip
         self.s, self.passes, self.gain = state["s"], state["passes"], state["gain"]
         self._curvature.restore(state["curvature"])
         self._normals.restore(state["normals"])
-        states.require(state["normals"]["a"] is not None, "descent.normals.a", "the normal of the last cut")
+        schemas.require(state["normals"]["a"] is not None, "descent.normals.a", "the normal of the last cut")
         self._know(state["normals"]["a"])
 
     @classmethod
     def restored(cls, problem: Problem, state: State) -> Self:
         """The descent whose `state` this is."""
-        delta = states.real(1e-300) if problem.risk.widest() else states.real(0, 0)
-        states.checked(state, states.fields(w=problem.space.kinds().element, delta=delta), "descent")
+        delta = schemas.real(1e-300) if problem.risk.widest() else schemas.real(0, 0)
+        schemas.checked(state, schemas.fields(w=problem.space.kinds().element, delta=delta), "descent")
         return cls(problem, state["w"], state["delta"], state)
 
     def state(self) -> State:
@@ -226,7 +226,7 @@ class NewtonRun(FractionalRun):
         self._going, self._warm = True, start is not None and bool(start.points)
         self._stall = Stall(PATIENCE if problem.risk.widest() else SMOOTH_PATIENCE)
         if state is not None:
-            states.checked(state, states.fields(warm=states.flag, going=states.flag))
+            schemas.checked(state, schemas.fields(warm=schemas.flag, going=schemas.flag))
             self._warm, self._going = state["warm"], state["going"]
             self._stall.restore(state["stall"])
 

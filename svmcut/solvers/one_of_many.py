@@ -7,9 +7,9 @@ import time
 from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple
 
-from svmcut import states
-from svmcut.records import record
 from svmcut.solvers.protocol import Interrupted, Progress, Run, Solver, Start, State, Watch, kept
+from svmcut.spec import schemas
+from svmcut.spec.records import record
 
 
 class Others(NamedTuple):
@@ -43,7 +43,7 @@ class OneOfManyRun(Run):
     def __init__(self, solver: OneOfMany, problem: Any, start: Start | None, state: State | None):
         super().__init__(solver, problem, start, state)
         if state is not None:
-            states.checked(state, states.fields(watch=states.anything, machine=states.anything))
+            schemas.checked(state, schemas.fields(watch=schemas.anything, machine=schemas.anything))
         self.machine = solver.machine.start(problem, start, state and state["machine"])
         self._watch = Watch.of(solver.machine, state and state["watch"])
         self.last: Progress | None = None

@@ -19,17 +19,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from svmcut import states
 from svmcut._native import label_cd
 from svmcut.cutting.bundle import CutBundle
 from svmcut.qp import make_qp
-from svmcut.records import record, replace
 from svmcut.risks.weights import boxes
 from svmcut.solvers.descent import squared_norms
 from svmcut.solvers.dual_cd import DualCd
 from svmcut.solvers.newton import may_follow
 from svmcut.solvers.protocol import Interrupted, Problem, Progress, Run, Solver, Start, State, StoppingRule, Watch, kept
 from svmcut.spaces.linear import LinearSpace
+from svmcut.spec import schemas
+from svmcut.spec.records import record, replace
 
 #: Most alphas of machines side by side in memory at once, and nonzeros that are read between two steps.
 ALPHAS, ENTRIES = 1 << 25, 200_000_000
@@ -67,18 +67,18 @@ class OneVsRestRun(Run):
         self._resumed = state
         if state is None:
             return
-        one = states.count(0, K - 1)
-        states.checked(state, states.fields(
-            W=states.weights(self._space.dim, K), found=states.reals(K, 3), next=states.count(0, K),
-            counts=states.row(states.COUNT, states.REAL, states.COUNT, states.COUNT), left=states.many(one, 0, K),
-            fractions=states.many(states.maybe(states.reals(n, low=0, high=1))), wave=states.anything,
-            watch=states.anything, machine=states.anything,
+        one = schemas.count(0, K - 1)
+        schemas.checked(state, schemas.fields(
+            W=schemas.weights(self._space.dim, K), found=schemas.reals(K, 3), next=schemas.count(0, K),
+            counts=schemas.row(schemas.COUNT, schemas.REAL, schemas.COUNT, schemas.COUNT), left=schemas.many(one, 0, K),
+            fractions=schemas.many(schemas.maybe(schemas.reals(n, low=0, high=1))), wave=schemas.anything,
+            watch=schemas.anything, machine=schemas.anything,
         ))  # fmt: skip
-        states.require(len(state["left"]) == len(state["fractions"]), "left and fractions", "one each")
+        schemas.require(len(state["left"]) == len(state["fractions"]), "left and fractions", "one each")
         self._W, self._found, self._counts = state["W"].copy(), state["found"].copy(), tuple(state["counts"])
         self._next, self._left, self._fractions = state["next"], list(state["left"]), list(state["fractions"])
         if state["wave"] is not None:
-            states.require(self._next < K, "wave and next", "a wave of machines that are not over")
+            schemas.require(self._next < K, "wave and next", "a wave of machines that are not over")
             self._wave = self._begin_wave()
             self._wave.load(state["wave"])
 

@@ -7,9 +7,9 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
-from svmcut import states
 from svmcut.cutting.oracle import Oracle, RiskOracle
-from svmcut.records import record
+from svmcut.spec import schemas
+from svmcut.spec.records import record
 
 if TYPE_CHECKING:
     import numpy as np
@@ -281,7 +281,7 @@ class Stall:
         return {"best": self._best, "since": self.since}
 
     def restore(self, state: State) -> None:
-        states.checked(state, states.fields(best=states.real(infinite=True), since=states.COUNT), "stall")
+        schemas.checked(state, schemas.fields(best=schemas.real(infinite=True), since=schemas.COUNT), "stall")
         self._best, self.since = state["best"], state["since"]
 
     def update(self, gap: float) -> bool:

@@ -20,10 +20,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from svmcut import states
 from svmcut._native import chain, chain_ssg
-from svmcut.records import record
 from svmcut.solvers.protocol import Progress, Run, Solver, Start, State, kept
+from svmcut.spec import schemas
+from svmcut.spec.records import record
 from svmcut.structured.chain import ChainSequences, run_argmax
 from svmcut.structured.protocol import StructuredProblem
 
@@ -55,11 +55,11 @@ class QuickRun(Run):
         self._clear()
         if state is None:
             return
-        w, real, count = states.weights(model.dim), states.REAL, states.COUNT
-        states.checked(state, states.fields(
-            rng=states.generator, best=w, z=w, weighted=w, numbers=states.row(
-                count, count, count, real, real, real, real, count, states.real(infinite=True),
-                states.real(infinite=True), states.flag,
+        w, real, count = schemas.weights(model.dim), schemas.REAL, schemas.COUNT
+        schemas.checked(state, schemas.fields(
+            rng=schemas.generator, best=w, z=w, weighted=w, numbers=schemas.row(
+                count, count, count, real, real, real, real, count, schemas.real(infinite=True),
+                schemas.real(infinite=True), schemas.flag,
             ),
         ))  # fmt: skip
         self._rng.bit_generator.state = state["rng"]
@@ -68,7 +68,7 @@ class QuickRun(Run):
          self._least, self._error, self._refit) = state["numbers"]  # fmt: skip
         rows = self._all if self._refit else self._part
         fits = self._visits == self._done * len(rows) and self._done <= self._passes
-        states.require(fits, "the visits of the state", f"{len(rows)} a pass")
+        schemas.require(fits, "the visits of the state", f"{len(rows)} a pass")
 
     def state(self) -> State:
         return {

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
-from svmcut import states
 from svmcut.cutting.bundle import CutBundle
 from svmcut.errors import MemoryLimitError
 from svmcut.qp import make_qp
-from svmcut.records import record
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.protocol import Progress, Run, Solver, Start, State, Watch, continued
+from svmcut.spec import schemas
+from svmcut.spec.records import record
 from svmcut.structured.protocol import StructuredProblem
 
 MOST_PASSES = 10_000
@@ -33,8 +33,8 @@ class RelayRun(Run):
         self._watch, self._then = Watch(PATIENCE), None
         self._handed = None
         if state is not None:
-            counted = states.row(states.COUNT, states.REAL, states.REAL, states.REAL)
-            states.checked(state, states.fields(handed=states.maybe(counted)))
+            counted = schemas.row(schemas.COUNT, schemas.REAL, schemas.REAL, schemas.REAL)
+            schemas.checked(state, schemas.fields(handed=schemas.maybe(counted)))
             self._handed, self._then = state["handed"], state["then"]
         if self._handed is None:
             if state is not None:

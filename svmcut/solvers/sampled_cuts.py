@@ -32,13 +32,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from svmcut import states
 from svmcut.cutting.bundle import BundleSolution, Cut, CutBundle
 from svmcut.qp import make_qp
-from svmcut.records import record
 from svmcut.risks.sampling import Draw
 from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, State, kept
 from svmcut.spaces.kernel import Expansion
+from svmcut.spec import schemas
+from svmcut.spec.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -79,13 +79,13 @@ class SampledCutsRun(Run):
             return
         element, normal = space.kinds().element, None
         if solver.trace:
-            exact = states.expansion(Draw, space.dim, offset=states.REAL, value=states.REAL)
-            scores = states.either(states.reals(space.dim), states.array(np.float32, space.dim))
-            normal = states.expansion(SampledElement, space.dim, scores=scores, exact=exact)
-        real = states.REAL
-        states.checked(state, states.fields(
-            rng=states.generator, best=element, model=states.row(element, real, states.real(0), states.real(0)),
-            iteration=states.count(1),
+            exact = schemas.expansion(Draw, space.dim, offset=schemas.REAL, value=schemas.REAL)
+            scores = schemas.either(schemas.reals(space.dim), schemas.array(np.float32, space.dim))
+            normal = schemas.expansion(SampledElement, space.dim, scores=scores, exact=exact)
+        real = schemas.REAL
+        schemas.checked(state, schemas.fields(
+            rng=schemas.generator, best=element, model=schemas.row(element, real, schemas.real(0), schemas.real(0)),
+            iteration=schemas.count(1),
         ))  # fmt: skip
         self.bundle = CutBundle.restored(space, qp, state["bundle"], normal)
         self._rng.bit_generator.state = state["rng"]

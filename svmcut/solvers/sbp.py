@@ -29,11 +29,11 @@ import math
 
 import numpy as np
 
-from svmcut import states
 from svmcut._native.expansion import NoLevel, water_level
 from svmcut._native.expansion import Sbp as NativeSbp
-from svmcut.records import record
 from svmcut.solvers.expansion import ExpansionRun, Look, StepSolver
+from svmcut.spec import schemas
+from svmcut.spec.records import record
 
 
 class SbpRun(ExpansionRun):
@@ -56,7 +56,7 @@ class SbpRun(ExpansionRun):
         self._restarts = {self.total >> k for k in range(1, self.total.bit_length())}
 
     def _restore(self, state) -> None:
-        states.checked(state, states.fields(wanted_volume=states.real(0)))
+        schemas.checked(state, schemas.fields(wanted_volume=schemas.real(0)))
         super()._restore(state)
         self._volume = state["wanted_volume"]
 

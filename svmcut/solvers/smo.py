@@ -38,15 +38,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from svmcut import states
 from svmcut._native.kernels import KernelRows
 from svmcut._native.smo import Smo as NativeSmo
-from svmcut.data import Csr
-from svmcut.kernels import Kernel
-from svmcut.records import record
+from svmcut.data.examples import Csr
+from svmcut.models.kernels import Kernel
 from svmcut.risks.protocol import LossRisk, SignedRisk
 from svmcut.risks.weights import boxes
 from svmcut.solvers.protocol import Progress, Run, Solution, Solver, Start, State
+from svmcut.spec import schemas
+from svmcut.spec.records import record
 
 FIRST_PEEK = 500_000  # steps
 #: Refreshes without gain after which rounding is said to forbid progress.
@@ -139,13 +139,13 @@ class SmoRun(Run):
         self._least, self._futile = np.inf, 0
         self._stepping = self._refreshing = 0.0
         if state is not None:
-            states.checked(state, states.fields(
-                integers=states.array(np.int64, None), reals=states.array(np.float64, None, infinite=True),
-                primal=states.real(infinite=True), tolerance=states.real(0), due=states.COUNT, peek=states.COUNT,
-                least=states.real(infinite=True), futile=states.COUNT,
+            schemas.checked(state, schemas.fields(
+                integers=schemas.array(np.int64, None), reals=schemas.array(np.float64, None, infinite=True),
+                primal=schemas.real(infinite=True), tolerance=schemas.real(0), due=schemas.COUNT, peek=schemas.COUNT,
+                least=schemas.real(infinite=True), futile=schemas.COUNT,
             ))  # fmt: skip
             run.load(state["integers"], state["reals"])
-            states.checked(state, states.fields(first=states.count(0, run.iterations)))
+            schemas.checked(state, schemas.fields(first=schemas.count(0, run.iterations)))
             self._first, self._primal, self._tolerance = state["first"], state["primal"], state["tolerance"]
             self._due, self._peek = state["due"], state["peek"]
             self._least, self._futile = state["least"], state["futile"]

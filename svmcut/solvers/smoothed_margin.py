@@ -28,7 +28,7 @@ from svmcut.spaces.linear import LinearSpace
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from svmcut.data import Csr
+    from svmcut.data.examples import Csr
 
 #: The first delta: every row has a curvature at 0. Part of it that the next level keeps, and of the tolerance that the
 #: last one is.

@@ -13,12 +13,12 @@ Deviation from the paper: factors are visited example by example. On label sets 
 
 from __future__ import annotations
 
-from svmcut.catalog import CHOICES
 from svmcut.errors import MemoryLimitError
-from svmcut.machine import shortage
-from svmcut.records import replace
+from svmcut.resources import shortage
 from svmcut.solvers.gdmm import Gdmm, GdmmRun
 from svmcut.solvers.protocol import Start, State
+from svmcut.spec.catalog import CHOICES
+from svmcut.spec.records import replace
 from svmcut.structured.multilabel import LabelSets
 from svmcut.structured.protocol import StructuredProblem
 

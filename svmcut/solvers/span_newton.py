@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut import states
-from svmcut.records import record
 from svmcut.solvers.curvature import border
 from svmcut.solvers.newton import Descent, NewtonRun
 from svmcut.solvers.protocol import Problem, Solver, State
 from svmcut.spaces.subspace import Subspace, Traced
+from svmcut.spec import schemas
+from svmcut.spec.records import record
 
 if TYPE_CHECKING:
     from svmcut.risks.smoothed import Smoothed
@@ -42,7 +42,7 @@ class SpanCurvature:
         return {}
 
     def restore(self, state: State) -> None:
-        states.checked(state, states.fields(), "descent")
+        schemas.checked(state, schemas.fields(), "descent")
 
     def direction(self, at: Smoothed, C: float, gradient: Traced) -> Traced:
         """(I + C A'BA)^-1 (-gradient), or the latter where rounding makes that no descent."""

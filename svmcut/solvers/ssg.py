@@ -18,14 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from svmcut import states
 from svmcut._native import chain_ssg
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.qp import make_qp
-from svmcut.records import record
 from svmcut.solvers.passes import PassRun
 from svmcut.solvers.protocol import Solver, Start, State
 from svmcut.spaces.chain import ChainSpace
+from svmcut.spec import schemas
+from svmcut.spec.records import record
 from svmcut.structured.protocol import StructuredProblem
 
 CHUNK = 5000  # visits between two moments in which a signal is heard
@@ -44,10 +44,10 @@ class SsgRun(PassRun):
         if state is None:
             self.bundle = start.bundle if start else CutBundle(space, qp)
             return
-        w, real = states.weights(space.dim), states.REAL
-        states.checked(state, states.fields(
-            rng=states.generator, best=w, z=w, weighted=w, numbers=states.row(
-                states.COUNT, real, real, real, real, states.count(1), real, states.flag
+        w, real = schemas.weights(space.dim), schemas.REAL
+        schemas.checked(state, schemas.fields(
+            rng=schemas.generator, best=w, z=w, weighted=w, numbers=schemas.row(
+                schemas.COUNT, real, real, real, real, schemas.count(1), real, schemas.flag
             ),
         ))  # fmt: skip
         self.bundle = CutBundle.restored(space, qp, state["bundle"])

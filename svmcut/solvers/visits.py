@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from svmcut._native.expansion import Visits
-from svmcut.records import record
 from svmcut.solvers.expansion import ExpansionRun, StepSolver
+from svmcut.spec.records import record
 
 
 class VisitRun(ExpansionRun):

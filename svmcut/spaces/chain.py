@@ -4,17 +4,17 @@
     scores(w) = (W[k].x_t for every token t and tag k, V)
 
 Viterbi's recursion needs no more than these, so a chain machine is a convex risk of scores like any other. Coefficients
-of scores, nearly all 0, are given as the labels they come from: see svmcut.labellings.Labelling.
+of scores, nearly all 0, are given as the labels they come from: see svmcut.data.labellings.Labelling.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from svmcut import states
 from svmcut._native import chain
-from svmcut.labellings import Labelling
+from svmcut.data.labellings import Labelling
 from svmcut.spaces.linear import LinearSpace
+from svmcut.spec import schemas
 
 
 class ChainSpace(LinearSpace):
@@ -39,12 +39,12 @@ class ChainSpace(LinearSpace):
         self.chains, self.dim = chains, chains.dim
         self.n_nodes = chains.n_tokens * chains.node_size
 
-    def kinds(self) -> states.Kinds:
+    def kinds(self) -> schemas.Kinds:
         """As LinearSpace.kinds; coefficients are labellings."""
-        chains, w = self.chains, states.weights(self.dim)
-        scores = states.reals(self.n_nodes + chains.dim - chains.emissions)
+        chains, w = self.chains, schemas.weights(self.dim)
+        scores = schemas.reals(self.n_nodes + chains.dim - chains.emissions)
         coef = Labelling.kind(chains.n_tokens, chains.n_tags, chains.n_sequences)
-        return states.Kinds(w, self._normals(w), scores, coef)
+        return schemas.Kinds(w, self._normals(w), scores, coef)
 
     def scores(self, w):
         """(n_nodes + transitions,); O(nonzeros K)."""

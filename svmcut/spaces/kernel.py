@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svmcut import states
 from svmcut._native import sparse
+from svmcut.resources import KERNEL, part
 from svmcut.spaces.protocol import Space
-from svmcut.stopwatch import KERNEL, part
+from svmcut.spec import schemas
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -96,11 +96,11 @@ class KernelSpace(Space):
     def zero(self) -> Expansion:
         return Expansion(np.zeros(0, np.int64), np.zeros(0), np.zeros(self.dim))
 
-    def kinds(self) -> states.Kinds:
-        scores = states.reals(self.dim)
-        rounded = states.either(scores, states.array(np.float32, self.dim))
-        element = states.expansion(Expansion, self.dim, scores=rounded)
-        return states.Kinds(element, element, scores, scores)
+    def kinds(self) -> schemas.Kinds:
+        scores = schemas.reals(self.dim)
+        rounded = schemas.either(scores, schemas.array(np.float32, self.dim))
+        element = schemas.expansion(Expansion, self.dim, scores=rounded)
+        return schemas.Kinds(element, element, scores, scores)
 
     def scores(self, w: Expansion) -> NDArray:
         """(n,) f at the training rows, known already; not to be changed."""

@@ -4,7 +4,7 @@
     f_k = sum_t coef[t, k] K(x_t, .)  for every tag k, and the transitions V;  |f|^2 = sum_k |f_k|^2 + |V|^2
     scores(f) = (f_k(x_t) for every token t and tag k, V)
 
-as svmcut.labellings lays them out. It is the space of a kernel over the places of scores: K(x_t, x_u) between (t, k)
+as svmcut.data.labellings lays them out. It is the space of a kernel over the places of scores: K(x_t, x_u) between (t, k)
 and (u, k), 0 between different tags, 1 between a transition and itself. An element is an Expansion whose points are
 places and whose scores end in V itself, and everything but the adjoint is that of KernelSpace.
 
@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svmcut import states
-from svmcut.labellings import Labelling
+from svmcut.data.labellings import Labelling
 from svmcut.spaces.kernel import Expansion, KernelSpace
+from svmcut.spec import schemas
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from svmcut.labellings import Labellings
+    from svmcut.data.labellings import Labellings
 
 _CHUNK = 256
 
@@ -112,10 +112,10 @@ class KernelChainSpace(KernelSpace):
         self._labellings, self.dim = labellings, labellings.dim
         self._stored = (np.float64 if exact else np.float32) if stored else None
 
-    def kinds(self) -> states.Kinds:
+    def kinds(self) -> schemas.Kinds:
         """As KernelSpace.kinds; scores are those of an element as it is kept, coefficients are labellings."""
         chains, kinds = self._labellings.chains, super().kinds()
-        rounded = states.either(kinds.scores, states.array(np.float32, self.dim))
+        rounded = schemas.either(kinds.scores, schemas.array(np.float32, self.dim))
         coef = Labelling.kind(chains.n_tokens, chains.n_tags, chains.n_sequences)
         return kinds._replace(scores=rounded, coef=coef)
 

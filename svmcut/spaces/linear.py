@@ -10,9 +10,9 @@ from functools import cached_property
 
 import numpy as np
 
-from svmcut import states
 from svmcut._native import sparse
 from svmcut.spaces.protocol import Elements
+from svmcut.spec import schemas
 
 LARGE_DIM = 1_000_000  # from here on a cut is kept as coefficients where rows are few
 SPARSE_DIM = 1000  # from here on a normal may be kept without its zeros, where it has 3 of 4 or more
@@ -73,14 +73,14 @@ class WeightSpace(ArraySpace):
         self.bias, self.threads = bias, threads
         self.dim = n_features + (bias != 0)
 
-    def kinds(self) -> states.Kinds:
-        w, none = states.weights(self.dim), states.reals(0)
-        return states.Kinds(w, self._normals(w), none, none)
+    def kinds(self) -> schemas.Kinds:
+        w, none = schemas.weights(self.dim), schemas.reals(0)
+        return schemas.Kinds(w, self._normals(w), none, none)
 
-    def _normals(self, *others: states.Check) -> states.Check:
+    def _normals(self, *others: schemas.Check) -> schemas.Check:
         """One of these checks, or a vector of this space without its zeros."""
-        size = states.count(self.dim, self.dim)
-        return states.either(states.instance(sparse.Nonzeros, values=states.weights(None), size=size), *others)
+        size = schemas.count(self.dim, self.dim)
+        return schemas.either(schemas.instance(sparse.Nonzeros, values=schemas.weights(None), size=size), *others)
 
     def dot(self, a, b) -> float:
         return sparse.dot(a, b, self.threads)
@@ -149,9 +149,9 @@ class LinearSpace(WeightSpace):
         """The space of these rows."""
         return LinearSpace(self.X.take(rows), self.bias, self.threads)
 
-    def kinds(self) -> states.Kinds:
-        w, scores = states.weights(self.dim), states.reals(self.X.n_rows)
-        return states.Kinds(w, self._normals(w, states.instance(RowNormal, coef=scores)), scores, scores)
+    def kinds(self) -> schemas.Kinds:
+        w, scores = schemas.weights(self.dim), schemas.reals(self.X.n_rows)
+        return schemas.Kinds(w, self._normals(w, schemas.instance(RowNormal, coef=scores)), scores, scores)
 
     def scores(self, w):
         """A w: (n,) scores; O(nonzeros)."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from svmcut import states
 from svmcut._native import multilabel
 from svmcut.spaces.linear import LinearSpace
+from svmcut.spec import schemas
 
 
 class LabelSpace(LinearSpace):
@@ -34,9 +34,9 @@ class LabelSpace(LinearSpace):
         self._n_weights = self.dim * n_labels
         self.dim = self._n_weights + n_pairs
 
-    def kinds(self) -> states.Kinds:
-        w, s = states.weights(self.dim), states.reals(self.X.n_rows * self._shape[1] + self.dim - self._n_weights)
-        return states.Kinds(w, self._normals(w), s, s)
+    def kinds(self) -> schemas.Kinds:
+        w, s = schemas.weights(self.dim), schemas.reals(self.X.n_rows * self._shape[1] + self.dim - self._n_weights)
+        return schemas.Kinds(w, self._normals(w), s, s)
 
     def scores(self, w):
         """(n K + pairs,); O(nonzeros K)."""

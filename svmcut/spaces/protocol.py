@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from svmcut import states
+    from svmcut.spec import schemas
 
 
 class Elements(Protocol):
     """Vectors of any kind: all that a bundle of cuts asks for."""
 
-    def kinds(self) -> states.Kinds:
+    def kinds(self) -> schemas.Kinds:
         """What a state may hold of this space."""
         ...
 

@@ -12,9 +12,9 @@ from functools import cached_property
 
 import numpy as np
 
-from svmcut import states
 from svmcut._native import sparse
 from svmcut.spaces.linear import ArraySpace, LinearSpace
+from svmcut.spec import schemas
 
 #: Rows up to which the Gram matrix is kept: it costs half as many passes as there are rows, and spares two a product.
 GRAM_ROWS = 512
@@ -61,9 +61,9 @@ class RowSpace(ArraySpace):
         """A A^T, or None where it is not kept."""
         return sparse.gram(self.features.rows, self.bias**2) if self.X.n_rows <= GRAM_ROWS else None
 
-    def kinds(self) -> states.Kinds:
-        element, scores = states.weights(self.dim), states.reals(self.X.n_rows)
-        return states.Kinds(element, element, scores, scores)
+    def kinds(self) -> schemas.Kinds:
+        element, scores = schemas.weights(self.dim), schemas.reals(self.X.n_rows)
+        return schemas.Kinds(element, element, scores, scores)
 
     def scores(self, w):
         """A w: (n,) scores, formed afresh from the coefficients."""

@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svmcut import states
 from svmcut._native.kernels import KernelRows
 from svmcut.spaces.protocol import Space
+from svmcut.spec import schemas
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from svmcut.data import Csr
-    from svmcut.kernels import Kernel
+    from svmcut.data.examples import Csr
+    from svmcut.models.kernels import Kernel
 
 #: A point depends on the basis when its squared rest outside the span is at most this part of the largest K(x, x).
 PIVOT = 1e-6
@@ -216,12 +216,12 @@ class Subspace(Space):
     def zero(self) -> Traced:
         return Traced(np.zeros(self.dim), np.zeros(self.n_rows) if self._trace else None)
 
-    def kinds(self) -> states.Kinds:
-        scores = states.reals(self.n_rows)
+    def kinds(self) -> schemas.Kinds:
+        scores = schemas.reals(self.n_rows)
         element, traced = (
-            states.instance(Traced, w=states.weights(self.dim), coef=coef) for coef in (states.maybe(scores), scores)
+            schemas.instance(Traced, w=schemas.weights(self.dim), coef=coef) for coef in (schemas.maybe(scores), scores)
         )
-        return states.Kinds(element, traced if self._trace else element, scores, scores)
+        return schemas.Kinds(element, traced if self._trace else element, scores, scores)
 
     def scores(self, element: Traced) -> NDArray[np.float64]:
         """F w, float64 products and sums; O(n k)."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svmcut._native import chain, sparse
-from svmcut.data import Sequences
+from svmcut.data.examples import Sequences
 from svmcut.models import ChainShape, check_lattice
 from svmcut.structured.protocol import Samples, Separation
 

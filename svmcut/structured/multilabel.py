@@ -23,7 +23,7 @@ from svmcut.structured.protocol import Samples, Separation
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from svmcut.data import MultilabelExamples
+    from svmcut.data.examples import MultilabelExamples
 
 MOST_HALVES = 29
 """Labels at one half whose pairs with each other are kept; those of any others count as off."""

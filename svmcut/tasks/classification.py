@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.catalog import TASKS
-from svmcut.classes import SIGNS, classes_of, label_text, labels_of
+from svmcut.data.labels import SIGNS, classes_of, label_text, labels_of
 from svmcut.errors import TrainingError, UsageError
-from svmcut.measures import Measured, classification_measures, contingency_table
 from svmcut.messages import Message
-from svmcut.records import replace
+from svmcut.scoring.measures import Measured, classification_measures, contingency_table
+from svmcut.spec.catalog import TASKS
+from svmcut.spec.records import replace
 from svmcut.tasks.vectors import Scores, VectorTask
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from svmcut.classes import Labels
-    from svmcut.data import Examples
-    from svmcut.parameters import Settings
+    from svmcut.data.examples import Examples
+    from svmcut.data.labels import Labels
+    from svmcut.spec.parameters import Settings
     from svmcut.training.driver import Driver
 
 
@@ -35,7 +35,7 @@ class Classification(VectorTask):
         Raises
         ------
         DataError, UsageError
-            As svmcut.classes.labels_of.
+            As svmcut.data.labels.labels_of.
         TrainingError
             Where a loss that is no sum over examples has one class alone.
         """

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from svmcut.arrays import multilabel_examples
+from svmcut.data.arrays import multilabel_examples
 from svmcut.files.multilabel import read_multilabel, stream_multilabel
 from svmcut.files.predictions import write_label_sets
-from svmcut.measures import TOP, Measured, label_measures
 from svmcut.messages import Message
 from svmcut.models import LabelDecoder
-from svmcut.records import replace
+from svmcut.scoring.measures import TOP, Measured, label_measures
+from svmcut.spec.records import replace
 from svmcut.tasks.protocol import BLOCK_NUMBERS, Task
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from svmcut.data import MultilabelExamples
+    from svmcut.data.examples import MultilabelExamples
     from svmcut.files.output import Output
     from svmcut.models import MultilabelModel
 

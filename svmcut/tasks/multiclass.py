@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.catalog import SQUARED_DIFFERENCE
-from svmcut.classes import label_text
+from svmcut.data.labels import label_text
 from svmcut.errors import DataError
 from svmcut.files.predictions import write_classes, write_probabilities
-from svmcut.measures import Measured, class_measures
 from svmcut.messages import Message
 from svmcut.models import JointKernelModel
-from svmcut.records import replace
+from svmcut.scoring.measures import Measured, class_measures
+from svmcut.spec.catalog import SQUARED_DIFFERENCE
+from svmcut.spec.records import replace
 from svmcut.tasks.protocol import BLOCK_NUMBERS
 from svmcut.tasks.vectors import RowTask, known_features
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from svmcut.data import Examples
+    from svmcut.data.examples import Examples
     from svmcut.files.output import Output
     from svmcut.models import ClassModel
-    from svmcut.parameters import Settings
+    from svmcut.spec.parameters import Settings
     from svmcut.training.driver import Driver
 
 

@@ -11,17 +11,17 @@ import numpy as np
 from svmcut.errors import UsageError
 from svmcut.files.crfsuite import read_crfsuite, stream_crfsuite
 from svmcut.files.predictions import write_names
-from svmcut.measures import class_shares
 from svmcut.messages import Message
+from svmcut.scoring.measures import class_shares
 from svmcut.tasks.sequences import Tagging, Tags
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from svmcut.data import Names, Sequences
+    from svmcut.data.examples import Names, Sequences
     from svmcut.files.output import Output
     from svmcut.models import ChainModel, KernelChainModel
-    from svmcut.parameters import Settings
+    from svmcut.spec.parameters import Settings
     from svmcut.training.driver import Driver
 
 

@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from svmcut.files.output import write_atomically
-from svmcut.probabilities import Reliability, Skill
+from svmcut.scoring.probabilities import Reliability, Skill
 from svmcut.tasks.protocol import Tally, Task
 
 if TYPE_CHECKING:

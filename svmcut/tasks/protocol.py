@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from svmcut.catalog import INPUTS, TASKS, load, losses
 from svmcut.errors import ModelError
 from svmcut.messages import Message
+from svmcut.spec.catalog import INPUTS, TASKS, load, losses
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from svmcut.files.output import Output
-    from svmcut.measures import Measured
-    from svmcut.parameters import Settings
+    from svmcut.scoring.measures import Measured
+    from svmcut.spec.parameters import Settings
     from svmcut.training.driver import Driver
 
 #: Scores of labels or tags in memory at a time.
@@ -54,7 +54,7 @@ class Task(Protocol):
         """
 
     def from_arrays(self, X: Any, y: Any, qid: Any = None) -> Any:
-        """Data in memory, validated; see svmcut.arrays."""
+        """Data in memory, validated; see svmcut.data.arrays."""
 
     def bounds(self, data: Any) -> NDArray[np.int64]:
         """(n + 1,) first rows of what has a weight, an example or all rows of a structure, and the number of rows."""
@@ -133,7 +133,7 @@ class Task(Protocol):
 
 
 def named(name: str, original: bool = False, input: str = INPUTS[0]) -> Task:
-    """The task of a row of svmcut.catalog.TASKS, imported now; as its original knows it, or on files of such a text."""
+    """The task of a row of svmcut.spec.catalog.TASKS, imported now; as its original knows it, or on files of such a text."""
     if input != INPUTS[0]:
         return load("svmcut.tasks.named_sequences:NamedTagging")()
     task = load(TASKS[name].where)()

@@ -10,18 +10,18 @@ import numpy as np
 
 from svmcut.errors import DataError
 from svmcut.files.queries import beside, read_queries
-from svmcut.measures import Measured, ranking_measures
 from svmcut.messages import printable
-from svmcut.records import replace
 from svmcut.risks.ordinal import query_starts
+from svmcut.scoring.measures import Measured, ranking_measures
+from svmcut.spec.records import replace
 from svmcut.tasks.vectors import Scores, VectorTask, known_features
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from svmcut.data import Examples, Source
+    from svmcut.data.examples import Examples, Source
     from svmcut.models import ScoringModel
-    from svmcut.parameters import Settings
+    from svmcut.spec.parameters import Settings
     from svmcut.training.driver import Driver
 
 

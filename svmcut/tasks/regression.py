@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from svmcut.measures import Measured, regression_measures
+from svmcut.scoring.measures import Measured, regression_measures
 from svmcut.tasks.vectors import Scores, VectorTask
 
 if TYPE_CHECKING:
-    from svmcut.data import Examples
-    from svmcut.parameters import Settings
+    from svmcut.data.examples import Examples
+    from svmcut.spec.parameters import Settings
     from svmcut.training.driver import Driver
 
 

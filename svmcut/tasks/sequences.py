@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.arrays import vector_examples
+from svmcut.data.arrays import vector_examples
 from svmcut.files.predictions import write_tags
 from svmcut.files.sequences import as_sequences, read_sequences, stream_sequences
-from svmcut.measures import Measured, sequence_measures
+from svmcut.scoring.measures import Measured, sequence_measures
 from svmcut.tasks.protocol import BLOCK_NUMBERS, Task
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from svmcut.data import Sequences
+    from svmcut.data.examples import Sequences
     from svmcut.files.output import Output
     from svmcut.models import ChainModel, KernelChainModel
 

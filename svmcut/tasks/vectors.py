@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.arrays import vector_examples
-from svmcut.classes import SIGNS, classes_of, label_text
+from svmcut.data.arrays import vector_examples
+from svmcut.data.labels import SIGNS, classes_of, label_text
 from svmcut.files.examples import stream_examples
 from svmcut.files.named import read_named
 from svmcut.files.predictions import write_labels, write_probabilities, write_scores
 from svmcut.models.columns import below
-from svmcut.records import replace
+from svmcut.spec.records import replace
 from svmcut.tasks.protocol import Task
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from svmcut.classes import Labels
-    from svmcut.data import Examples
+    from svmcut.data.examples import Examples
+    from svmcut.data.labels import Labels
     from svmcut.files.output import Output
     from svmcut.models import ScoringModel
 

@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.catalog import TASKS
-from svmcut.classes import by_labels, classes_of, labels_of
-from svmcut.data import Examples
+from svmcut.data.examples import Examples
+from svmcut.data.labels import by_labels, classes_of, labels_of
 from svmcut.errors import DataError
 from svmcut.files.weights import shared_weights
-from svmcut.kinds import BALANCED, weights_by_label
 from svmcut.messages import Message
-from svmcut.parameters import LARGEST_C
-from svmcut.records import replace
-from svmcut.refusals import no_sum
+from svmcut.spec.catalog import TASKS
+from svmcut.spec.kinds import BALANCED, weights_by_label
+from svmcut.spec.parameters import LARGEST_C
+from svmcut.spec.records import replace
+from svmcut.spec.refusals import no_sum
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from svmcut.parameters import Settings
+    from svmcut.spec.parameters import Settings
     from svmcut.tasks.protocol import Task
 
 
@@ -107,7 +107,7 @@ def class_weights(y: NDArray, weights: NDArray, settings: Settings, path: str) -
     Raises
     ------
     DataError
-        For a label that no row has, and as svmcut.classes.by_labels and labels_of.
+        For a label that no row has, and as svmcut.data.labels.by_labels and labels_of.
     """
     if settings.class_weight == BALANCED:
         classes, settings = y, by_labels(settings, y, path) if settings.is_open else settings

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from svmcut import states
-from svmcut.catalog import solver_class
-from svmcut.data import Csr, Examples
+from svmcut.data.examples import Csr, Examples
 from svmcut.errors import MemoryLimitError, TrainingError
 from svmcut.models import KernelModel
 from svmcut.models.checked import check_model
-from svmcut.parameters import Settings
-from svmcut.records import replace
 from svmcut.solvers.smo import KernelProblem
+from svmcut.spec import schemas
+from svmcut.spec.catalog import solver_class
+from svmcut.spec.parameters import Settings
+from svmcut.spec.records import replace
 from svmcut.training.chosen import Chosen
 from svmcut.training.outcome import Objective, Outcome
 from svmcut.training.room import KernelPlan, KernelRoom
@@ -57,11 +57,11 @@ class BudgetPlan(Chosen):
             )
 
     def check(self, found: Any) -> None:
-        known = {"model": states.instance(KernelModel), "details": states.anything, "evaluations": states.COUNT}
-        states.checked(found, states.instance(dict, **known), "found")
+        known = {"model": schemas.instance(KernelModel), "details": schemas.anything, "evaluations": schemas.COUNT}
+        schemas.checked(found, schemas.instance(dict, **known), "found")
         check_model(found["model"], self.room.vectors.examples.X.n_features)
         same = found["model"].support.n_features == self.room.X.n_features
-        states.require(same, "found.model and the examples", "their width")
+        schemas.require(same, "found.model and the examples", "their width")
 
     def first(self, objective: Objective) -> tuple[Any, KernelProblem]:
         s, room = self.settings, self.room

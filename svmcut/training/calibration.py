@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.catalog import LOG_ODDS_OF, load, plan_of
+from svmcut.data.folds import folds
 from svmcut.errors import TrainingError
-from svmcut.folds import folds
 from svmcut.models import KernelMulticlassModel, MulticlassModel, pairs_of
-from svmcut.probabilities import LOG_ODDS, Sigmoid, Skill, fit_sigmoid, fit_temperature
-from svmcut.records import replace
+from svmcut.scoring.probabilities import LOG_ODDS, Sigmoid, Skill, fit_sigmoid, fit_temperature
+from svmcut.spec.catalog import LOG_ODDS_OF, load, plan_of
+from svmcut.spec.records import replace
 from svmcut.training.driver import Driver
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from svmcut.data import Examples
+    from svmcut.data.examples import Examples
     from svmcut.solvers.protocol import State
     from svmcut.training.driver import Observe
     from svmcut.training.outcome import Outcome

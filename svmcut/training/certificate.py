@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut import states
 from svmcut.files.rounding import KEPT
-from svmcut.records import record, replace
 from svmcut.risks.weights import total
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, State, StoppingRule
+from svmcut.spec import schemas
+from svmcut.spec.records import record, replace
 from svmcut.training.gate import Part, Reading
 from svmcut.training.outcome import Outcome
 
@@ -142,8 +142,8 @@ class CertifiedRun(Run):
         self._found: tuple[Progress | None, tuple[float, float]] = None, (math.nan, math.nan)
         self._within = problem.stop
         if state is not None:
-            within = states.row(states.REAL, states.maybe(states.REAL))
-            states.checked(state, states.fields(within=within, solver=states.anything))
+            within = schemas.row(schemas.REAL, schemas.maybe(schemas.REAL))
+            schemas.checked(state, schemas.fields(within=within, solver=schemas.anything))
             self._within = StoppingRule(*state["within"])
         self._begin(start, state and state["solver"])
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svmcut.catalog import losses
-from svmcut.data import Sequences
+from svmcut.data.examples import Sequences
 from svmcut.errors import UsageError
 from svmcut.models import ChainModel, ChainShape
-from svmcut.parameters import Settings
-from svmcut.refusals import variant
 from svmcut.risks.chain import ChainRisk, SequenceSum
 from svmcut.risks.chain_scaled import SquaredSequences, slack_rescaled, squared, zero_one
 from svmcut.solvers.auto import choose_chain
 from svmcut.spaces.chain import ChainSpace
+from svmcut.spec.catalog import losses
+from svmcut.spec.parameters import Settings
+from svmcut.spec.refusals import variant
 from svmcut.structured.chain import ChainSequences
 from svmcut.training.certificate import in_columns
 from svmcut.training.checks import LARGEST_INDEX, check_counting, check_memory, check_parts, checked_weights

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svmcut.data import Examples, MultilabelExamples, Sequences
+from svmcut.data.examples import Examples, MultilabelExamples, Sequences
 from svmcut.errors import DataError, MemoryLimitError, TrainingError, UsageError
-from svmcut.machine import shortage
 from svmcut.messages import Message
+from svmcut.resources import shortage
 from svmcut.risks.weights import example_weights
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from svmcut import states
-from svmcut.catalog import SOLVERS, SUBSPACE, solver_class
 from svmcut.errors import TrainingError
 from svmcut.messages import Message
 from svmcut.risks.weights import boxes
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.kernel import DrawnSpace
+from svmcut.spec import schemas
+from svmcut.spec.catalog import SOLVERS, SUBSPACE, solver_class
 from svmcut.training.certificate import scaled_bound
 from svmcut.training.chosen import Chosen
 from svmcut.training.outcome import FULL, Objective, Outcome
@@ -34,10 +34,10 @@ class DrawPlan(Chosen):
         return "patience" in SOLVERS[self.settings.solver].takes
 
     def check(self, found: Any) -> None:
-        count = states.COUNT
-        counts = states.fields(cuts=count, rounds=count, points=count, primal=states.REAL, kernel_evaluations=count)
-        known = {"full": states.flag, "squared": states.REAL, "cuts": counts, "evaluations": count}
-        states.checked(found, states.expansion(dict, self.room.X.n_rows, **known), "found")
+        count = schemas.COUNT
+        counts = schemas.fields(cuts=count, rounds=count, points=count, primal=schemas.REAL, kernel_evaluations=count)
+        known = {"full": schemas.flag, "squared": schemas.REAL, "cuts": counts, "evaluations": count}
+        schemas.checked(found, schemas.expansion(dict, self.room.X.n_rows, **known), "found")
 
     def first(self, objective: Objective) -> tuple[Any, Problem]:
         room, s, kind = self.room, self.settings, solver_class(self.settings.solver)

@@ -7,15 +7,14 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from svmcut import states
 from svmcut._native.interrupt import watched_signals
-from svmcut.catalog import load, plan_of
-from svmcut.machine import one_blas_thread
-from svmcut.parameters import Settings
-from svmcut.records import replace
-from svmcut.refusals import check
+from svmcut.resources import INIT, QP, one_blas_thread, part
 from svmcut.solvers.protocol import Interrupted, Progress, Start, State, Watch
-from svmcut.stopwatch import INIT, QP, part
+from svmcut.spec import schemas
+from svmcut.spec.catalog import load, plan_of
+from svmcut.spec.parameters import Settings
+from svmcut.spec.records import replace
+from svmcut.spec.refusals import check
 from svmcut.training.outcome import Outcome
 from svmcut.training.settings import resolved
 from svmcut.training.stage import Ended, Plan, Stage
@@ -87,7 +86,7 @@ class Driver:
         plan, objective, began = self.plan, self.objective(cost, example_cost), time.perf_counter()
         found: Any = None
         if state is not None:
-            found = states.checked(state, states.fields(found=states.anything))["found"]
+            found = schemas.checked(state, schemas.fields(found=schemas.anything))["found"]
             plan.check_found(found)
         while not isinstance(found, Outcome):
             try:
@@ -131,7 +130,7 @@ class Driver:
         """Runs a stage to its end."""
         C, start = stage.problem.C, stage.start if state is None else None
         if state is not None:
-            states.checked(state, states.fields(stage=states.text(stage.name), solver=states.anything))
+            schemas.checked(state, schemas.fields(stage=schemas.text(stage.name), solver=schemas.anything))
         elif stage.warm and self.warm is not None:
             # w and the box dual scale alike, so both the point and its multiple count
             last_C, start = self.warm
@@ -184,7 +183,7 @@ def make_driver(settings: Settings, data: Any, one_class: bool = False, time_lim
     Parameters
     ----------
     settings : Settings
-        Refused as `svmcut.refusals.check` does.
+        Refused as `svmcut.spec.refusals.check` does.
     data : Examples, Sequences or MultilabelExamples
         As the task reads them.
     one_class : bool

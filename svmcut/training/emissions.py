@@ -15,21 +15,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svmcut._native.kernels import KernelRows
-from svmcut.catalog import AUTO, SOLVERS
-from svmcut.data import Sequences
+from svmcut.data.examples import Sequences
+from svmcut.data.labellings import Labellings
 from svmcut.errors import MemoryLimitError, UsageError
-from svmcut.labellings import Labellings
-from svmcut.machine import planned_memory
 from svmcut.messages import Message
 from svmcut.models import ChainShape, KernelChainModel, check_lattice
-from svmcut.parameters import Settings
-from svmcut.records import replace
+from svmcut.resources import planned_memory
 from svmcut.risks.chain import ChainRisk, SequenceSum
 from svmcut.risks.chain_sampling import ChainSampler
 from svmcut.solvers.protocol import Problem
 from svmcut.solvers.sampled_cuts import SampledCuts
 from svmcut.spaces.kernel_chain import CachedRows, KernelChainSpace
 from svmcut.spaces.kernel_classes import rounding
+from svmcut.spec.catalog import AUTO, SOLVERS
+from svmcut.spec.parameters import Settings
+from svmcut.spec.records import replace
 from svmcut.training.certificate import Certified, CertifiedRun, scaled_bound
 from svmcut.training.checks import LARGEST_INDEX, checked_weights
 from svmcut.training.gate import Reading

@@ -15,8 +15,8 @@ import numpy as np
 
 from svmcut.errors import TrainingError
 from svmcut.models.fourier import FourierModel, blocks, fourier_features, frequencies
-from svmcut.records import replace
 from svmcut.spaces.subspace import Subspace
+from svmcut.spec.records import replace
 from svmcut.training.certificate import scaled_bound
 from svmcut.training.gate import Part, Reading
 from svmcut.training.span import Span, refuse_features

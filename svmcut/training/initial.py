@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.catalog import TASKS, losses
 from svmcut.errors import UsageError
 from svmcut.files.rounding import read_back
 from svmcut.messages import Message
 from svmcut.models import KernelModel, LinearModel
 from svmcut.risks.weights import boxes
+from svmcut.spec.catalog import TASKS, losses
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from svmcut.data import Csr
-    from svmcut.kernels import Kernel
-    from svmcut.parameters import Settings
+    from svmcut.data.examples import Csr
+    from svmcut.models.kernels import Kernel
     from svmcut.solvers.smo import KernelProblem
+    from svmcut.spec.parameters import Settings
 
 
 def read_initial(settings: Settings, kernel: Kernel | None = None) -> Any:

@@ -12,12 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.catalog import CUTTING_PLANE, JOINT, TASKS
-from svmcut.data import Examples, Sequences
-from svmcut.machine import planned_memory
+from svmcut.data.examples import Examples, Sequences
 from svmcut.models import JointKernelModel
-from svmcut.parameters import Settings
-from svmcut.records import replace
+from svmcut.resources import planned_memory
 from svmcut.risks.chain import ChainRisk, SequenceSum
 from svmcut.risks.chain_scaled import SquaredSequences
 from svmcut.risks.class_costs import ClassCostRisk, TokenCostRisk, squared_differences
@@ -27,6 +24,9 @@ from svmcut.solvers.class_blocks import ClassBlocks
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.kernel_chain import CachedRows
 from svmcut.spaces.kernel_classes import ClassFunctions
+from svmcut.spec.catalog import CUTTING_PLANE, JOINT, TASKS
+from svmcut.spec.parameters import Settings
+from svmcut.spec.records import replace
 from svmcut.training.checks import check_class_numbers, checked_weights, class_warnings
 from svmcut.training.emissions import BUDGET, Emissions
 from svmcut.training.gate import Part, Reading

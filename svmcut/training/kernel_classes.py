@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut import states
 from svmcut._native.kernels import KernelRows
 from svmcut._native.smo import EXACT_POINTS
-from svmcut.catalog import MULTICLASS, PLANS, SOLVERS, SUBSPACE, TASKS, load
-from svmcut.data import Csr, Examples
-from svmcut.machine import shortage
+from svmcut.data.examples import Csr, Examples
 from svmcut.models import KernelModel, KernelMulticlassModel, pairs_of
 from svmcut.models.checked import check_model
-from svmcut.parameters import DEFAULTS, Settings
-from svmcut.records import replace
+from svmcut.resources import shortage
 from svmcut.risks import make_risk
 from svmcut.risks.weights import total
 from svmcut.solvers.one_of_many import OneOfMany, Others
 from svmcut.solvers.protocol import StoppingRule
+from svmcut.spec import schemas
+from svmcut.spec.catalog import MULTICLASS, PLANS, SOLVERS, SUBSPACE, TASKS, load
+from svmcut.spec.parameters import DEFAULTS, Settings
+from svmcut.spec.records import replace
 from svmcut.training.certificate import close, some
 from svmcut.training.checks import checked_weights, class_warnings
 from svmcut.training.gate import Part, join
@@ -83,8 +83,8 @@ class MachinesPlan(Plan):
     def check_found(self, found: Any) -> None:
         if found is None:
             return
-        most, known = len(self._machines) - 1, states.instance(Outcome, model=states.instance(KernelModel))
-        states.checked(found, states.fields(done=states.many(known, most=most), machine=states.anything), "found")
+        most, known = len(self._machines) - 1, schemas.instance(Outcome, model=schemas.instance(KernelModel))
+        schemas.checked(found, schemas.fields(done=schemas.many(known, most=most), machine=schemas.anything), "found")
         for outcome in found["done"]:
             check_model(outcome.checked().model, self._examples.X.n_features)
         self._begin(found["done"])

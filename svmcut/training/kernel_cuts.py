@@ -5,17 +5,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from svmcut.catalog import FOURIER, SOLVERS
 from svmcut.models import renumber
+from svmcut.spec.catalog import FOURIER, SOLVERS
 from svmcut.training.room import KernelPlan, KernelRoom
 from svmcut.training.span import Span
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from svmcut.data import Csr, Examples
-    from svmcut.parameters import Settings
+    from svmcut.data.examples import Csr, Examples
     from svmcut.spaces.subspace import Basis
+    from svmcut.spec.parameters import Settings
     from svmcut.training.outcome import Objective, Outcome
     from svmcut.training.stage import Ended, Stage
 

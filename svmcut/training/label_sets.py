@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.catalog import AUTO, SOLVERS
-from svmcut.data import MultilabelExamples
+from svmcut.data.examples import MultilabelExamples
 from svmcut.messages import Message
 from svmcut.models import MultilabelModel
-from svmcut.parameters import Settings
-from svmcut.records import replace
 from svmcut.risks.hinge import HingeRisk
 from svmcut.risks.multilabel import LabelRisk
 from svmcut.risks.one_vs_rest import OneVsRestRisk
@@ -20,6 +17,9 @@ from svmcut.solvers.auto import DUAL_CD, choose_labels
 from svmcut.solvers.one_vs_rest import OneVsRest
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.multilabel import LabelSpace
+from svmcut.spec.catalog import AUTO, SOLVERS
+from svmcut.spec.parameters import Settings
+from svmcut.spec.records import replace
 from svmcut.structured.multilabel import LabelSets
 from svmcut.training.certificate import in_columns, part_of_features, rise_of_scores
 from svmcut.training.checks import check_label_memory, check_parts, checked_weights

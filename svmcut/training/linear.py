@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.catalog import AUTO, SOLVERS
 from svmcut.cutting.bundle import CutBundle
-from svmcut.data import Examples
-from svmcut.machine import planned_memory
+from svmcut.data.examples import Examples
 from svmcut.models import LinearModel
-from svmcut.parameters import Settings
 from svmcut.qp import make_qp
-from svmcut.records import replace
+from svmcut.resources import planned_memory
 from svmcut.solvers.protocol import Problem, Start
 from svmcut.spaces.rows import RowSpace, linear_space
+from svmcut.spec.catalog import AUTO, SOLVERS
+from svmcut.spec.parameters import Settings
+from svmcut.spec.records import replace
 from svmcut.training.certificate import close, in_columns, some, weights_reading
 from svmcut.training.gate import Part
 from svmcut.training.initial import read_initial

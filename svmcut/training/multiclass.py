@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from svmcut.catalog import AUTO, CHOICES, CUTTING_PLANE, MULTICLASS, TASKS, losses
-from svmcut.data import Examples
+from svmcut.data.examples import Examples
 from svmcut.models import MulticlassModel
-from svmcut.parameters import Settings
 from svmcut.risks import make_risk
 from svmcut.risks.class_costs import ClassCostRisk, squared_differences
 from svmcut.risks.multiclass import CrammerSingerRisk, SquaredCrammerSingerRisk
 from svmcut.risks.one_vs_rest import OneVsRestRisk
 from svmcut.risks.weights import total
-from svmcut.rows import MARGIN, SLACK
 from svmcut.solvers.one_vs_rest import OneVsRest
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.multilabel import LabelSpace
+from svmcut.spec.catalog import AUTO, CHOICES, CUTTING_PLANE, MULTICLASS, TASKS, losses
+from svmcut.spec.entries import MARGIN, SLACK
+from svmcut.spec.parameters import Settings
 from svmcut.training.certificate import in_columns, part_of_features, rise_of_scores, weights_reading
 from svmcut.training.checks import check_class_memory, check_class_numbers, checked_weights, class_warnings
 from svmcut.training.gate import Part

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from svmcut import states
 from svmcut.errors import UsageError
 from svmcut.messages import Message
-from svmcut.records import field, fields, record, replace
-from svmcut.refusals import refuse_example_cost
 from svmcut.solvers.protocol import Progress, StoppingRule, Unsaved
+from svmcut.spec import schemas
+from svmcut.spec.records import field, fields, record, replace
+from svmcut.spec.refusals import refuse_example_cost
 from svmcut.training.gate import ENDS, judge
 
 if TYPE_CHECKING:
@@ -219,11 +219,11 @@ class Outcome:
         from svmcut.models.checked import check_model
 
         check_model(self.model)
-        numbers = states.row(states.ANY_REAL, states.ANY_REAL)
-        stopped_by = states.maybe(states.text(*STOPS, *ENDS))
-        states.checked(self, states.fields(
-            multipliers=states.reals(None), warnings=states.many(states.text()), certificate=states.maybe(numbers),
-            stopped_by=stopped_by, solver=states.text(),
+        numbers = schemas.row(schemas.ANY_REAL, schemas.ANY_REAL)
+        stopped_by = schemas.maybe(schemas.text(*STOPS, *ENDS))
+        schemas.checked(self, schemas.fields(
+            multipliers=schemas.reals(None), warnings=schemas.many(schemas.text()), certificate=schemas.maybe(numbers),
+            stopped_by=stopped_by, solver=schemas.text(),
         ), "outcome")  # fmt: skip
         return self
 

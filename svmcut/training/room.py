@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from svmcut._native.kernels import KernelRows
-from svmcut.data import Csr
+from svmcut.data.examples import Csr
 from svmcut.errors import MemoryLimitError, SvmcutError, TrainingError, UsageError
 from svmcut.files.rounding import KEPT, change_in_file, model_read_back, read_back_number
-from svmcut.machine import planned_memory
 from svmcut.messages import Message
 from svmcut.models import KernelModel, LinearModel, renumber
-from svmcut.records import replace
+from svmcut.resources import planned_memory
 from svmcut.risks.protocol import SignedRisk
+from svmcut.spec.records import replace
 from svmcut.training.certificate import close, in_columns, scaled_bound, some
 from svmcut.training.gate import CLOSE, SLIP, Part, Reading
 from svmcut.training.outcome import Outcome
@@ -28,10 +28,10 @@ from svmcut.training.vectors import Vectors
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from svmcut.data import Examples
-    from svmcut.kernels import Kernel
-    from svmcut.parameters import Settings
+    from svmcut.data.examples import Examples
+    from svmcut.models.kernels import Kernel
     from svmcut.solvers.protocol import StoppingRule
+    from svmcut.spec.parameters import Settings
 
 #: Megabytes for stored kernel values and features; half of them for the Gram matrix.
 _BUDGET = 4000.0

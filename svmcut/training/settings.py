@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from svmcut.catalog import AUTO, CHOICES, KERNELS, MULTICLASS, SOLVERS, TASKS
-from svmcut.kernels import Kernel
-from svmcut.parameters import CERTIFIED_ROWS, EPSILON, KKT_TOLERANCE, Settings
-from svmcut.records import replace
-from svmcut.refusals import chosen_solver, plain
+from svmcut.models.kernels import Kernel
+from svmcut.spec.catalog import AUTO, CHOICES, KERNELS, MULTICLASS, SOLVERS, TASKS
+from svmcut.spec.parameters import CERTIFIED_ROWS, EPSILON, KKT_TOLERANCE, Settings
+from svmcut.spec.records import replace
+from svmcut.spec.refusals import chosen_solver, plain
 
 SMO, SUBSPACE = CHOICES["classification", True, True]
 CUTTING_PLANE, SAMPLED_CUTS = CHOICES["sequence", True, True]

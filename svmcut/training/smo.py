@@ -7,10 +7,10 @@ import math
 from typing import Any
 
 from svmcut._native.smo import EXACT_POINTS
-from svmcut.data import Examples
-from svmcut.parameters import Settings
+from svmcut.data.examples import Examples
 from svmcut.solvers.protocol import Start, StoppingRule
 from svmcut.solvers.smo import KernelProblem, Smo, SmoRun
+from svmcut.spec.parameters import Settings
 from svmcut.training.initial import coefficients, read_initial
 from svmcut.training.outcome import Objective, Outcome
 from svmcut.training.room import KernelPlan

@@ -20,7 +20,7 @@ from svmcut.training.stage import Ended, Stage
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from svmcut.data import Csr
+    from svmcut.data.examples import Csr
     from svmcut.solvers.protocol import Progress, Solver, StoppingRule
     from svmcut.spaces.subspace import Basis, Subspace
     from svmcut.training.certificate import Certify

@@ -6,15 +6,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from svmcut import states
-from svmcut.catalog import solver_class
 from svmcut.errors import TrainingError
-from svmcut.records import fields
 from svmcut.solvers.protocol import Progress, Solver, Start, StoppingRule
+from svmcut.spec import schemas
+from svmcut.spec.catalog import solver_class
+from svmcut.spec.records import fields
 from svmcut.training.outcome import Outcome
 
 if TYPE_CHECKING:
-    from svmcut.parameters import Settings
+    from svmcut.spec.parameters import Settings
     from svmcut.training.outcome import Objective, Units
 
 
@@ -116,7 +116,7 @@ class Plan:
 
     def check_found(self, found: Any) -> None:
         """Refuses what no stage of this plan leaves to another, as a StateError."""
-        states.require(found is None, "found", "nothing")
+        schemas.require(found is None, "found", "nothing")
 
     def check_finite(self, primal: float) -> None:
         """Refuses a value that is not, as a TrainingError."""

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from svmcut import states
-from svmcut.catalog import SOLVERS, solver_class
-from svmcut.data import Examples
+from svmcut.data.examples import Examples
 from svmcut.errors import TrainingError, UsageError
-from svmcut.parameters import Settings
 from svmcut.risks.weights import boxes, total
 from svmcut.solvers.expansion import ExpansionProblem
+from svmcut.spec import schemas
+from svmcut.spec.catalog import SOLVERS, solver_class
+from svmcut.spec.parameters import Settings
 from svmcut.training.certificate import scaled_bound
 from svmcut.training.chosen import Chosen
 from svmcut.training.outcome import Objective, Outcome
@@ -50,9 +50,9 @@ class StepPlan(Chosen):
                                 "labels of both signs; add {free_bias=False}", self.path, s.solver)  # fmt: skip
 
     def check(self, found: Any) -> None:
-        details = states.fields(steps=states.COUNT, epochs=states.REAL, kernel_evaluations=states.COUNT)
-        known = {"details": details, "evaluations": states.COUNT}
-        states.checked(found, states.expansion(dict, self.room.X.n_rows, **known), "found")
+        details = schemas.fields(steps=schemas.COUNT, epochs=schemas.REAL, kernel_evaluations=schemas.COUNT)
+        known = {"details": details, "evaluations": schemas.COUNT}
+        schemas.checked(found, schemas.expansion(dict, self.room.X.n_rows, **known), "found")
 
     def first(self, objective: Objective) -> tuple[Any, ExpansionProblem]:
         s, room = self.settings, self.room

@@ -7,13 +7,13 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from svmcut.catalog import AUTO, SOLVERS
 from svmcut.errors import UsageError
-from svmcut.parameters import Settings
 from svmcut.risks.weights import total
 from svmcut.solvers.protocol import Problem
 from svmcut.solvers.quick import Quick
 from svmcut.solvers.relay import Relay
+from svmcut.spec.catalog import AUTO, SOLVERS
+from svmcut.spec.parameters import Settings
 from svmcut.structured.protocol import StructuredProblem
 from svmcut.training.certificate import weights_reading
 from svmcut.training.outcome import Objective, Outcome, Units

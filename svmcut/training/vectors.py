@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from svmcut.catalog import TASKS, losses
-from svmcut.data import Examples
+from svmcut.data.examples import Examples
 from svmcut.errors import TrainingError
 from svmcut.messages import Message
-from svmcut.parameters import Settings
 from svmcut.risks import make_risk
 from svmcut.risks.protocol import QueryRisk, SumRisk
 from svmcut.risks.squared import SquaredRisk
 from svmcut.risks.weights import total
+from svmcut.spec.catalog import TASKS, losses
+from svmcut.spec.parameters import Settings
 from svmcut.training.checks import check_memory, check_queries, rank_warnings
 from svmcut.training.outcome import PERCENT, Units
 

@@ -11,6 +11,7 @@ import signal
 import sys
 import traceback
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from pathlib import Path
 
 CPU_SECONDS = 20
@@ -58,10 +59,8 @@ def _entry(program, words):
         from svmcut.cli.start import main
 
         return main([str(word) for word in words])
-    from svmcut.cli import originals
-
     sys.argv = [program, *map(str, words)]
-    return getattr(originals, program)()
+    return entry_points(group="console_scripts")[program].load()()
 
 
 def run(words, folder, limit=CPU_SECONDS, program="svmcut"):

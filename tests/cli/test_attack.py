@@ -18,7 +18,7 @@ from programs import call, script
 from reference import chain, multilabel
 from reference.risks import all_labellings, contingency
 
-from svmcut.data import Csr, Sequences
+from svmcut.data.examples import Csr, Sequences
 from svmcut.files.models import read_model
 
 TESTS = Path(__file__).resolve().parent.parent

@@ -10,9 +10,8 @@ import time
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from programs import forked
+from programs import entry, forked
 
-from svmcut.cli import originals
 from svmcut.cli.main import svmcut
 from svmcut.cli.start import main
 from svmcut.files.models import write_model
@@ -353,9 +352,9 @@ def test_models_of_other_tasks(folder, capsys, program, model, options, status, 
     none = np.zeros(0, np.int32)
     write_model("sets", MultilabelModel(np.ones((3, 2)), np.zeros(2), none, none, np.zeros(0), np.array([1, 4])))
     before = sorted(os.listdir())
-    entry = main if program == "svmcut" else getattr(originals, program)
+    start = main if program == "svmcut" else entry(program)
     words = ["classify", *options] if program == "svmcut" else options
-    assert entry([*words, "test.dat", model, "scores"]) == status
+    assert start([*words, "test.dat", model, "scores"]) == status
     captured = capsys.readouterr()
     assert message in captured.err and captured.err.count("\n") == 1
     assert captured.out == "Reading model...done.\nReading test examples...\n"

@@ -9,7 +9,7 @@ import pytest
 from drivers import driver
 from programs import run
 
-from svmcut.data import Csr, Sequences
+from svmcut.data.examples import Csr, Sequences
 
 SECONDS = 20  # of CPU
 

@@ -16,7 +16,7 @@ from programs import TIMEOUT, call, start
 from svmcut.errors import OutputError
 from svmcut.files import checkpoints as files
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
-from svmcut.saved import state_classes
+from svmcut.spec.state_classes import state_classes
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="links, pipes and locks of POSIX")
 

@@ -10,9 +10,9 @@ import pytest
 from programs import CLASSIFICATION_LEARNERS, LEARNERS, RANK_LEARNERS, call, run, status_of
 
 from svmcut import qp
-from svmcut.catalog import losses
 from svmcut.files.models import read_model
 from svmcut.qp.exact import ExactSimplexQp
+from svmcut.spec.catalog import losses
 
 
 @pytest.fixture(autouse=True)

@@ -14,10 +14,10 @@ from reference.kernel import matrix
 from refusals import refused
 
 import svmcut
-from svmcut.data import Csr
+from svmcut.data.examples import Csr
 from svmcut.errors import ModelError
 from svmcut.files.models import read_model
-from svmcut.kernels import Kernel
+from svmcut.models.kernels import Kernel
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 SETS = ("breast_cancer", "wine", "text", "unbalanced")

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from programs import call
 
-from svmcut import catalog
 from svmcut.files.models import write_model
-from svmcut.inspection import _FACTS, curves, distribution
-from svmcut.kernels import Kernel
-from svmcut.measures import classification_measures
+from svmcut.inspection.facts import _FACTS, curves, distribution
 from svmcut.models import ChainModel, ChainShape, LinearModel, MultilabelModel
+from svmcut.models.kernels import Kernel
+from svmcut.scoring.measures import classification_measures
+from svmcut.spec import catalog
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 

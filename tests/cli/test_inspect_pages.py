@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from programs import call
 
-from svmcut.cli import pictures
 from svmcut.files.models import write_model
+from svmcut.inspection import pictures
 from svmcut.models import LinearModel
 
 DATA = Path(__file__).resolve().parents[2] / "data"

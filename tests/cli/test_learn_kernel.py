@@ -12,7 +12,7 @@ from reference.kernel import matrix, maximum, primal
 from svmcut.cli.main import svmcut
 from svmcut.cli.originals import svm_perf_learn
 from svmcut.files.models import read_model
-from svmcut.kernels import Kernel
+from svmcut.models.kernels import Kernel
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from svmcut.cli import start
 from svmcut.cli.main import svmcut
 from svmcut.cli.originals import svm_perf_classify
 from svmcut.files.models import read_model
-from svmcut.kernels import Kernel
+from svmcut.models.kernels import Kernel
 
 SOLVERS = ("sbp", "pegasos", "sdca", "perceptron")
 KERNEL = Kernel("rbf", gamma=0.5)

@@ -11,7 +11,7 @@ from programs import call, forked
 from sklearn import metrics
 
 import svmcut
-from svmcut.data import Csr
+from svmcut.data.examples import Csr
 from svmcut.errors import DataError, UsageError
 from svmcut.files.models import read_model
 

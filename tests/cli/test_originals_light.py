@@ -339,9 +339,9 @@ def test_pairs_of_rankings(folder, rng, capsys):
 
 
 def test_figures_of_too_many_pairs_are_of_some_and_say_so(folder, rng, capsys, monkeypatch):
-    from svmcut.cli import light_pairs
+    from svmcut.svm_light import rankings
 
-    monkeypatch.setattr(light_pairs, "MOST_PAIRS", 100)
+    monkeypatch.setattr(rankings, "MOST_PAIRS", 100)
     X = rng.normal(size=(40, 1))
     (folder / "many").write_text("".join(f"{i % 7} 1:{X[i, 0] + i % 7:.4f}\n" for i in range(40)))
     assert call("svm_learn", "-z", "p", "many", "model") == 1

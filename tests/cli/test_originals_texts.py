@@ -5,12 +5,13 @@ import re
 
 import numpy as np
 import pytest
-from programs import call
+from programs import call, entry
 
-from svmcut import machine
+from svmcut import resources
 from svmcut.cli import originals
 from svmcut.errors import MemoryLimitError
 from svmcut.models import ChainShape, check_lattice
+from svmcut.svm_light import programs
 from svmcut.training import checks, emissions, room
 
 LEARNERS = ("svm_perf_learn", "svm_rank_learn", "svm_hmm_learn", "svm_multiclass_learn")
@@ -64,7 +65,8 @@ def grammar_of(program, monkeypatch):
     found = []
     with monkeypatch.context() as patch:
         patch.setattr(originals, "run_original", lambda grammar, work, argv: found.append(grammar))
-        getattr(originals, program)([])
+        patch.setattr(programs, "run_original", originals.run_original)
+        entry(program)([])
     return found[0]
 
 
@@ -130,7 +132,7 @@ def test_refusals_of_classifiers(program, capsys, monkeypatch):
 
 
 def test_what_does_not_fit_names_a_remedy_that_the_program_has(capsys, monkeypatch):
-    monkeypatch.setattr(machine, "available_memory", lambda: 0.0001)
+    monkeypatch.setattr(resources, "available_memory", lambda: 0.0001)
     for module in (room, emissions):
         monkeypatch.setattr(module, "planned_memory", lambda limit: 1e-9)
     runs = (

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from programs import TIMEOUT, command
 
-from svmcut.parameters import Settings
-from svmcut.progress_bar import ProgressBar, clock, fitted, share
+from svmcut.spec.parameters import Settings
+from svmcut.training.progress_bar import ProgressBar, clock, fitted, share
 
 BAR = re.compile(r"training +(\d+)%\|.*\| gap \S+, target \S+(; .*)?|training +0:00; iteration 1; .*|training")
 LOG = re.compile(r"Iter \d+: \.\*\(NumConst=\d+, SV=\d+, CEps=\d+\.\d{4}, QPEps=0\.0000\)")
@@ -86,7 +86,7 @@ def test_bar_and_log_on_a_terminal(tmp_path, rng, columns):
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     words = ("-w", "3", "-c", "1000", "--gap", "1e-9", "--max-iterations", "40", "train", "out")
     # every look draws, however fast the machine is
-    code = "import sys\nfrom svmcut import progress_bar\nfrom svmcut.cli import start\n"
+    code = "import sys\nfrom svmcut.training import progress_bar\nfrom svmcut.cli import start\n"
     code += "progress_bar._REDRAWN_SECONDS = 0\nsys.exit(start.main())"
     line = [sys.executable, "-c", code, *command("svmcut learn", *words)[1:]]
     child = subprocess.Popen(line, cwd=tmp_path, stdin=theirs, stdout=theirs, stderr=theirs)

@@ -12,7 +12,7 @@ from reference import losses as truth
 from reference.kernel import matrix, tube_maximum
 
 from svmcut.files.models import read_model
-from svmcut.kernels import Kernel
+from svmcut.models.kernels import Kernel
 
 
 @functools.cache

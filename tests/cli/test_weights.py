@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from programs import call, run
 
-from svmcut.catalog import LOSSES, TASKS
+from svmcut.spec.catalog import LOSSES, TASKS
 from svmcut.training import driver
 
 WORDS = {task: ("svmcut rank" if task == "rank" else f"svmcut learn --task {task}") for task in TASKS}

@@ -16,14 +16,14 @@ from drivers import way_of
 from programs import options_of
 
 import svmcut
-from svmcut import records, refusals
-from svmcut.catalog import AUTO, KERNELS, LOSSES, MEASURES, MULTICLASS, RESCALINGS, SOLVERS, TASKS, losses, solvers
 from svmcut.cli import option_checks
 from svmcut.cli.words import in_options
 from svmcut.errors import UsageError
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
-from svmcut.parameters import DEFAULTS, KINDS, Settings
-from svmcut.saved import state_classes
+from svmcut.spec import records, refusals
+from svmcut.spec.catalog import AUTO, KERNELS, LOSSES, MEASURES, MULTICLASS, RESCALINGS, SOLVERS, TASKS, losses, solvers
+from svmcut.spec.parameters import DEFAULTS, KINDS, Settings
+from svmcut.spec.state_classes import state_classes
 from svmcut.tasks.protocol import named
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -320,7 +320,8 @@ MODULES = {path: ".".join(path.relative_to(ROOT).with_suffix("").parts) for path
 def test_no_text_of_the_library_names_an_option():
     # the header of svm_light's model files; the command line of openssl
     own = {"svmcut.files.models.grammar", "svmcut.distributed.local"}
-    library = [path for path, name in MODULES.items() if not name.startswith("svmcut.cli.") and name not in own]
+    programs = ("svmcut.cli.", "svmcut.svm_light.", "svmcut.inspection.")
+    library = [path for path, name in MODULES.items() if not name.startswith(programs) and name not in own]
     assert len(library) > 60
     assert [(path.name, line, text) for path in library for line, text in texts(path) if OPTION.search(text)] == []
 
@@ -334,7 +335,7 @@ def own_names(module):
         own |= {loss.name for loss in LOSSES}
     # defaults of signatures that people read
     own |= {"svmcut.estimators.linear": {"f1"}, "svmcut.estimators.ranking": {"swapped-pairs"}}.get(module, set())
-    return own | ({measure.name for measure in MEASURES} if module == "svmcut.measures" else set())
+    return own | ({measure.name for measure in MEASURES} if module == "svmcut.scoring.measures" else set())
 
 
 def test_no_other_file_types_the_name_of_a_solver_loss_or_measure():
@@ -345,7 +346,7 @@ def test_no_other_file_types_the_name_of_a_solver_loss_or_measure():
     advice = re.compile(rf"\b(?:solver|loss|select)='?({'|'.join(map(re.escape, names))})\b")
     found, looked = [], 0
     for path, module in MODULES.items():
-        if module in ("svmcut.catalog", "svmcut.rows"):
+        if module in ("svmcut.spec.catalog", "svmcut.spec.entries"):
             continue
         left = names - own_names(module)
         for line, text in texts(path):
@@ -362,7 +363,7 @@ def test_names_and_defaults_stand_in_one_file():
     distinct = KINDS.keys() - {"threads", "seed", "beam", "gap", "bias", "loss", "polish", "p", "slack_norm"}
     found = []
     for path, module in MODULES.items():
-        if module in ("svmcut.catalog", "svmcut.parameters"):
+        if module in ("svmcut.spec.catalog", "svmcut.spec.parameters"):
             continue
         for node in nodes_of(path):
             if isinstance(node, ast.Tuple | ast.List | ast.Set | ast.Dict):

@@ -11,9 +11,9 @@ from programs import call
 from reference.kernel import matrix, primal
 from svmcut._native.smo import Smo as NativeSmo
 
-from svmcut.data import Csr
+from svmcut.data.examples import Csr
 from svmcut.files.models import read_model
-from svmcut.kernels import Kernel
+from svmcut.models.kernels import Kernel
 from svmcut.solvers.protocol import Progress, StoppingRule
 from svmcut.solvers.smo import KernelProblem, Smo, SmoRun
 from svmcut.training.outcome import Outcome

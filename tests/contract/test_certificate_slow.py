@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 from conftest import SHARED
 
-from svmcut.catalog import solvers
 from svmcut.cutting.bundle import CutBundle
-from svmcut.data import Csr
+from svmcut.data.examples import Csr
 from svmcut.files.examples import read_examples
 from svmcut.risks.hinge import HingeRisk
 from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.spaces import linear
 from svmcut.spaces.linear import LinearSpace
+from svmcut.spec.catalog import solvers
 from svmcut.training.stage import make_solver
 
 DATA = Path(__file__).resolve().parents[2] / "data"

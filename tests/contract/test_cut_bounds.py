@@ -20,7 +20,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from svmcut.data import Csr
+from svmcut.data.examples import Csr
 from svmcut.qp.checked import CheckedSimplexQp
 from svmcut.risks import RISKS, make_risk
 from svmcut.risks.protocol import Linearization

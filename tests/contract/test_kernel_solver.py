@@ -8,8 +8,8 @@ import pytest
 from reference.kernel import matrix, maximum, primal
 from svmcut._native.smo import Smo as NativeSmo
 
-from svmcut.data import Csr
-from svmcut.kernels import Kernel
+from svmcut.data.examples import Csr
+from svmcut.models.kernels import Kernel
 from svmcut.solvers.protocol import Start
 from svmcut.solvers.smo import KernelProblem, Smo
 

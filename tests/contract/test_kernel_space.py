@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from reference.kernel_rows import SlowKernelRows, gram
 
-from svmcut.data import Csr
-from svmcut.kernels import KERNELS, Kernel
+from svmcut.data.examples import Csr
+from svmcut.models.kernels import KERNELS, Kernel
 from svmcut.risks import RISKS, make_risk
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.protocol import Problem, StoppingRule

@@ -9,7 +9,7 @@ import pytest
 from reference import losses as truth
 
 from svmcut.cutting.bundle import CutBundle
-from svmcut.data import Csr
+from svmcut.data.examples import Csr
 from svmcut.errors import TrainingError
 from svmcut.qp.checked import CheckedSimplexQp
 from svmcut.risks.epsilon_insensitive import EpsilonInsensitiveRisk

@@ -11,16 +11,16 @@ from drivers import way_of
 from programs import options_of
 
 import svmcut
-from svmcut.catalog import AUTO, KERNELS, LOSSES, SOLVERS, TASKS, measures, solvers
 from svmcut.cli import option_checks
 from svmcut.cli.option_rows import COMPATIBILITY, PANELS
 from svmcut.cli.options import options
 from svmcut.cli.start import main
 from svmcut.cli.words import in_options
 from svmcut.errors import UsageError
-from svmcut.kinds import FLAG
-from svmcut.parameters import DEFAULTS, KINDS, UNASKED, Settings, task_defaults
-from svmcut.refusals import OF_TASKS, STEERING, candidates, check, chosen_solver, plain, reads
+from svmcut.spec.catalog import AUTO, KERNELS, LOSSES, SOLVERS, TASKS, measures, solvers
+from svmcut.spec.kinds import FLAG
+from svmcut.spec.parameters import DEFAULTS, KINDS, UNASKED, Settings, task_defaults
+from svmcut.spec.refusals import OF_TASKS, STEERING, candidates, check, chosen_solver, plain, reads
 
 RUNS = [
     (task, kernel, solver)

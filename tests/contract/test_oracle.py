@@ -7,8 +7,8 @@ from reference import hinge
 
 from svmcut.cutting.bundle import Cut
 from svmcut.cutting.oracle import Point, RiskOracle
-from svmcut.data import Csr
-from svmcut.kernels import Kernel
+from svmcut.data.examples import Csr
+from svmcut.models.kernels import Kernel
 from svmcut.risks import make_risk
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.protocol import Problem, StoppingRule
@@ -40,7 +40,7 @@ def kernel(rng, loss):
 def chain(rng, _):
     from svmcut._native.chain import Chains
 
-    from svmcut.data import Sequences, Source
+    from svmcut.data.examples import Sequences, Source
     from svmcut.models import ChainShape
     from svmcut.risks.chain import ChainRisk
     from svmcut.spaces.chain import ChainSpace

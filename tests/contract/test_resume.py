@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 from drivers import driver
 
-from svmcut.data import Csr, Examples, Source
+from svmcut.data.examples import Csr, Examples, Source
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
-from svmcut.records import replace
-from svmcut.saved import state_classes
 from svmcut.spaces.rows import RowSpace
+from svmcut.spec.records import replace
+from svmcut.spec.state_classes import state_classes
 
 RBF = {"kernel": "rbf", "gamma": 0.3}
 RUNS = {

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from drivers import driver
 
-from svmcut.data import Csr, MultilabelExamples, Sequences, Source
+from svmcut.data.examples import Csr, MultilabelExamples, Sequences, Source
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
-from svmcut.records import replace
-from svmcut.saved import state_classes
+from svmcut.spec.records import replace
+from svmcut.spec.state_classes import state_classes
 
 CHAINS = {
     "bcfw": ("bcfw", 1e-3, {}, 5),

@@ -9,9 +9,9 @@ import pytest
 from reference import risks as truth
 
 from svmcut.errors import TrainingError, UsageError
-from svmcut.parameters import Settings
-from svmcut.refusals import check
 from svmcut.risks import RISKS, make_risk
+from svmcut.spec.parameters import Settings
+from svmcut.spec.refusals import check
 
 
 def _cases():

@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 from svmcut._native.kernels import KernelRows
 
-from svmcut import records
-from svmcut.catalog import SOLVERS, losses, solver_class
-from svmcut.data import Csr, MultilabelExamples, Sequences, Source
+from svmcut.data.examples import Csr, MultilabelExamples, Sequences, Source
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
-from svmcut.kernels import Kernel
 from svmcut.models import ChainShape
+from svmcut.models.kernels import Kernel
 from svmcut.risks.chain import ChainRisk
 from svmcut.risks.epsilon_insensitive import EpsilonInsensitiveRisk
 from svmcut.risks.hinge import HingeRisk
@@ -23,7 +21,6 @@ from svmcut.risks.multiclass import CrammerSingerRisk
 from svmcut.risks.multilabel import LabelRisk
 from svmcut.risks.one_vs_rest import OneVsRestRisk
 from svmcut.risks.squared_hinge import SquaredHingeRisk
-from svmcut.saved import state_classes
 from svmcut.solvers import expansion
 from svmcut.solvers.constant_cuts import SampleSpace
 from svmcut.solvers.expansion import ExpansionProblem
@@ -35,6 +32,9 @@ from svmcut.spaces.chain import ChainSpace
 from svmcut.spaces.kernel import KernelSpace
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spaces.multilabel import LabelSpace
+from svmcut.spec import records
+from svmcut.spec.catalog import SOLVERS, losses, solver_class
+from svmcut.spec.state_classes import state_classes
 from svmcut.structured.chain import ChainSequences
 from svmcut.structured.multilabel import LabelSets
 from svmcut.structured.protocol import StructuredProblem

@@ -9,8 +9,8 @@ import pytest
 from reference import hinge
 from reference.kernel_rows import SlowKernelRows, gram
 
-from svmcut.data import Csr
-from svmcut.kernels import Kernel
+from svmcut.data.examples import Csr
+from svmcut.models.kernels import Kernel
 from svmcut.risks import make_risk
 from svmcut.risks.sampling import Draw
 from svmcut.solvers.constant_cuts import ConstantCuts, ConstantCutsRun, SampleSpace

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from reference import hinge
 
-from svmcut.data import Csr
+from svmcut.data.examples import Csr
 from svmcut.risks.hinge import HingeRisk
 from svmcut.risks.ordinal import OrdinalRisk
 from svmcut.solvers.cutting_plane import CuttingPlane

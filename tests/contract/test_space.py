@@ -6,8 +6,8 @@ import pytest
 from svmcut._native.kernels import KernelRows
 
 from svmcut._native import sparse
-from svmcut.data import Csr
-from svmcut.kernels import Kernel
+from svmcut.data.examples import Csr
+from svmcut.models.kernels import Kernel
 from svmcut.spaces.kernel import KernelSpace
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spaces.rows import RowSpace

@@ -10,8 +10,8 @@ from reference.stochastic import batch_perceptron, visits
 from svmcut._native.expansion import Expansion, water_level
 from svmcut._native.expansion import Sbp as NativeSbp
 
-from svmcut.data import Csr
-from svmcut.kernels import Kernel
+from svmcut.data.examples import Csr
+from svmcut.models.kernels import Kernel
 from svmcut.solvers.expansion import ExpansionProblem
 from svmcut.solvers.pegasos import Pegasos
 from svmcut.solvers.perceptron import Perceptron

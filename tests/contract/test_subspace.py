@@ -6,11 +6,11 @@ import pytest
 from drivers import driver, kernel_parameters
 from reference.kernel_rows import SlowKernelRows, gram
 
-from svmcut.catalog import SOLVERS
-from svmcut.data import Csr, Examples, Source
-from svmcut.kernels import Kernel
+from svmcut.data.examples import Csr, Examples, Source
+from svmcut.models.kernels import Kernel
 from svmcut.risks import RISKS, make_risk
 from svmcut.spaces.subspace import Basis, Subspace, even_rows, independent, pivoted_rows
+from svmcut.spec.catalog import SOLVERS
 
 RBF = Kernel("rbf", gamma=0.3)
 

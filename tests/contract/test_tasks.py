@@ -11,11 +11,11 @@ import pytest
 
 import svmcut
 from svmcut import models
-from svmcut.catalog import LOSSES, MEASURES, TASKS, losses, measures, solvers
-from svmcut.data import Csr
+from svmcut.data.examples import Csr
 from svmcut.errors import DataError
 from svmcut.files.models import read_model, write_model
-from svmcut.measures import Measured
+from svmcut.scoring.measures import Measured
+from svmcut.spec.catalog import LOSSES, MEASURES, TASKS, losses, measures, solvers
 from svmcut.tasks.prediction import measure, predict
 from svmcut.tasks.protocol import named, tasks_of
 
@@ -153,8 +153,8 @@ def test_names_of_measures_stand_in_their_rows_and_where_they_are_computed():
         for name in names
         if re.search(rf"""["'`]{name}["'`]""", path.read_text(encoding="utf-8"))
     }
-    assert {path for path, _ in found} == {"catalog.py", "measures.py"}
-    assert {name for path, name in found if path == "catalog.py"} == names
+    assert {path for path, _ in found} == {"spec/catalog.py", "scoring/measures.py"}
+    assert {name for path, name in found if path == "spec/catalog.py"} == names
 
 
 def test_queries_make_it_ranking(folder):

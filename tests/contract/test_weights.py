@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from drivers import driver, way_of
 
-from svmcut.catalog import RESCALINGS, SOLVERS, TASKS, losses, solvers
-from svmcut.data import Csr, Examples, MultilabelExamples, Sequences, Source
+from svmcut.data.examples import Csr, Examples, MultilabelExamples, Sequences, Source
 from svmcut.errors import UsageError
-from svmcut.parameters import Settings
-from svmcut.records import replace
-from svmcut.refusals import check
 from svmcut.solvers.newton import Descent
-from svmcut.states import StateError
+from svmcut.spec.catalog import RESCALINGS, SOLVERS, TASKS, losses, solvers
+from svmcut.spec.parameters import Settings
+from svmcut.spec.records import replace
+from svmcut.spec.refusals import check
+from svmcut.spec.schemas import StateError
 
 USES = [(task, kernel, solver) for task in TASKS for kernel in ("linear", "rbf")
         for solver in solvers(task, kernel != "linear")]  # fmt: skip

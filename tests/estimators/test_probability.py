@@ -12,10 +12,10 @@ from sklearn.preprocessing import minmax_scale
 
 import svmcut
 from svmcut import KernelSVM, LinearSVM, PerfClassifier
-from svmcut.folds import deal
+from svmcut.data.folds import deal
 from svmcut.loading import Model
 from svmcut.models import MulticlassModel
-from svmcut.probabilities import fit_temperature
+from svmcut.scoring.probabilities import fit_temperature
 
 
 def data(name):

@@ -6,11 +6,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svmcut.data import Csr
+from svmcut.data.examples import Csr
 from svmcut.errors import ModelError
 from svmcut.files.models import read_model, write_model
-from svmcut.kernels import KERNELS, Kernel
 from svmcut.models import KernelModel, LinearModel
+from svmcut.models.kernels import KERNELS, Kernel
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 finite32 = st.floats(width=32, allow_nan=False, allow_infinity=False)

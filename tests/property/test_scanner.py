@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from reference import scanner as slow
 from svmcut._native.scan import Scanner
 
-from svmcut.data import Source
+from svmcut.data.examples import Source
 from svmcut.errors import DataError
 
 

@@ -6,7 +6,7 @@ import itertools
 import numpy as np
 from scipy.optimize import minimize
 
-from svmcut.data import Csr, Sequences, Source
+from svmcut.data.examples import Csr, Sequences, Source
 
 
 def random_sequences(rng, K, lengths, D=4):

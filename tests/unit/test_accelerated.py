@@ -13,7 +13,7 @@ from svmcut._native import dual_cd as native_dual
 from svmcut._native import newton as native
 from svmcut._native import sparse
 from svmcut.cutting.bundle import CutBundle
-from svmcut.data import Csr
+from svmcut.data.examples import Csr
 from svmcut.errors import TrainingError
 from svmcut.qp.checked import CheckedSimplexQp
 from svmcut.risks.hinge import BoundHinge, HingeRisk
@@ -25,7 +25,7 @@ from svmcut.solvers.dual_cd import DualCd, newton_step
 from svmcut.solvers.newton import Descent, Newton
 from svmcut.solvers.protocol import Problem, Start, StoppingRule
 from svmcut.spaces.linear import LinearSpace
-from svmcut.states import StateError
+from svmcut.spec.schemas import StateError
 
 
 def data(rng, n=80, d=12, density=0.5):

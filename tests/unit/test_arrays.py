@@ -6,8 +6,8 @@ import pytest
 import scipy.sparse as sp
 
 import svmcut
-from svmcut.arrays import as_rows, check_sparse, vector_examples
-from svmcut.coarse import coarse_features, coarse_warning
+from svmcut.data.arrays import as_rows, check_sparse, vector_examples
+from svmcut.data.coarse import coarse_features, coarse_warning
 from svmcut.errors import DataError
 
 FORMATS = {

@@ -9,8 +9,8 @@ from reference.budget import SlowBudget, best_place, merge_loss, visits
 from reference.kernel_rows import gram
 from svmcut._native.budget import Budget, merge_place, merge_table
 
-from svmcut.data import Csr
-from svmcut.kernels import Kernel
+from svmcut.data.examples import Csr
+from svmcut.models.kernels import Kernel
 from svmcut.solvers.smo import KernelProblem, Smo
 
 RBF = Kernel("rbf", gamma=0.5)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from svmcut.cutting.bundle import Cut, CutBundle
-from svmcut.data import Csr
+from svmcut.data.examples import Csr
 from svmcut.qp.checked import CheckedSimplexQp
 from svmcut.spaces.linear import LinearSpace
 

@@ -7,7 +7,7 @@ from reference import chain as truth
 from reference.chain import dense_rows, random_sequences
 
 from svmcut._native import chain
-from svmcut.data import Csr, Sequences
+from svmcut.data.examples import Csr, Sequences
 from svmcut.errors import MemoryLimitError
 from svmcut.models import ChainModel, ChainShape, check_lattice
 from svmcut.risks.chain import ChainRisk

@@ -4,8 +4,8 @@
 import numpy as np
 import pytest
 
-from svmcut import machine
-from svmcut.data import Csr
+from svmcut import resources
+from svmcut.data.examples import Csr
 from svmcut.errors import MemoryLimitError, ModelError
 from svmcut.files import sequences as sequence_files
 from svmcut.files.models import read_model, write_model
@@ -121,7 +121,7 @@ def test_features_that_no_weight_names_take_no_memory(tmp_path):
 
 
 def test_weights_that_do_not_fit_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(machine, "available_memory", lambda: 150.0)
+    monkeypatch.setattr(resources, "available_memory", lambda: 150.0)
     places = "".join(f"{1_000_000 + 1000 + 2 + k + 20}:1 " for k in range(20))
     with pytest.raises(MemoryLimitError, match="its weights take 170 MB, and 150 MB are available"):
         read_model(put_model(tmp_path, 1000, 20, t=1, e=1, weights=places))

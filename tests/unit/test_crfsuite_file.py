@@ -7,13 +7,13 @@ import re
 import numpy as np
 import pytest
 
-from svmcut.data import Csr, Names
+from svmcut.data.examples import Csr, Names
 from svmcut.errors import DataError, MemoryLimitError, ModelError
 from svmcut.files.crfsuite import read_crfsuite, stream_crfsuite
 from svmcut.files.models import read_model, write_model
-from svmcut.kernels import Kernel
 from svmcut.models import ChainModel, ChainShape, KernelChainModel
-from svmcut.records import replace
+from svmcut.models.kernels import Kernel
+from svmcut.spec.records import replace
 
 TEXT = b"""\
 VERB\tw=go\tlen:2\tup\\:2:-1.5e0

@@ -6,13 +6,13 @@ import pytest
 from drivers import driver
 
 from svmcut._native import sparse
-from svmcut.data import Csr, Examples, MultilabelExamples, Sequences, Source
+from svmcut.data.examples import Csr, Examples, MultilabelExamples, Sequences, Source
 from svmcut.errors import DataError
 from svmcut.files.examples import read_examples
-from svmcut.kernels import Kernel
 from svmcut.models import ChainModel, ChainShape, KernelModel, LabelDecoder, LinearModel, MultilabelModel
 from svmcut.models.columns import below
-from svmcut.records import replace
+from svmcut.models.kernels import Kernel
+from svmcut.spec.records import replace
 
 
 def rows(columns=(0, 2, 1), values=(1.0, 2.0, 3.0), indptr=(0, 2, 3), d=3):

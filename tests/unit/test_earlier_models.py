@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from svmcut import catalog
 from svmcut.cli.start import main
 from svmcut.files.models import read_model, write_model
+from svmcut.spec import catalog
 
 MODELS = sorted((Path(__file__).resolve().parents[1] / "earlier").iterdir())
 

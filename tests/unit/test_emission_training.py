@@ -10,11 +10,11 @@ from reference import kernel_chain as truth
 from reference.chain import noisy_chains
 from reference.kernel_rows import gram
 
-from svmcut import records
-from svmcut.data import Csr
+from svmcut.data.examples import Csr
 from svmcut.errors import MemoryLimitError, UsageError
-from svmcut.kernels import Kernel
-from svmcut.parameters import Settings
+from svmcut.models.kernels import Kernel
+from svmcut.spec import records
+from svmcut.spec.parameters import Settings
 from svmcut.training.driver import Driver
 from svmcut.training.emissions import Emissions
 from svmcut.training.settings import resolved

@@ -6,11 +6,11 @@ import re
 import numpy as np
 import pytest
 
-from svmcut.data import Csr
+from svmcut.data.examples import Csr
 from svmcut.files.examples import read_examples
-from svmcut.kernels import KERNELS, Kernel
-from svmcut.training import estimates
-from svmcut.training.machines import MachineProblem
+from svmcut.models.kernels import KERNELS, Kernel
+from svmcut.svm_light import estimates
+from svmcut.svm_light.machines import MachineProblem
 
 CASES = {
     "light_alpha": Kernel(), "light_poly": Kernel("polynomial", degree=2), "light_rbf": Kernel("rbf", gamma=0.1),

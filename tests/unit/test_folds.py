@@ -4,9 +4,9 @@
 import numpy as np
 import pytest
 
-from svmcut.data import Csr, Examples, MultilabelExamples, Sequences, Source
+from svmcut.data.examples import Csr, Examples, MultilabelExamples, Sequences, Source
+from svmcut.data.folds import deal, folds
 from svmcut.errors import UsageError
-from svmcut.folds import deal, folds
 
 
 def examples(y, qid=None, weights=None):

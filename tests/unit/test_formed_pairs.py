@@ -4,10 +4,10 @@
 import numpy as np
 import pytest
 
-from svmcut.data import Csr
-from svmcut.kernels import Kernel
+from svmcut.data.examples import Csr
+from svmcut.models.kernels import Kernel
 from svmcut.risks.ordinal import query_starts
-from svmcut.training import formed_pairs, pairs
+from svmcut.svm_light import formed_pairs, pairs
 
 KERNELS = (Kernel(), Kernel("rbf", gamma=0.3), Kernel("polynomial", degree=2), Kernel("sigmoid", scale=0.5))
 

@@ -10,7 +10,7 @@ from reference import hinge
 from refusals import refused
 
 import svmcut
-from svmcut.data import Csr
+from svmcut.data.examples import Csr
 from svmcut.errors import TrainingError, UsageError
 from svmcut.files.models import read_model, write_model
 from svmcut.models import FourierModel

@@ -8,8 +8,8 @@ import pytest
 from reference import hinge
 from reference import losses as truth
 
-from svmcut.data import Csr
-from svmcut.kernels import Kernel
+from svmcut.data.examples import Csr
+from svmcut.models.kernels import Kernel
 from svmcut.risks.epsilon_insensitive import BoundEpsilonInsensitive
 from svmcut.risks.free_bias import FreeBias, root
 from svmcut.risks.hinge import BoundHinge
@@ -21,7 +21,7 @@ from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.solvers.span_newton import SpanNewton
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spaces.subspace import Subspace
-from svmcut.training.machines import MachineProblem
+from svmcut.svm_light.machines import MachineProblem
 
 RISKS = {"hinge": BoundHinge, "squared-hinge": BoundSquaredHinge, "logistic": BoundLogistic,
          "epsilon-insensitive": functools.partial(BoundEpsilonInsensitive, tube=truth.TUBE)}  # fmt: skip

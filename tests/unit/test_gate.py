@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import svmcut
-from svmcut.data import Csr, Examples, Source
+from svmcut.data.examples import Csr, Examples, Source
 from svmcut.files.models import written_and_read
-from svmcut.kernels import Kernel
 from svmcut.models import KernelModel, LinearModel
-from svmcut.parameters import Settings
-from svmcut.records import replace
+from svmcut.models.kernels import Kernel
 from svmcut.solvers.protocol import Progress, StoppingRule, Unsaved
+from svmcut.spec.parameters import Settings
+from svmcut.spec.records import replace
 from svmcut.training.driver import make_driver
 from svmcut.training.gate import Part, Reading, join, judge, primal_of_file
 from svmcut.training.outcome import Objective, Outcome

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from svmcut._native import gdmm_chain
-from svmcut.data import Csr, Sequences
+from svmcut.data.examples import Csr, Sequences
 from svmcut.files.sequences import read_sequences
 from svmcut.models import ChainShape
 from svmcut.solvers.bcfw import Bcfw

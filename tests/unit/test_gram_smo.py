@@ -9,16 +9,16 @@ from drivers import driver
 from reference import hinge
 
 from svmcut._native import smo
-from svmcut.data import Csr, Examples, Source
+from svmcut.data.examples import Csr, Examples, Source
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
-from svmcut.kernels import Kernel
-from svmcut.records import replace
+from svmcut.models.kernels import Kernel
 from svmcut.risks.hinge import HingeRisk
-from svmcut.saved import state_classes
 from svmcut.solvers import dual_cd
 from svmcut.solvers.gram_smo import GramSmo, gram
 from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.spaces.linear import LinearSpace
+from svmcut.spec.records import replace
+from svmcut.spec.state_classes import state_classes
 
 
 def counts(rng, n, d=1100, long=30.0):

@@ -13,7 +13,7 @@ import pytest
 from svmcut._native.interrupt import watched_signals
 
 from svmcut._native import dual_cd, newton, qp, sparse
-from svmcut.data import Csr
+from svmcut.data.examples import Csr
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 

@@ -8,18 +8,18 @@ from reference import hinge
 
 from svmcut._native import sparse
 from svmcut.cutting.bundle import Cut, CutBundle
-from svmcut.data import Csr, Sequences
+from svmcut.data.examples import Csr, Sequences
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
 from svmcut.qp.checked import CheckedSimplexQp
 from svmcut.risks.hinge import HingeRisk
-from svmcut.saved import state_classes
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.dual_cd import DualCd
 from svmcut.solvers.newton import Newton
 from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.spaces import linear
 from svmcut.spaces.linear import LinearSpace, RowNormal
-from svmcut.states import StateError
+from svmcut.spec.schemas import StateError
+from svmcut.spec.state_classes import state_classes
 
 
 def wide(rng, n=40, d=300):

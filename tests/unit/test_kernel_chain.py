@@ -6,10 +6,10 @@ import pytest
 from reference import kernel_chain as truth
 from reference.kernel_rows import SlowKernelRows, gram
 
-from svmcut.data import Csr, Sequences, Source
-from svmcut.kernels import Kernel
-from svmcut.labellings import Labelling, Labellings
+from svmcut.data.examples import Csr, Sequences, Source
+from svmcut.data.labellings import Labelling, Labellings
 from svmcut.models import ChainShape
+from svmcut.models.kernels import Kernel
 from svmcut.risks.chain import ChainRisk
 from svmcut.risks.chain_sampling import ChainSampler
 from svmcut.spaces.kernel_chain import CachedRows, KernelChainSpace

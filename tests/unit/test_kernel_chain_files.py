@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 from refusals import check_beginnings, refused
 
-from svmcut.data import Csr
+from svmcut.data.examples import Csr
 from svmcut.errors import ModelError
 from svmcut.files.models import read_model, write_model
-from svmcut.kernels import KERNELS, Kernel
 from svmcut.models import ChainShape, KernelChainModel
+from svmcut.models.kernels import KERNELS, Kernel
 
 TEXT = (
     "svmcut kernel chain model 1\n"

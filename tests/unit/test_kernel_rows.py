@@ -6,9 +6,9 @@ import pytest
 from reference.kernel import matrix
 from svmcut._native.kernels import KernelRows, exp_float32
 
-from svmcut.data import Csr
-from svmcut.kernels import KERNELS, Kernel
+from svmcut.data.examples import Csr
 from svmcut.models import renumber
+from svmcut.models.kernels import KERNELS, Kernel
 
 INSTRUCTIONS = ("fastest", "avx2", "portable")
 #: name -> (n, d, density, layout of the rbf kernel)

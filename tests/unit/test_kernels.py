@@ -2,9 +2,9 @@
 import numpy as np
 import pytest
 
-from svmcut.data import Csr
-from svmcut.kernels import KERNELS, Kernel
+from svmcut.data.examples import Csr
 from svmcut.models import KernelModel, LinearModel
+from svmcut.models.kernels import KERNELS, Kernel
 
 
 def sparse(rng, n, d):

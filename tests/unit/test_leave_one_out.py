@@ -6,11 +6,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from svmcut.data import Csr
-from svmcut.kernels import Kernel
-from svmcut.training import machines
-from svmcut.training.leave_one_out import RIGHT, UNDECIDED, WRONG, decided, scores_without
-from svmcut.training.machines import MachineProblem
+from svmcut.data.examples import Csr
+from svmcut.models.kernels import Kernel
+from svmcut.svm_light import machines
+from svmcut.svm_light.leave_one_out import RIGHT, UNDECIDED, WRONG, decided, scores_without
+from svmcut.svm_light.machines import MachineProblem
 
 KERNELS = (Kernel("rbf", gamma=0.5), Kernel(), Kernel("polynomial", degree=2))
 

@@ -12,8 +12,8 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn.datasets import load_svmlight_file as reference
 
 import svmcut
-from svmcut.arrays import as_rows
-from svmcut.data import Csr
+from svmcut.data.arrays import as_rows
+from svmcut.data.examples import Csr
 from svmcut.errors import DataError, UsageError
 from svmcut.files.models import write_model
 

@@ -6,7 +6,7 @@ import pytest
 from reference import losses as truth
 
 from svmcut._native import dual_cd, losses, sparse
-from svmcut.data import Csr
+from svmcut.data.examples import Csr
 from svmcut.risks.epsilon_insensitive import EpsilonInsensitiveRisk
 from svmcut.risks.logistic import LogisticRisk
 from svmcut.risks.squared_hinge import SquaredHingeRisk

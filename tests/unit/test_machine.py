@@ -11,7 +11,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import svmcut
-from svmcut import machine
+from svmcut import resources
 
 RUNS = {
     "subspace": {"solver": "subspace", "basis": 120},
@@ -31,7 +31,7 @@ def threads():
 @pytest.fixture
 def shared(monkeypatch):
     """As where a caller's program has loaded BLAS with two threads."""
-    monkeypatch.setattr(machine._Blas, "single", False)
+    monkeypatch.setattr(resources._Blas, "single", False)
     with threadpool_limits(2, "blas"):
         if threads() != {2}:
             pytest.skip("no BLAS here whose threads can be set")
@@ -56,7 +56,7 @@ def test_models_do_not_depend_on_the_threads_of_blas(name, rows, shared):
     for found, limit in ((one, 1), (two, 2)):
         with threadpool_limits(limit, "blas"):
             outcome = svmcut.train(rows, kernel="rbf", gamma=0.1, example_cost=3.0, gap=0.02, seed=1, **RUNS[name])
-            found["bytes"] = digits(outcome) + outcome.model.scores(svmcut.arrays.as_rows(rows[0])).tobytes()
+            found["bytes"] = digits(outcome) + outcome.model.scores(svmcut.data.arrays.as_rows(rows[0])).tobytes()
             assert threads() == {limit}
     assert one == two
 
@@ -80,12 +80,12 @@ def test_the_last_of_two_fits_at_once_gives_the_threads_back(shared):
     begun, ended, seen = threading.Event(), threading.Event(), []
 
     def other():
-        with machine.one_blas_thread():
+        with resources.one_blas_thread():
             begun.set()
             ended.wait(10)
             seen.append(threads())
 
-    with machine.one_blas_thread():
+    with resources.one_blas_thread():
         beside = threading.Thread(target=other)
         beside.start()
         assert begun.wait(10)
@@ -97,13 +97,13 @@ def test_the_last_of_two_fits_at_once_gives_the_threads_back(shared):
 
 def test_a_command_line_has_one_thread_whatever_the_environment_says():
     code = """
-import svmcut.cli.start, sys, numpy, svmcut.machine as machine
+import svmcut.cli.start, sys, numpy, svmcut.resources as machine
 with machine.one_blas_thread():
     pass
 assert "threadpoolctl" not in sys.modules
 from threadpoolctl import threadpool_info
 print({one["num_threads"] for one in threadpool_info()})
 """
-    environment = {**os.environ, **dict.fromkeys(machine.BLAS_VARIABLES, "2")}
+    environment = {**os.environ, **dict.fromkeys(resources.BLAS_VARIABLES, "2")}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
     assert done.stdout in ("{1}\n", "set()\n"), done.stderr

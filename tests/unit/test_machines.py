@@ -4,11 +4,11 @@
 import numpy as np
 import pytest
 
-from svmcut.data import Csr
-from svmcut.kernels import Kernel
+from svmcut.data.examples import Csr
+from svmcut.models.kernels import Kernel
 from svmcut.solvers.smoothed_margin import SmoothedMargin
-from svmcut.training import machines
-from svmcut.training.machines import MachineProblem
+from svmcut.svm_light import machines
+from svmcut.svm_light.machines import MachineProblem
 
 
 def problem_of(rng, n=400, d=6, **others):

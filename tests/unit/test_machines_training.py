@@ -8,12 +8,12 @@ from reference import machines as truth
 from refusals import check_beginnings, refused
 
 import svmcut
-from svmcut.catalog import MULTICLASS
-from svmcut.data import Csr
+from svmcut.data.examples import Csr
 from svmcut.errors import DataError, ModelError, UsageError
 from svmcut.files.models import read_model, write_model
-from svmcut.kernels import KERNELS, Kernel
 from svmcut.models import KernelMulticlassModel
+from svmcut.models.kernels import KERNELS, Kernel
+from svmcut.spec.catalog import MULTICLASS
 
 N, K = 48, 4
 KERNEL = Kernel("rbf", gamma=0.7)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from reference import measures as slow
 from sklearn import metrics
 
-from svmcut.measures import classification_measures, ranking_measures
+from svmcut.scoring.measures import classification_measures, ranking_measures
 
 # Few distinct values, so that ties are the rule.
 rows = st.lists(st.tuples(st.sampled_from([-1.0, 0.0, 0.5, 1.0]), st.integers(-3, 3)), min_size=1, max_size=30)

@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from svmcut.data import Csr
+from svmcut.data.examples import Csr
 from svmcut.errors import ModelError
 from svmcut.files.models import read_model, write_model
-from svmcut.kernels import Kernel
 from svmcut.models import KernelModel, LinearModel
+from svmcut.models.kernels import Kernel
 
 HEADER = """\
 SVM-light Version V6.20

@@ -6,8 +6,8 @@ import pytest
 from reference import multiclass as truth
 
 from svmcut._native import multiclass, sparse
-from svmcut.data import Csr
-from svmcut.states import StateError
+from svmcut.data.examples import Csr
+from svmcut.spec.schemas import StateError
 
 
 def examples(rng, n=30, d=5, K=4, density=1.0):

@@ -8,7 +8,7 @@ from reference import hinge as single
 from reference import multilabel as truth
 
 from svmcut._native import multilabel, sparse
-from svmcut.data import Csr, MultilabelExamples, Source
+from svmcut.data.examples import Csr, MultilabelExamples, Source
 from svmcut.errors import UsageError
 from svmcut.models import LabelDecoder, MultilabelModel
 from svmcut.solvers.gdmm import Gdmm

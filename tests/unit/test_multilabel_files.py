@@ -7,8 +7,8 @@ import io
 import numpy as np
 import pytest
 
-from svmcut import machine
-from svmcut.data import Csr
+from svmcut import resources
+from svmcut.data.examples import Csr
 from svmcut.errors import DataError, MemoryLimitError, ModelError
 from svmcut.files.models import grammar, read_model, write_model
 from svmcut.files.multilabel import read_multilabel
@@ -171,7 +171,7 @@ def test_features_that_no_label_has_take_no_memory(tmp_path):
 
 def test_what_does_not_fit_is_refused_before_it_is_asked_for(tmp_path, rng, monkeypatch):
     write_model(str(tmp_path / "model"), model_of(rng))
-    monkeypatch.setattr(machine, "available_memory", lambda: 1.0)
+    monkeypatch.setattr(resources, "available_memory", lambda: 1.0)
     assert read_model(str(tmp_path / "model")).W.shape == (4, 3)
     with pytest.raises(MemoryLimitError, match="model: its weights take 160 MB, and 1 MB are available"):
         grammar.HeaderLines("model", b"", io.BytesIO(), 1).check_fits(20_000_000)

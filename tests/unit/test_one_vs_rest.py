@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 from reference import hinge
 
-from svmcut import records
-from svmcut.data import Csr
+from svmcut.data.examples import Csr
 from svmcut.risks.hinge import HingeRisk
 from svmcut.risks.one_vs_rest import OneVsRestRisk
 from svmcut.solvers import one_vs_rest
@@ -14,6 +13,7 @@ from svmcut.solvers.dual_cd import DualCd
 from svmcut.solvers.one_vs_rest import OneVsRest
 from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.spaces.multilabel import LabelSpace
+from svmcut.spec import records
 
 
 def rows(K, n=60, d=5, seed=3):

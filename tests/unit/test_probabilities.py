@@ -6,7 +6,16 @@ import pytest
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import logsumexp
 
-from svmcut.probabilities import LOG_ODDS, Skill, fit_sigmoid, fit_temperature, of_pairs, of_several, of_two, sigmoid
+from svmcut.scoring.probabilities import (
+    LOG_ODDS,
+    Skill,
+    fit_sigmoid,
+    fit_temperature,
+    of_pairs,
+    of_several,
+    of_two,
+    sigmoid,
+)
 
 
 def scores_of_two(n, seed=0):

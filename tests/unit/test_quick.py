@@ -10,8 +10,8 @@ from svmcut import ChainSVM
 from svmcut._native import chain_ssg
 from svmcut.errors import UsageError
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
-from svmcut.records import replace
-from svmcut.saved import state_classes
+from svmcut.spec.records import replace
+from svmcut.spec.state_classes import state_classes
 
 
 def chains(rng, n=60, K=4):

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import pytest
 
-from svmcut.records import MISSING, field, fields, is_record, record, replace
+from svmcut.spec.records import MISSING, field, fields, is_record, record, replace
 
 
 @record

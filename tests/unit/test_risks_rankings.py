@@ -7,8 +7,8 @@ from reference import risks as truth
 
 import svmcut
 from svmcut.errors import TrainingError
-from svmcut.measures import ranking_measures
 from svmcut.risks.rankings import RankingRisk
+from svmcut.scoring.measures import ranking_measures
 
 
 def sample(rng, n, grades):
@@ -119,7 +119,7 @@ def test_the_optimum_is_that_of_the_definition(loss, weights, rng):
     """Over two features, by a search that knows nothing of cuts."""
     from scipy.optimize import minimize
 
-    from svmcut.data import Csr
+    from svmcut.data.examples import Csr
     from svmcut.solvers.cutting_plane import CuttingPlane
     from svmcut.solvers.protocol import Problem, StoppingRule
     from svmcut.spaces.linear import LinearSpace

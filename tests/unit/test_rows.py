@@ -6,7 +6,7 @@ import pytest
 from drivers import driver
 from reference import hinge
 
-from svmcut.data import Csr, Examples, Source
+from svmcut.data.examples import Csr, Examples, Source
 from svmcut.risks.hinge import HingeRisk
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.protocol import Problem, StoppingRule

@@ -8,12 +8,12 @@ import pytest
 from svmcut._native.interrupt import cancelled
 
 import svmcut
-from svmcut.data import Csr, Examples, Source
+from svmcut.data.examples import Csr, Examples, Source
+from svmcut.data.folds import folds
 from svmcut.errors import TrainingError, UsageError
-from svmcut.folds import folds
-from svmcut.parameters import Settings
-from svmcut.records import replace
 from svmcut.selection import CHAIN, Search, cells_of, chains_of, parts_of
+from svmcut.spec.parameters import Settings
+from svmcut.spec.records import replace
 from svmcut.tasks.prediction import measure
 from svmcut.tasks.protocol import named
 

@@ -6,11 +6,11 @@ import pytest
 
 from svmcut._native import qp
 from svmcut.errors import UsageError
-from svmcut.parameters import Settings
 from svmcut.qp import checked, make_qp, osqp
 from svmcut.qp.checked import CheckedSimplexQp, objective
 from svmcut.qp.exact import ExactSimplexQp
-from svmcut.refusals import check
+from svmcut.spec.parameters import Settings
+from svmcut.spec.refusals import check
 
 
 def problem(rng, k, d, scale=1.0, repeat=False):

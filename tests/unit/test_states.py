@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from svmcut import states
-from svmcut.states import StateError, checked
+from svmcut.spec import schemas
+from svmcut.spec.schemas import StateError, checked
 
 RISING = np.arange(3)
 
@@ -15,21 +15,21 @@ RISING = np.arange(3)
 @pytest.mark.parametrize(
     ("check", "good", "bad"),
     [
-        (states.real(), (0, -1.5, 1e300), (math.nan, math.inf, "1", None, True)),
-        (states.real(0, 1, infinite=True), (0, 1), (-1e-9, 1.1, math.inf)),
-        (states.ANY_REAL, (math.nan, -math.inf, 0), ("1", None)),
-        (states.count(1, 5), (1, 5), (0, 6, 1.0, True, None)),
-        (states.flag, (True, False), (0, None)),
-        (states.text("a", "b"), ("a",), ("c", 1)),
-        (states.reals(None, 2), (np.zeros((3, 2)), np.zeros((0, 2))), (np.zeros(2), np.zeros((3, 1)), [[0.0, 0.0]])),
-        (states.reals(2), (np.zeros(2),), (np.array([0, np.nan]), np.array([np.inf, 0]), np.zeros(2, np.float32))),
-        (states.rows(3), (RISING, RISING[:0]), (RISING + 1, RISING[::-1], np.array([0, 0]), RISING.astype(np.int32))),
-        (states.maybe(states.COUNT), (None, 0), (-1,)),
-        (states.many(states.COUNT, 1, 2), ([0], (1, 2)), ([], [1, 2, 3], [-1], "1")),
-        (states.row(states.COUNT, states.flag), ([0, True],), ([0], [True, 0])),
-        (states.fields(a=states.COUNT), ({"a": 1, "b": None},), ({}, {"a": -1}, None)),
-        (states.either(states.flag, states.COUNT), (True, 1), (-1, None)),
-        (states.generator, (np.random.default_rng(3).bit_generator.state,), ({}, None)),
+        (schemas.real(), (0, -1.5, 1e300), (math.nan, math.inf, "1", None, True)),
+        (schemas.real(0, 1, infinite=True), (0, 1), (-1e-9, 1.1, math.inf)),
+        (schemas.ANY_REAL, (math.nan, -math.inf, 0), ("1", None)),
+        (schemas.count(1, 5), (1, 5), (0, 6, 1.0, True, None)),
+        (schemas.flag, (True, False), (0, None)),
+        (schemas.text("a", "b"), ("a",), ("c", 1)),
+        (schemas.reals(None, 2), (np.zeros((3, 2)), np.zeros((0, 2))), (np.zeros(2), np.zeros((3, 1)), [[0.0, 0.0]])),
+        (schemas.reals(2), (np.zeros(2),), (np.array([0, np.nan]), np.array([np.inf, 0]), np.zeros(2, np.float32))),
+        (schemas.rows(3), (RISING, RISING[:0]), (RISING + 1, RISING[::-1], np.array([0, 0]), RISING.astype(np.int32))),
+        (schemas.maybe(schemas.COUNT), (None, 0), (-1,)),
+        (schemas.many(schemas.COUNT, 1, 2), ([0], (1, 2)), ([], [1, 2, 3], [-1], "1")),
+        (schemas.row(schemas.COUNT, schemas.flag), ([0, True],), ([0], [True, 0])),
+        (schemas.fields(a=schemas.COUNT), ({"a": 1, "b": None},), ({}, {"a": -1}, None)),
+        (schemas.either(schemas.flag, schemas.COUNT), (True, 1), (-1, None)),
+        (schemas.generator, (np.random.default_rng(3).bit_generator.state,), ({}, None)),
     ],
 )
 def test_what_a_check_takes_and_refuses(check, good, bad):
@@ -44,8 +44,8 @@ def test_a_generator_that_would_give_one_number_for_ever_is_refused():
     state = np.random.default_rng(3).bit_generator.state
     state["state"] = {"state": 0, "inc": 0}
     with pytest.raises(StateError, match="odd"):
-        checked(state, states.generator)
+        checked(state, schemas.generator)
 
 
 def test_passes_between_two_looks_are_none_of_a_state():
-    assert [n for n in range(12) if states.scheduled(n, lambda at: max(at + 1, 2 * at))] == [0, 1, 2, 4, 8]
+    assert [n for n in range(12) if schemas.scheduled(n, lambda at: max(at + 1, 2 * at))] == [0, 1, 2, 4, 8]

@@ -9,12 +9,12 @@ import pytest
 from drivers import driver
 from reference.chain import noisy_chains
 
-from svmcut.data import Csr, Examples, MultilabelExamples, Source
+from svmcut.data.examples import Csr, Examples, MultilabelExamples, Source
 from svmcut.errors import MemoryLimitError, UsageError
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
-from svmcut.records import replace
-from svmcut.saved import state_classes
-from svmcut.states import StateError
+from svmcut.spec.records import replace
+from svmcut.spec.schemas import StateError
+from svmcut.spec.state_classes import state_classes
 from svmcut.training.steps import StepPlan
 
 

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from drivers import driver
 
-from svmcut.data import Csr, Examples, Source
+from svmcut.data.examples import Csr, Examples, Source
 from svmcut.errors import UsageError
-from svmcut.parameters import EPSILON, KKT_TOLERANCE, Settings
+from svmcut.spec.parameters import EPSILON, KKT_TOLERANCE, Settings
 from svmcut.training.outcome import PERCENT, Units
 from svmcut.training.settings import CERTIFIED_ROWS, resolved
 

@@ -6,12 +6,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from svmcut.data import Csr
+from svmcut.data.examples import Csr
 from svmcut.files.examples import read_examples
-from svmcut.kernels import Kernel
-from svmcut.training import machines
-from svmcut.training.machines import MachineProblem
-from svmcut.training.transduction import certainties, positives, search, share
+from svmcut.models.kernels import Kernel
+from svmcut.svm_light import machines
+from svmcut.svm_light.machines import MachineProblem
+from svmcut.svm_light.transduction import certainties, positives, search, share
 
 
 def levels_of(X, y, C, fraction, kernel=None, **others):

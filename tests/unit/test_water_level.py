@@ -6,8 +6,8 @@ import pytest
 from reference.stochastic import level_program, level_sorted
 from svmcut._native.expansion import Expansion, NoLevel, Sbp, water_level
 
-from svmcut.data import Csr
-from svmcut.kernels import Kernel
+from svmcut.data.examples import Csr
+from svmcut.models.kernels import Kernel
 
 
 def responses(rng, n, ties):

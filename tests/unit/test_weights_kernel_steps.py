@@ -10,8 +10,8 @@ from reference.stochastic import visits
 from svmcut._native.budget import Budget
 from svmcut._native.expansion import Expansion, Visits
 
-from svmcut.data import Csr
-from svmcut.kernels import Kernel
+from svmcut.data.examples import Csr
+from svmcut.models.kernels import Kernel
 
 RBF = Kernel("rbf", gamma=0.5)
 

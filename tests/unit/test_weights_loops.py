@@ -7,8 +7,8 @@ from reference import hinge, kernel, smoothed
 from svmcut._native.smo import Smo
 
 from svmcut._native import dual_cd, newton, sparse
-from svmcut.data import Csr
-from svmcut.kernels import Kernel
+from svmcut.data.examples import Csr
+from svmcut.models.kernels import Kernel
 
 
 def weighted(rng, n=60, d=5, density=1.0):

@@ -6,9 +6,9 @@ import pytest
 from reference.chain import noisy_chains
 
 from svmcut._native import chain_bcfw, chain_ssg, gdmm_chain, multilabel
-from svmcut.data import Csr, MultilabelExamples, Sequences, Source
+from svmcut.data.examples import Csr, MultilabelExamples, Sequences, Source
+from svmcut.data.labellings import Labellings
 from svmcut.errors import TrainingError
-from svmcut.labellings import Labellings
 from svmcut.models import ChainShape
 from svmcut.risks import make_risk
 from svmcut.risks.chain import ChainRisk

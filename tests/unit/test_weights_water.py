@@ -7,8 +7,8 @@ from reference.kernel import matrix
 from reference.stochastic import level_program
 from svmcut._native.expansion import Expansion, NoLevel, Sbp, water_level
 
-from svmcut.data import Csr
-from svmcut.kernels import Kernel
+from svmcut.data.examples import Csr
+from svmcut.models.kernels import Kernel
 
 RBF = Kernel("rbf", gamma=0.5)
 

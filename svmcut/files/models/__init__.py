@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Model files: the rows of `svmcut.catalog.FORMATS` say which file here reads and writes what."""
+"""Model files: the rows of `svmcut.spec.catalog.FORMATS` say which file here reads and writes what."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import io
 import os
 from typing import TYPE_CHECKING, Any
 
-from svmcut.catalog import FORMATS, load
 from svmcut.errors import ModelError
 from svmcut.files.models import svm_light
 from svmcut.files.models.grammar import LINE_LIMIT
 from svmcut.files.output import write_atomically
+from svmcut.spec.catalog import FORMATS, load
 
 if TYPE_CHECKING:
     from svmcut.models import KernelModel, Model, ScoringModel
-    from svmcut.rows import Format
+    from svmcut.spec.entries import Format
 
 
 def read_model(path: str, foreign: bool = True, zero_based: bool = False, probable: bool = False) -> Model:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from svmcut.data import MOST_TAGS
+from svmcut.data.examples import MOST_TAGS
 from svmcut.errors import ModelError
 from svmcut.files.models.grammar import HeaderLines, finite32, products, write_header, write_weights
 from svmcut.files.models.names import split, write_names
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def read(path: str, first: bytes, file: BinaryIO) -> ChainModel:
-    """The model behind line 1 of the file; see svmcut.rows.Format."""
+    """The model behind line 1 of the file; see svmcut.spec.entries.Format."""
     lines = HeaderLines(path, first, file, 15)
     kernel = lines.kernel()
     if not kernel.is_linear:
@@ -67,7 +67,7 @@ def read(path: str, first: bytes, file: BinaryIO) -> ChainModel:
 
 
 def write(path: str, first: bytes, output: Output, model: ChainModel, original: bool = False) -> None:
-    """The whole file; see svmcut.rows.Format."""
+    """The whole file; see svmcut.spec.entries.Format."""
     shape = model.shape
     known = -1 if model.columns is None else int(np.max(model.columns, initial=-1))
     features = max(shape.n_features, known + 1, model.highest_feature or 0)

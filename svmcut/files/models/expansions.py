@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.data import Csr
+from svmcut.data.examples import Csr
 from svmcut.errors import ModelError
 from svmcut.files.models.grammar import products
 from svmcut.models import KernelModel, LinearModel
 
 if TYPE_CHECKING:
-    from svmcut.kernels import Kernel
     from svmcut.models import ScoringModel
+    from svmcut.models.kernels import Kernel
 
 
 def scoring_model(path: str, size: int, kernel: Kernel, vectors: Any, b: float, **fields: Any) -> ScoringModel:

@@ -10,8 +10,8 @@ import numpy as np
 
 from svmcut._native.text import ExpansionFault, format_pairs, parse_expansion
 from svmcut.errors import MemoryLimitError, ModelError
-from svmcut.kernels import KERNELS, Kernel
-from svmcut.machine import shortage
+from svmcut.models.kernels import KERNELS, Kernel
+from svmcut.resources import shortage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from svmcut._native.text import format_pairs
-from svmcut.data import MOST_TAGS, Csr
+from svmcut.data.examples import MOST_TAGS, Csr
 from svmcut.errors import ModelError
 from svmcut.files.models.grammar import HeaderLines, finite32, products, write_header, write_weights
 from svmcut.files.models.names import split, write_names
@@ -37,7 +37,7 @@ _FIRST_LINE = 13
 
 
 def read(path: str, first: bytes, file: BinaryIO) -> KernelChainModel:
-    """The model behind line 1 of the file; see svmcut.rows.Format."""
+    """The model behind line 1 of the file; see svmcut.spec.entries.Format."""
     lines = HeaderLines(path, first, file, _FIRST_LINE - 1)
     kernel = lines.kernel()
     highest = lines.integer(8, "the highest index", 0)
@@ -76,7 +76,7 @@ def read(path: str, first: bytes, file: BinaryIO) -> KernelChainModel:
 
 
 def write(path: str, first: bytes, output: Output, model: KernelChainModel, original: bool = False) -> None:
-    """The whole file, weights and features rounded to float32; see svmcut.rows.Format."""
+    """The whole file, weights and features rounded to float32; see svmcut.spec.entries.Format."""
     shape, support, K = model.shape, model.support, model.shape.n_tags
     features = max(shape.n_features, model.highest_feature or 0)
     columns = support.indices if model.columns is None else model.columns[support.indices]

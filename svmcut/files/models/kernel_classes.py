@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from svmcut._native.text import ExpansionFault, format_pairs, parse_expansion
-from svmcut.catalog import MULTICLASS
-from svmcut.data import Csr
+from svmcut.data.examples import Csr
 from svmcut.errors import ModelError
 from svmcut.files.models import marks
 from svmcut.files.models.grammar import FAULTS, INDEX_LIMIT, HeaderLines, finite32, write_header
 from svmcut.models import KernelMulticlassModel
+from svmcut.spec.catalog import MULTICLASS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,7 +42,7 @@ _COEFFICIENTS = re.compile(rb"(?:\d{1,10}:" + _NUMBER + rb" )*\| ")
 
 
 def write(path: str, first: bytes, output: Output, model: KernelMulticlassModel, original: bool = False) -> None:
-    """The whole file: features rounded to float32, coefficients with all digits; see svmcut.rows.Format."""
+    """The whole file: features rounded to float32, coefficients with all digits; see svmcut.spec.entries.Format."""
     support, K = model.support, len(model.names)
     values, columns = finite32(path, support.data[support.stored]), support.indices[support.stored]
     if model.columns is not None:
@@ -73,7 +73,7 @@ def write(path: str, first: bytes, output: Output, model: KernelMulticlassModel,
 
 
 def read(path: str, first: bytes, file: BinaryIO) -> KernelMulticlassModel:
-    """The model behind line 1 of the file; see svmcut.rows.Format."""
+    """The model behind line 1 of the file; see svmcut.spec.entries.Format."""
     lines = HeaderLines(path, first, file, _HEADER_LINES, limit=-1)
     kernel = lines.kernel()
     highest = lines.integer(8, "the highest feature index", 0)

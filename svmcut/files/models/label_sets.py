@@ -30,7 +30,7 @@ _HEADER_LINES = 5
 
 
 def write(path: str, first: bytes, output: Output, model: MultilabelModel, original: bool = False) -> None:
-    """The whole file, weights rounded to float32, the constants with all digits; see svmcut.rows.Format."""
+    """The whole file, weights rounded to float32, the constants with all digits; see svmcut.spec.entries.Format."""
     W, v = finite32(path, model.W), finite32(path, model.v)
     if not np.isfinite(model.constant).all():
         raise ModelError(path, "a constant is not finite; the model is not written")
@@ -55,7 +55,7 @@ def write(path: str, first: bytes, output: Output, model: MultilabelModel, origi
 
 
 def read(path: str, first: bytes, file: BinaryIO) -> MultilabelModel:
-    """The model behind line 1 of the file; see svmcut.rows.Format."""
+    """The model behind line 1 of the file; see svmcut.spec.entries.Format."""
     lines = HeaderLines(path, first, file, _HEADER_LINES, limit=-1)
     K = lines.integer(2, "the number of labels", 0, INDEX_LIMIT - 1)
     d = lines.integer(3, "the number of features", 0)

@@ -11,11 +11,11 @@ from typing import BinaryIO
 
 import numpy as np
 
-from svmcut.catalog import LOGISTIC, SQUARED_HINGE, TASKS
 from svmcut.errors import ModelError
 from svmcut.files.models.grammar import INDEX_LIMIT
 from svmcut.files.models.named_lines import NamedLines, two_labels
 from svmcut.models import LinearModel, MulticlassModel
+from svmcut.spec.catalog import LOGISTIC, SQUARED_HINGE, TASKS
 
 _NAMES = ("solver_type", "nr_class", "label", "nr_feature", "bias")
 #: The one with weights of its own for both of two classes.
@@ -32,7 +32,7 @@ _OF_NUMBERS = TASKS["regression"].loss
 
 
 def read(path: str, first: bytes, file: BinaryIO) -> LinearModel | MulticlassModel:
-    """The model behind line 1 of the file; see svmcut.rows.Format."""
+    """The model behind line 1 of the file; see svmcut.spec.entries.Format."""
     lines = NamedLines(path, first, file, "w", _NAMES)
     solver = lines.word("solver_type", (*_CLASSIFIERS, *_REGRESSORS))
     names = [] if solver in _REGRESSORS else lines.classes()

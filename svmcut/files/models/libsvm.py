@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from svmcut.catalog import TASKS
-from svmcut.data import Csr
+from svmcut.data.examples import Csr
 from svmcut.errors import ModelError
 from svmcut.files.models.expansions import scoring_model
 from svmcut.files.models.grammar import FAULTS, INDEX_LIMIT, vectors
 from svmcut.files.models.named_lines import NamedLines, two_labels
-from svmcut.kernels import KERNELS, Kernel
 from svmcut.messages import Message, listed
 from svmcut.models import KernelMulticlassModel, pairs_of
+from svmcut.models.kernels import KERNELS, Kernel
+from svmcut.spec.catalog import TASKS
 
 if TYPE_CHECKING:
     from svmcut.models import ScoringModel
@@ -41,7 +41,7 @@ _FAULTS = FAULTS | {
 def read(
     path: str, first: bytes, file: BinaryIO, zero_based: bool = False
 ) -> ScoringModel | KernelMulticlassModel:  # fmt: skip
-    """The model behind line 1 of the file; see svmcut.rows.Format."""
+    """The model behind line 1 of the file; see svmcut.spec.entries.Format."""
     lines = NamedLines(path, first, file, "SV", _NAMES)
     if lines.words("svm_type") == ["one_class"]:
         raise lines.refuse("svm_type", f"{listed((*_CLASSIFIERS, *_REGRESSORS), 'or')}, for a model of one class tells "

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from svmcut.catalog import TASKS, losses
-from svmcut.classes import REST, label_text
+from svmcut.data.labels import REST, label_text
 from svmcut.errors import ModelError
+from svmcut.spec.catalog import TASKS, losses
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, BinaryIO
 
-from svmcut.classes import SIGNS
+from svmcut.data.labels import SIGNS
 from svmcut.errors import ModelError
 from svmcut.files.models.grammar import LINE_LIMIT
 from svmcut.messages import listed
@@ -14,7 +14,7 @@ from svmcut.messages import listed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from svmcut.classes import Labels
+    from svmcut.data.labels import Labels
 
 
 class NamedLines:

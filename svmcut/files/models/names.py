@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from svmcut.data import Names
+from svmcut.data.examples import Names
 from svmcut.errors import ModelError
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ LIGHT = b"SVM-light Version V6.02"
 
 
 def read(path: str, first: bytes, file: BinaryIO) -> ScoringModel:
-    """The model behind line 1 of the file; see svmcut.rows.Format."""
+    """The model behind line 1 of the file; see svmcut.spec.entries.Format."""
     return read_counted(path, first, file)[0]
 
 
@@ -49,7 +49,7 @@ def read_counted(path: str, first: bytes, file: BinaryIO) -> tuple[ScoringModel,
 
 
 def write(path: str, first: bytes, output: Output, model: LinearModel | KernelModel, original: bool = False) -> None:
-    """The whole file; see svmcut.rows.Format."""
+    """The whole file; see svmcut.spec.entries.Format."""
     if isinstance(model, LinearModel):
         _write_linear(path, first, output, model)
     else:

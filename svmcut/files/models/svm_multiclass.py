@@ -28,8 +28,8 @@ import numpy as np
 from svmcut.errors import ModelError
 from svmcut.files.models import marks, svm_multiclass_kernel
 from svmcut.files.models.grammar import INDEX_LIMIT, HeaderLines, finite32, products, write_weights
-from svmcut.kernels import Kernel
 from svmcut.models import JointKernelModel, MulticlassModel
+from svmcut.models.kernels import Kernel
 
 if TYPE_CHECKING:
     from svmcut.files.output import Output
@@ -41,7 +41,7 @@ _QUERY = b"qid:0 "
 def write(
     path: str, first: bytes, output: Output, model: MulticlassModel | JointKernelModel, original: bool = False
 ) -> None:
-    """The whole file, weights rounded to float32; see svmcut.rows.Format."""
+    """The whole file, weights rounded to float32; see svmcut.spec.entries.Format."""
     if isinstance(model, JointKernelModel):
         return svm_multiclass_kernel.write(path, first, output, model, original)
     d, base = len(model.W), model.highest_index + (model.bias != 0)
@@ -57,7 +57,7 @@ def write(
 
 
 def read(path: str, first: bytes, file: BinaryIO) -> MulticlassModel | JointKernelModel:
-    """The model behind line 1 of the file; see svmcut.rows.Format."""
+    """The model behind line 1 of the file; see svmcut.spec.entries.Format."""
     lines = HeaderLines(path, first, file, _HEADER_LINES)
     K = lines.integer(2, "the number of classes", 1)
     base = lines.integer(3, "the number of base features", 0)

@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from svmcut._native.text import format_pairs
-from svmcut.catalog import losses
-from svmcut.data import Csr
+from svmcut.data.examples import Csr
 from svmcut.errors import ModelError
 from svmcut.files.models import marks
 from svmcut.files.models.grammar import INDEX_LIMIT, HeaderLines, finite32, write_header
 from svmcut.models import JointKernelModel
 from svmcut.models.columns import below
+from svmcut.spec.catalog import losses
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from svmcut.files.output import Output
-    from svmcut.kernels import Kernel
     from svmcut.models import MulticlassModel
+    from svmcut.models.kernels import Kernel
 
 #: Losses of svm_multiclass beside 0.
 NUMBERED = [row for row in losses("multiclass").values() if row.number]

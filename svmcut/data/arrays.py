@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Arrays and matrices of a caller as examples."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from svmcut.data.examples import Csr, Examples, MultilabelExamples, Source
+from svmcut.errors import DataError
+
+
+def vector_examples(X: Any, y: Any, qid: Any = None) -> Examples:
+    """Rows with one label each, validated; a DataError where they cannot be."""
+    queries = None if qid is None else _whole(qid, "qid")
+    return Examples(as_rows(X), _column(y, "y"), queries, None, Source("X")).checked()
+
+
+def multilabel_examples(X: Any, Y: Any, qid: Any = None) -> MultilabelExamples:
+    """Rows with the labels whose column of Y is 1, validated; a DataError where they cannot be."""
+    if qid is not None:
+        raise DataError("X", "label sets have no queries; give (X, Y)")
+    rows, sets = as_rows(X), as_rows(Y, "Y")
+    if not np.all(sets.data == 1):
+        raise DataError("Y", "an entry is neither 0 nor 1; expected an indicator matrix")
+    names = np.arange(sets.n_features, dtype=np.int64)
+    return MultilabelExamples(rows, names, sets.indptr, sets.indices, Source("X")).checked()
+
+
+def given_weights(values: Any) -> Any:
+    """Weights as (n,) float64, validated; a DataError where they are none."""
+    weights = _column(values, "weights")
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if len(bad):
+        raise DataError("weights", f"entry {bad[0]} is {weights[bad[0]]:g}; expected a finite number of at least 0")
+    return weights
+
+
+def as_rows(X: Any, name: str = "X") -> Csr:
+    """An array, a scipy.sparse matrix or rows that are Csr already, as Csr; the caller's matrix is left as it is.
+
+    Raises
+    ------
+    DataError
+        For what is not two-dimensional or holds a value that no float32 can; for a sparse matrix whose index arrays are
+        not within its shape.
+    """
+    if isinstance(X, Csr):
+        return X
+    sparse = hasattr(X, "tocsr")
+    matrix: Any = X if sparse else np.asarray(X)
+    if len(matrix.shape) != 2 or matrix.dtype.kind not in "fiub":
+        raise DataError(name, f"is {len(matrix.shape)}-dimensional of {matrix.dtype}; expected a matrix of numbers")
+    return _of_sparse(matrix, name) if sparse else Csr.from_dense(_float32(matrix, name))
+
+
+def check_sparse(X: Any, name: str = "X") -> None:
+    """Refuses a scipy.sparse matrix whose index arrays point outside it, which SciPy's own functions trust; O(nnz).
+
+    Raises
+    ------
+    DataError
+        That names the array and what is wrong with it.
+    """
+    if len(X.shape) != 2:
+        return
+    kind = getattr(X, "format", None)
+    if kind == "coo":
+        for what, places, most in (("row", X.row, X.shape[0]), ("col", X.col, X.shape[1])):
+            _check_places(name, what, places, most)
+            if len(places) != len(X.data):
+                raise DataError(name, f"{what} has {len(places)} entries, data {len(X.data)}; expected one each")
+    elif kind in ("csr", "csc", "bsr"):
+        block = X.blocksize if kind == "bsr" else (1, 1)
+        lines, most = [length // size for length, size in zip(X.shape, block, strict=True)]
+        lines, most = (most, lines) if kind == "csc" else (lines, most)
+        indptr = _integers(name, "indptr", X.indptr)
+        if len(indptr) != lines + 1:
+            raise DataError(name, f"indptr has {len(indptr)} entries; expected {lines + 1} for shape {X.shape}")
+        if len(X.data) != len(X.indices):
+            raise DataError(name, f"data has {len(X.data)} entries, indices {len(X.indices)}; expected one each")
+        if indptr[0] != 0 or indptr[-1] > len(X.indices) or np.any(indptr[1:] < indptr[:-1]):
+            raise DataError(name, f"indptr must rise from 0 to at most {len(X.indices)}, the length of indices")
+        _check_places(name, "indices", X.indices, most)
+
+
+def _check_places(name: str, what: str, places: Any, most: int) -> None:
+    """Refuses what is no row or column."""
+    places = _integers(name, what, places)
+    if len(places) and not 0 <= places.min() <= places.max() < most:
+        entry = int(np.argmax((places < 0) | (places >= most)))
+        raise DataError(name, f"entry {entry} of {what} is {places[entry]}; expected 0 to {most - 1}")
+
+
+def _integers(name: str, what: str, array: Any) -> Any:
+    if not (isinstance(array, np.ndarray) and array.ndim == 1 and array.dtype.kind in "iu"):
+        found = f"{array.ndim}-dimensional of {array.dtype}" if isinstance(array, np.ndarray) else type(array).__name__
+        raise DataError(name, f"{what} is {found}; expected a 1-dimensional array of integers")
+    return array
+
+
+def _of_sparse(X: Any, name: str) -> Csr:
+    """Rows of a matrix of numbers; entries of one place add up."""
+    check_sparse(X, name)
+    if not X.shape[1] < 2**31:
+        raise DataError(name, f"has {X.shape[1]} columns; expected fewer than 2147483648")
+    matrix = X.tocsr()
+    if matrix is not X:
+        check_sparse(matrix, name)
+    if not _rising(matrix):
+        # a new matrix: what one says of its own order may be of the time before its arrays were changed
+        matrix = type(matrix)((matrix.data, matrix.indices, matrix.indptr), matrix.shape, copy=True)
+        matrix.sum_duplicates()
+    stored = int(matrix.indptr[-1])
+    values, indices = _float32(matrix.data[:stored], name), np.ascontiguousarray(matrix.indices[:stored], np.int32)
+    return Csr(values, indices, np.ascontiguousarray(matrix.indptr, np.int64), matrix.shape[1], True)
+
+
+def _rising(matrix: Any) -> bool:
+    """Whether the columns of every row of a CSR matrix increase."""
+    indices, indptr = matrix.indices, matrix.indptr
+    falls = indices[1 : indptr[-1]] <= indices[: max(0, indptr[-1] - 1)]
+    inner = indptr[1:-1]
+    falls[inner[(inner > 0) & (inner < indptr[-1])] - 1] = False  # from one row to the next
+    return not falls.any()
+
+
+def gathered_rows(lengths: Any, columns: Any, values: Any, n_features: int, name: str = "X") -> Csr:
+    """Rows of so many entries each, in any order; what stands in one column of a row adds up.
+
+    Raises
+    ------
+    DataError
+        Where a value, or what they add up to, is beyond a float of 32 bits.
+    """
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    keys = rows * (n_features + 1) + columns
+    if not (keys[1:] > keys[:-1]).all():
+        order = np.argsort(keys, kind="stable")
+        keys, starts = np.unique(keys[order], return_index=True)
+        values = np.add.reduceat(np.asarray(values, np.float64)[order], starts)
+        rows, columns = np.divmod(keys, n_features + 1)
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(lengths)))])
+    indices = np.ascontiguousarray(columns, np.int32)
+    return Csr(_float32(values, name), indices, indptr.astype(np.int64), n_features, True)
+
+
+def named_rows(tokens: Iterable[Any], columns: dict[str, int], learn: bool = False) -> Csr:
+    """Tokens as rows of the columns by name, which grow where they are learnt; other names are left out.
+
+    A token is a mapping of features or a list of their names, as python-crfsuite has them: {"word": "dog"} is the name
+    word:dog, True is 1, {"near": {"dog": 2.0}} is near:dog of 2, and {"near": ["dog", "cat"]} both names.
+    """
+    places, values, lengths = array("i"), array("d"), array("q")
+    for token in tokens:
+        before = len(places)
+        for name, value in _features(token):
+            place = columns.setdefault(name, len(columns)) if learn else columns.get(name, -1)
+            if place >= 0:
+                places.append(place)
+                values.append(value)
+        lengths.append(len(places) - before)
+    return gathered_rows(np.array(lengths), np.array(places), np.array(values), len(columns))
+
+
+def _features(token: Any, front: str = "") -> Iterator[tuple[str, float]]:
+    """Names and values of a token."""
+    if not isinstance(token, Mapping):
+        for name in [token] if isinstance(token, str) else token:
+            yield front + name, 1.0
+        return
+    for name, value in token.items():
+        if isinstance(value, str | Mapping | list | tuple | set | frozenset):
+            yield from _features(value, f"{front}{name}:")
+        else:
+            yield front + name, float(value)
+
+
+def _float32(values: Any, name: str) -> Any:
+    with np.errstate(over="ignore"):
+        single = np.ascontiguousarray(values, np.float32)
+    if not np.isfinite(single).all():
+        raise DataError(name, "a value is nan or beyond a float of 32 bits; expected finite numbers")
+    return single
+
+
+def _column(values: Any, name: str) -> Any:
+    """Numbers as (n,) float64; an integer that is none of these is refused."""
+    try:
+        given = np.asarray(values)
+        if given.dtype.kind in "cmM":
+            raise TypeError
+        column = given.astype(np.float64)
+    except (TypeError, ValueError):
+        raise DataError(name, "is no column of numbers") from None
+    if column.ndim != 1:
+        raise DataError(name, f"is {column.ndim}-dimensional; expected one number a row")
+    if given.dtype.kind in "iuO":
+        large = np.flatnonzero(np.abs(column) >= 2**53)  # Python compares what NumPy would round first
+        for k, value, exact in zip(large.tolist(), column[large].tolist(), given[large].tolist(), strict=True):
+            if value != exact:
+                raise DataError(name, f"entry {k} is {exact}, which no float of 64 bits holds; give smaller numbers, "
+                                "as numpy.unique(.., return_inverse=True) does of names")  # fmt: skip
+    return column
+
+
+def _whole(values: Any, name: str) -> Any:
+    """Whole numbers as (n,) int64."""
+    given = np.asarray(values)
+    if given.dtype.kind in "iu" and given.ndim == 1:
+        return given.astype(np.int64)
+    column = _column(values, name)
+    wrong = np.flatnonzero(~((np.abs(column) < 2**63) & (np.round(column) == column)))
+    if len(wrong):
+        raise DataError(name, f"entry {wrong[0]} is {column[wrong[0]]:g}; expected a whole number")
+    return column.astype(np.int64)

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Folds of cross-validation: parts of a training set, each held out once while the others are trained on.
+
+What is dealt is what has a loss of its own: an example, in ranking a query, of sequences a sequence. Those of one class
+are shuffled and dealt round-robin, and the next class goes on where the last one stopped: sizes of folds, and the
+counts of every class in them, differ by 1 at most.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from svmcut.errors import UsageError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: Tasks whose labels are classes.
+STRATIFIED = ("classification", "multiclass")
+
+
+class Fold(NamedTuple):
+    """What to train on and what is held out: (n,) bool, as `take` of the data wants it."""
+
+    train: NDArray[np.bool_]
+    held: NDArray[np.bool_]
+
+
+def folds(task: str, data: Any, K: int, seed: int = 0) -> list[Fold]:
+    """K folds of training data: `data.take(fold.train)` and `data.take(fold.held)`, with their weights; O(n log n).
+
+    Parameters
+    ----------
+    task : str
+        Of svmcut.spec.catalog: labels of classification and multiclass are classes, examples of rank belong to queries.
+    data : Examples, Sequences or MultilabelExamples
+        Without rows of weight 0. The labels of classification may be any two.
+    K : int
+        At least 2.
+    seed : int
+        The folds depend on it, and on the order of the data.
+
+    Raises
+    ------
+    UsageError
+        Where there are fewer examples, queries or sequences than folds, and for less than two folds.
+    """
+    if K < 2:
+        raise UsageError("folds is {}; expected at least 2", K)
+    units = np.arange(len(data))
+    if task == "rank":
+        qid = np.zeros(len(data)) if data.qid is None else data.qid
+        units = np.cumsum(np.diff(qid, prepend=qid[:1]) != 0)
+    places = deal(data.y if task in STRATIFIED else np.zeros(units[-1] + 1), K, seed)
+    if len(places) < K:
+        what = {"rank": "queries", "sequence": "sequences"}.get(task, "examples")
+        raise UsageError(
+            "{} has {} {}, too few for {} folds; expected one each", data.source.path, len(places), what, K
+        )
+    of_rows = places[units]
+    return [Fold(of_rows != k, of_rows == k) for k in range(K)]
+
+
+def deal(classes: NDArray, K: int, seed: int) -> NDArray[np.int64]:
+    """The fold of each of n things (n,), from 0, by their classes (n,)."""
+    rng = np.random.default_rng(seed)
+    order = np.argsort(classes, kind="stable")
+    starts = np.flatnonzero(np.diff(classes[order])) + 1
+    shuffled = np.concatenate([rng.permutation(part) for part in np.split(order, starts)])
+    places = np.empty(len(classes), np.int64)
+    places[shuffled] = np.arange(len(classes)) % K
+    return places

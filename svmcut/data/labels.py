@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Labels of classes: how many classes they are, which of two is positive, and which rows are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from svmcut.errors import DataError, UsageError
+from svmcut.messages import Message
+from svmcut.spec.kinds import ABOVE_ZERO
+from svmcut.spec.records import replace
+from svmcut.spec.refusals import check
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.spec.parameters import Settings
+
+#: Labels of the negative and the positive class; None for the first stands for every label but the second. Where there
+#: is None in place of a pair, labels above 0 are positive, and the classes go by -1 and 1.
+Labels: TypeAlias = "tuple[float | None, float]"
+SIGNS = (-1.0, 1.0)
+REST = "rest"
+#: More classes, or fewer rows a class on average, may be numbers as well.
+MOST_CLASSES, FEWEST_ROWS = 100, 5
+
+
+def by_labels(settings: Settings, y: NDArray[np.float64], path: str) -> Settings:
+    """Settings that name no task with the one the labels name: multiclass of three or more; O(n log n).
+
+    Parameters
+    ----------
+    settings : Settings
+        Checked, and open to it (`is_open`).
+    y : (n,)
+        Labels as in the file, at least one.
+
+    Raises
+    ------
+    DataError
+        Where three labels or more are not whole, or may well be numbers.
+    UsageError
+        For parameters that the task the labels name cannot honour.
+    """
+    low, high = float(y.min()), float(y.max())
+    if not np.isfinite(high - low):
+        return settings  # what is refused elsewhere
+    if ((y == low) | (y == high)).all():
+        if "multiclass" in settings.wishes():
+            raise UsageError(
+                "{multiclass} is for three labels or more, but the labels of {} are {}; leave it out or give "
+                "{task=multiclass}",
+                path,
+                _listed(y),
+            )
+        return settings
+    names, positive = np.unique(y), Message("name the positive class of two as in {positive=}", label_text(high))
+    if (names != np.round(names)).any():
+        raise DataError(
+            path, Message("the labels are {}, which are no names of classes, for not all are whole; give "
+                          "{task=regression} to learn numbers, or {}", _listed(y), positive)
+        )  # fmt: skip
+    if len(names) > MOST_CLASSES or len(y) < FEWEST_ROWS * len(names):
+        raise DataError(
+            path, Message("the labels of {} rows are {} whole numbers, {}; give {task=multiclass} if they are classes, "
+                          "{task=regression} if they are numbers, or {}", len(y), len(names), _listed(y), positive)
+        )  # fmt: skip
+    found = replace(settings, task="multiclass")
+    try:
+        check(found)
+    except UsageError as error:
+        raise beside_classes(path, len(names), error.sentence, label_text(high)) from None
+    return found
+
+
+def beside_classes(path: str, count: int, reason: str, label: str) -> UsageError:
+    """The refusal of what several classes cannot honour."""
+    return UsageError(
+        "{} has {} classes: {}; or train one against the others as in {positive=}", path, count, reason, label
+    )
+
+
+def labels_of(y: NDArray[np.float64], positive: float | str | None, path: str) -> Labels | None:
+    """The labels of the two classes of a training set; O(n).
+
+    Parameters
+    ----------
+    y : (n,)
+        Labels as in the file, at least one.
+    positive : float, ">0" or None
+        The label of the positive class, or the rule that has labels above 0 in it; None for the larger one of two.
+
+    Raises
+    ------
+    DataError
+        When there are three labels or more, and none is named.
+    UsageError
+        When no row has the label that is named.
+    """
+    if positive == ABOVE_ZERO:
+        return None
+    low, high = float(y.min()) + 0.0, float(y.max()) + 0.0  # no -0
+    if positive is None:
+        if not ((y == low) | (y == high)).all():
+            task = "multiclass" if (y == np.round(y)).all() else "regression"
+            message = Message(
+                "the labels are {}, but two classes are trained; name the positive one as in {positive=}, give "
+                "{positive} with '>0' for all labels above 0, or {task=}", _listed(y), label_text(high), task
+            )  # fmt: skip
+            raise DataError(path, message)
+        if low == high in SIGNS:
+            return None
+        found: Labels = (low if low < high else None, high)
+    else:
+        named = float(positive) + 0.0
+        rest = y[y != named]
+        if len(rest) == len(y):
+            raise UsageError("{positive} is {}, but the labels of {} are {}", label_text(named), path, _listed(y))
+        found = (float(rest[0]) + 0.0 if len(rest) and (rest == rest[0]).all() else None, named)
+    return None if found == SIGNS else found
+
+
+def classes_of(y: NDArray, labels: Labels | None) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """(n,) rows of the positive class, and rows with a label that is of neither; O(n)."""
+    y = np.asarray(y)
+    if labels is None:
+        return y > 0, np.zeros(len(y), bool)
+    negative, positive = labels
+    right = y == positive
+    return right, np.zeros(len(y), bool) if negative is None else ~(right | (y == negative))
+
+
+def label_text(label: float | None) -> str:
+    """A label as a model file has it: the shortest text of the number, `rest` for all others."""
+    return REST if label is None else repr(float(label)).removesuffix(".0")
+
+
+def _listed(y: NDArray[np.float64], most: int = 5) -> str:
+    names = [label_text(label) for label in np.unique(y)[: most + 1].tolist()]
+    return ", ".join([*names[:most], "..."] if len(names) > most else names)

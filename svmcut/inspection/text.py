@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What inspect finds, for a terminal."""
+
+from __future__ import annotations
+
+import math
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
+
+from svmcut.messages import listed
+from svmcut.spec.catalog import FORMATS, measures
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+
+def text_of(found: dict[str, Any]) -> str:
+    """The whole text of a document of inspect."""
+    blocks = [[f"{key:<18}{value}" for key, value in summary(found)]]
+    for row in found.get("weights", ()):
+        blocks.append([weights_title(row, found), *_ends(row, feature_name)])
+    for row in found.get("transitions", ()):
+        title = f"Transitions of order {row['order']}: {row['weighted']} with a weight"
+        blocks.append([title, *_ends(row, transition_name)])
+    if "machines" in found:
+        table = [["Machine", "support vectors", "threshold"]]
+        for row in found["machines"]:
+            table.append([machine_name(row), str(row["support_vectors"]), number(row["threshold"])])
+        blocks.append(_table(table))
+    if "pairs" in found:
+        pairs = found["pairs"]
+        title = f"Pairs of labels: {pairs['number']} with a weight, {pairs['positive']} of them positive"
+        blocks.append([title, *_ends(pairs, pair_name)])
+    for key, of in (("certificate", certificate), ("trace", convergence)):
+        if key in found:
+            blocks.append([f"{key.title()}: {found[key]['file']}", *(f"  {k:<16}{v}" for k, v in of(found[key]))])
+    if "data" in found:
+        data = found["data"]
+        lines = [f"  {name:<18}{value:>9}" for name, value in measured(data)]
+        blocks.append([f"Measures on {data['examples']} examples of {data['file']}", *lines])
+        if "scores" in data:
+            blocks.append(["Scores", *_table(scores_table(data["scores"]))])
+    return "\n\n".join("\n".join(block) for block in blocks) + "\n"
+
+
+def number(value: float | None) -> str:
+    """A number in six digits; what there is not is `none`."""
+    return "none" if value is None else f"{value:.6g}"
+
+
+def summary(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """What a model is, name and value."""
+    features = found["features"]
+    rows = [("Model", found["model"]), ("Kind", f"{found['kind']} ({found['format']})")]
+    usual = " (error-rate, if svmcut learn wrote it)" if found["format"] == FORMATS[0].first.decode() else ""
+    rows.append(("Loss", found["loss"] or f"not in the file{usual}"))
+    if "labels" in found:
+        rows.append(("Labels", _shortened(found["labels"])))
+    if "kernel" in found:
+        name, *values = found["kernel"].items()
+        rows.append(("Kernel", ", ".join([name[1], *(f"{key} {value:g}" for key, value in values)])))
+    many = f"{features['weighted']} of {features['highest']} are used, sparsity {features['sparsity']:.2f} %"
+    rows.append(("Features", many))
+    if len(found.get("weights", ())) == 1:
+        rows.append(("Norm of weights", number(found["weights"][0]["norm"])))
+    if "threshold" in found:
+        rows.append(("Threshold", f"{number(found['threshold'])}, subtracted from scores"))
+    if "probabilities" in found:
+        ((name, value),) = found["probabilities"].items()
+        if name == "temperature":
+            rows.append(("Probabilities", f"softmax of {number(value)} times the scores"))
+        elif name == "sigmoids":
+            rows.append(("Probabilities", "a sigmoid for every pair of classes, coupled"))
+        else:
+            rest = ", divided by their sum" if found["kind"] == "classes" else ""
+            A, B = number(value[0]), f"{value[1]:+.6g}"
+            rows.append(("Probabilities", f"1 / (1 + exp({A} score {B[0]} {B[1:]})){rest}"))
+    if "frequencies" in found:
+        rows.append(("Frequencies", f"{found['frequencies']}, of seed {found['seed']}"))
+    if "support_vectors" in found:
+        support = found["support_vectors"]
+        rows.append(("Support vectors", f"{support['number']}, {support['nonzeros']} values"))
+        signs = f"{support['positive']} above 0, {support['negative']} below"
+        sizes = f"sizes {number(support['least'])} to {number(support['most'])}, {support['at_most']} of the largest"
+        rows.append(("Multipliers", f"{signs}; {sizes}"))
+    return rows
+
+
+def _shortened(names: Sequence[str], most: int = 20) -> str:
+    return ", ".join(names) if len(names) <= most else f"{len(names)}: {', '.join(names[:most])}, ..."
+
+
+def weights_title(row: dict[str, Any], found: dict[str, Any]) -> str:
+    """What a list of weights is of."""
+    kind, labels = found["kind"], found.get("labels")
+    size = f"{row['weighted']} features, norm {number(row['norm'])}"
+    if labels is None:
+        return f"Weights: {size}"
+    if kind == "linear":
+        return f"Weights for {labels[1]} (above 0) and for {labels[0]} (below): {size}"
+    what = {"chain": "tag", "classes": "class"}.get(kind, "label")
+    behind = f" behind tag {row['behind']}" if "behind" in row else ""
+    constant = f", constant {number(row['constant'])}" if "constant" in row else ""
+    return f"Weights of {what} {row['of']}{behind}: {size}{constant}"
+
+
+def feature_name(row: dict[str, Any]) -> str:
+    """The number of a feature, and its name."""
+    return f"{row['feature']} {row['name']}" if "name" in row else str(row["feature"])
+
+
+def transition_name(row: dict[str, Any]) -> str:
+    """Tags in the order of the tokens."""
+    return " > ".join(row["tags"])
+
+
+def machine_name(row: dict[str, Any]) -> str:
+    """The classes a machine parts."""
+    return " against ".join(row["of"] if len(row["of"]) == 2 else [*row["of"], "the rest"])
+
+
+def pair_name(row: dict[str, Any]) -> str:
+    """Two labels."""
+    return listed(row["labels"])
+
+
+def _ends(row: dict[str, Any], name: Callable[[dict[str, Any]], str]) -> list[str]:
+    """The highest weights beside the lowest."""
+    columns = ([(f"{entry['weight']:.4g}", name(entry)) for entry in row[end]] for end in ("highest", "lowest"))
+    rows = [(*high, *low) for high, low in zip_longest(*columns, fillvalue=("", ""))]
+    if not rows:
+        return []
+    a, b, c, _ = (max(map(len, column)) for column in zip(*rows, strict=True))
+    return [f"  {r[0]:>{a}}  {r[1]:<{b}}  {r[2]:>{c}}  {r[3]}".rstrip() for r in rows]
+
+
+def certificate(run: dict[str, Any]) -> list[tuple[str, str]]:
+    """What a report says of a training run, name and value."""
+    cost = "cost" if "cost" in run else "example_cost"
+    ended = "converged" if run["converged"] else f"not converged ({run['stopped_by'] or 'see the report'})"
+    rows = [("Solver", f"{run['solver']}, {run['iterations']} iterations; {ended}")]
+    rows.append(("C", f"{number(run[cost])} ({'-c' if cost == 'cost' else '--example-cost'}), loss {run['loss']}"))
+    rows += [(name, number(run[name.lower()])) for name in ("Primal", "Dual", "Gap")]
+    if run["relative_gap"] is not None:
+        rows.append(("Relative gap", number(run["relative_gap"])))
+    return rows
+
+
+def convergence(trace: dict[str, Any]) -> list[tuple[str, str]]:
+    """The ends of a trace, name and value."""
+    first, last = trace["points"][0], trace["points"][-1]
+    rows = [("Iterations", f"{last['iteration']} in {last['seconds']:.3g} s")]
+    return rows + [(name, f"{number(first[key])} to {number(last[key])}")
+                   for name, key in (("Primal", "primal"), ("Dual", "dual"), ("Gap", "gap"))]  # fmt: skip
+
+
+def measured(data: dict[str, Any]) -> Iterable[tuple[str, str]]:
+    """The measures of a file, name and value."""
+    for row in measures(data["task"]).values():
+        value = data["measures"][row.name]
+        shown = value if isinstance(value, int) else f"{value:.{row.digits}f}"
+        yield row.name, "undefined" if math.isnan(value) else str(shown)
+    for name in ("log_loss", "brier"):
+        if name in data:
+            yield name, f"{data[name]:.4f}"
+
+
+def scores_table(scores: dict[str, Any]) -> list[list[str]]:
+    """How scores are spread, one line a group below the heads."""
+    table = [["of", "examples", "mean", "deviation", "least", "25 %", "median", "75 %", "most"]]
+    for row in scores["groups"]:
+        cells = [row["of"], str(row["examples"])]
+        if "mean" in row:
+            values = (row["mean"], row["deviation"], row["least"], *row["quartiles"], row["most"])
+            cells += [f"{value:.4g}" for value in values]
+        table.append(cells + [""] * (9 - len(cells)))
+    return table
+
+
+def _table(rows: list[list[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(f"{cell:>{k}}" for cell, k in zip(row, widths, strict=True)) for row in rows)
+    return [f"  {line}".rstrip() for line in lines]

@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Measures of scores against labels, from their definitions, O(n log n) each.
+
+Ties are pessimistic throughout: among equal scores the less relevant example ranks first, and a pair of different
+labels with equal scores counts as swapped. A score that is nan ranks last and predicts the negative class.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Measured(NamedTuple):
+    """What predictions are worth.
+
+    Attributes
+    ----------
+    values : dict of str to float
+        The measures of svmcut.spec.catalog.MEASURES by name.
+    loss : float
+        Mean over structures of what the original reports as its loss.
+    correct, total : int
+        Structures without an error, and all: queries, sequences, rows of labels, or the whole sample.
+    """
+
+    values: dict[str, float]
+    loss: float
+    correct: int
+    total: int
+
+
+def classification_measures(y: NDArray, scores: NDArray, unknown: NDArray | None = None) -> Measured:
+    """Error rate, accuracy, precision, recall, F1, PRBEP, ROC area and average precision, in percent.
+
+    Parameters
+    ----------
+    y : (n,)
+        An example is positive where its label is above 0.
+    scores : (n,)
+        An example is predicted positive where its score is above 0.
+    unknown : (n,) bool or None
+        Examples that are not positive and of no class that could be predicted: errors whatever their score.
+
+    Returns
+    -------
+    Measured
+        The loss is the error rate, the structure the whole sample. Precision, recall, F1 and PRBEP are 0 where their
+        denominator is; the ROC area is nan when a class is missing, the average precision nan without positives.
+
+    Notes
+    -----
+    O(n log n) time, O(n) memory. With np positives: PRBEP is the precision among the np top ranked; the ROC area is
+    1 - swapped pairs / (np nn); the average precision is the mean over positives of the precision at their rank.
+    """
+    hits, false_positives, misses, rest = contingency_table(y, scores, unknown)
+    n, n_positive, right = len(y), hits + misses, hits + rest
+    n_negative, wrong = n - n_positive, n - right
+    precision, recall = _ratio(hits, hits + false_positives), _ratio(hits, n_positive)
+
+    positive = np.asarray(y) > 0
+    ranked = positive[np.lexsort((positive, -np.asarray(scores, np.float64)))]
+    ranks = np.flatnonzero(ranked)
+    # Positive number k (from 0) at rank r (from 0) has r - k negatives above it.
+    swapped = int(ranks.sum()) - n_positive * (n_positive - 1) // 2
+    found = np.arange(1, n_positive + 1)
+    values = {
+        "error_rate": _ratio(wrong, n),
+        "accuracy": _ratio(n - wrong, n),
+        "precision": precision,
+        "recall": recall,
+        "f1": _ratio(2 * precision * recall, precision + recall),
+        "prbep": _ratio(int(ranked[:n_positive].sum()), n_positive),
+        "roc_area": 1.0 - swapped / (n_positive * n_negative) if n_positive and n_negative else np.nan,
+        "average_precision": float(np.mean(found / (ranks + 1))) if n_positive else np.nan,
+    }
+    percent = {name: 100.0 * value for name, value in values.items()}
+    return Measured(percent, percent["error_rate"], int(not wrong), 1)
+
+
+def regression_measures(y: NDArray, scores: NDArray) -> Measured:
+    """Mean squared and mean absolute error, and R2, the part of the variance of y that the scores explain.
+
+    Parameters
+    ----------
+    y, scores : (n,)
+
+    Returns
+    -------
+    Measured
+        The loss is the mean squared error, the structure an example. R2 is nan where all y are equal.
+    """
+    rest, around = y - scores, y - _mean(y)
+    squared, total = float(rest @ rest), float(around @ around)
+    values = {
+        "mse": squared / len(y),
+        "mae": _mean(np.abs(rest)),
+        "r2": 1.0 - squared / total if total else np.nan,
+    }
+    return Measured(values, values["mse"], int((rest == 0).sum()), len(y))
+
+
+def contingency_table(y: NDArray, scores: NDArray, unknown: NDArray | None = None) -> tuple[int, int, int, int]:
+    """True positives, false positives, false negatives and true negatives, both classes above 0.
+
+    As in `classification_measures`; an unknown example that is predicted negative is in none of the four.
+    """
+    positive, predicted = np.asarray(y) > 0, np.asarray(scores) > 0
+    hits, n_positive, n_predicted = (int(part.sum()) for part in (positive & predicted, positive, predicted))
+    others = 0 if unknown is None else int((unknown & ~predicted).sum())
+    return hits, n_predicted - hits, n_positive - hits, len(positive) - n_positive - n_predicted + hits - others
+
+
+def ranking_measures(y: NDArray, scores: NDArray, qid: NDArray, cutoffs: tuple[int, ...] = (1, 5, 10)) -> Measured:
+    """Swapped pairs, NDCG and MAP.
+
+    Parameters
+    ----------
+    y : (n,)
+        Grades; larger is better.
+    scores : (n,)
+    qid : (n,)
+        Query of each row, in any order.
+    cutoffs : tuple of int
+        The k of NDCG@k.
+
+    Returns
+    -------
+    Measured
+        ``swapped_pairs``: pairs of one query with different labels whose scores do not put the larger label first, over
+        all queries. ``swapped_percent``: mean over queries of their percentage, 0 for a query without pairs; the loss
+        is the same as a fraction. ``ndcg@k`` and ``map``, means over queries in [0, 1].
+
+    Notes
+    -----
+    O(n log n) time. As LETOR evaluates: the gain of a grade is 2^grade - 1, the discount of rank r (from 1) is
+    1 / log2(1 + r), a query of no gain has NDCG 0; for MAP a grade of 1 or more is relevant and a query without one
+    has average precision 0. Grades below 0 gain nothing.
+
+    References
+    ----------
+    Qin, Liu, Xu, Li (2010), LETOR: a benchmark collection for research on learning to rank, section 5.
+    """
+    y = np.asarray(y, np.float64)
+    query = np.unique(qid, return_inverse=True)[1]
+    start = np.concatenate([[0], np.cumsum(np.bincount(query))])
+    ranking = np.lexsort((y, -np.asarray(scores, np.float64), query))
+    query, y = query[ranking], y[ranking]
+
+    swapped = _swapped_pairs(query, y, start)
+    share = swapped / np.maximum(_pairs(query, y, start), 1)
+    gain = gains(y, start)
+    ideal = gain[np.lexsort((-gain, query))]
+    percent = 100.0 * _mean(share)
+    values = {
+        "swapped_pairs": int(swapped.sum()),
+        "swapped_percent": percent,
+        **{f"ndcg@{k}": _mean_ndcg(gain, ideal, query, start, k) for k in cutoffs},
+        "map": _mean_average_precision(query, relevant(y), start),
+    }
+    return Measured(values, percent / 100, int((swapped == 0).sum()), len(swapped))
+
+
+def relevant(y: NDArray) -> NDArray:
+    """Which rows MAP counts as relevant."""
+    return y >= 1
+
+
+def gains(y: NDArray, start: NDArray) -> NDArray:
+    """(n,) gains of NDCG, those of a query scaled so that 2^grade cannot overflow; query q is rows start[q] on."""
+    grade = np.maximum(y, 0.0)
+    top = np.repeat(np.maximum.reduceat(grade, start[:-1]), np.diff(start))
+    return np.exp2(grade - top) - np.exp2(-top)
+
+
+def discounts(rank: NDArray) -> NDArray:
+    """What a gain counts at each rank, from 0."""
+    return 1.0 / np.log2(2.0 + rank)
+
+
+def sequence_measures(wrong: NDArray, lengths: NDArray) -> Measured:
+    """Percent of tokens whose tag is wrong and of sequences with one, of n sequences; the loss is their wrong tags.
+
+    Parameters
+    ----------
+    wrong, lengths : (n,)
+        Wrong tags and tokens of each sequence.
+    """
+    n, total, correct = len(wrong), int(wrong.sum()), int((wrong == 0).sum())
+    values = {
+        "token_error": 100.0 * _ratio(total, int(lengths.sum())),
+        "sequence_error": 100.0 * _ratio(n - correct, n),
+    }
+    return Measured(values, _ratio(total, n), correct, n)
+
+
+def class_measures(table: NDArray, others: int) -> Measured:
+    """Error rate, accuracy, and macro averages of precision, recall and F1 over the classes, in percent.
+
+    Parameters
+    ----------
+    table : (K, K)
+        Rows of each class, by the class that is predicted.
+    others : int
+        Rows of no class, which count as errors.
+
+    Notes
+    -----
+    A class that no row has and none is given counts in no average; a precision or recall whose denominator is 0 is 0.
+    """
+    right, true, predicted = np.diag(table), table.sum(axis=1), table.sum(axis=0)
+    n, correct, met = int(table.sum()) + others, int(right.sum()), true + predicted > 0
+    values = {
+        "error_rate": _ratio(n - correct, n),
+        "accuracy": _ratio(correct, n),
+        "precision": _mean(right[met] / np.maximum(predicted[met], 1)),
+        "recall": _mean(right[met] / np.maximum(true[met], 1)),
+        "f1": _mean(2 * right[met] / np.maximum((true + predicted)[met], 1)),
+    }
+    percent = {name: 100.0 * value for name, value in values.items()}
+    return Measured(percent, percent["error_rate"], correct, n)
+
+
+def class_shares(right: NDArray, predicted: NDArray, both: NDArray) -> dict[str, NDArray]:
+    """Precision, recall and F1 of every class in percent, nan where they are not defined.
+
+    Parameters
+    ----------
+    right, predicted, both : (K,) int64
+        Rows that are of the class, that are said to be, and both.
+    """
+    with np.errstate(invalid="ignore"):
+        return {
+            "precision": 100.0 * both / predicted, "recall": 100.0 * both / right,
+            "f1": 200.0 * both / (predicted + right),
+        }  # fmt: skip
+
+
+TOP = (1, 3, 5)
+"""The k of precision at k."""
+
+
+def label_measures(
+    both: NDArray, right: NDArray, predicted: NDArray, top: NDArray, exact: int, rows: int
+) -> Measured:
+    """Hamming loss, subset accuracy, F1 and precision at k, in percent; the loss is the number of wrong labels a row.
+
+    Parameters
+    ----------
+    both, right, predicted : (K,)
+        In how many rows each label is right and predicted, right, and predicted.
+    top : (len(TOP),)
+        Right labels among the k that rank first, over all rows.
+    exact, rows : int
+        Rows whose set is right, and all.
+
+    Notes
+    -----
+    The Hamming loss is the share of wrong label decisions, the subset accuracy that of rows whose set is right. Micro
+    F1 counts over all labels; macro F1 is the mean over labels that some row has or is given. Precision at k is the
+    share of right labels among the k that rank first, also where a row has fewer.
+    """
+    counts = right + predicted
+    wrong, met = float((counts - 2 * both).sum()), counts > 0
+    values = {
+        "hamming_loss": _ratio(wrong, rows * len(counts)),
+        "subset_accuracy": _ratio(exact, rows),
+        "micro_f1": _ratio(2.0 * float(both.sum()), float(counts.sum())),
+        "macro_f1": _mean(2 * both[met] / counts[met]),
+    } | {f"precision@{k}": _ratio(int(hits), k * rows) for k, hits in zip(TOP, top, strict=True)}
+    return Measured({name: 100.0 * value for name, value in values.items()}, _ratio(wrong, rows), exact, rows)
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole else 0.0
+
+
+def _mean(values: NDArray) -> float:
+    return float(values.mean()) if len(values) else 0.0
+
+
+def _rank(query: NDArray, start: NDArray) -> NDArray:
+    """Rank within the query, from 0, of rows sorted by query and rank."""
+    return np.arange(len(query)) - start[query]
+
+
+def _pairs(query: NDArray, y: NDArray, start: NDArray) -> NDArray:
+    """(Q,) pairs of different labels per query."""
+    order = np.lexsort((y, query))
+    new = np.concatenate([[True], (np.diff(y[order]) != 0) | (np.diff(query[order]) != 0)])
+    first = np.flatnonzero(new[: len(y)])
+    same = np.diff(np.append(first, len(y)))
+    sizes = np.diff(start)
+    equal = np.zeros(len(sizes), np.int64)
+    np.add.at(equal, query[order][first], same * same)
+    return (sizes * sizes - equal) // 2
+
+
+def _swapped_pairs(query: NDArray, y: NDArray, start: NDArray) -> NDArray:
+    """(Q,) pairs per query whose larger label ranks lower; rows are sorted by query and rank."""
+    # In order of falling labels, equal labels in order of rank, an inversion of the ranks is a swapped pair. Queries
+    # stand in the same blocks in both orders, so no pair of two queries is an inversion.
+    inversions = _inversions(np.lexsort((np.arange(len(y)), -y, query)))
+    return np.add.reduceat(inversions, start[:-1])
+
+
+def _inversions(permutation: NDArray) -> NDArray:
+    """For each value of a permutation of 0 to n - 1, how many larger values stand before it; O(n log n).
+
+    Values are sorted by their bits from the highest down. Two values part at their highest differing bit; whichever
+    pair is inverted there is counted there and nowhere else.
+    """
+    values, n = permutation, len(permutation)
+    position = np.arange(n)
+    inversions = np.zeros(n, np.int64)
+    for bit in reversed(range(int(n - 1).bit_length())):
+        one = (values >> bit) & 1
+        # Values that agree above this bit fill the positions from `block` on.
+        block = (position >> (bit + 1)) << (bit + 1)
+        ones = np.cumsum(one) - one
+        ones -= ones[block]
+        zero = one == 0
+        inversions[values[zero]] += ones[zero]
+        placed = np.empty_like(values)
+        placed[np.where(zero, position - ones, block + (1 << bit) + ones)] = values
+        values = placed
+    return inversions
+
+
+def _mean_ndcg(gain: NDArray, ideal: NDArray, query: NDArray, start: NDArray, k: int) -> float:
+    rank = _rank(query, start)
+    discount = np.where(rank < k, discounts(rank), 0.0)
+    reached, possible = (np.add.reduceat(g * discount, start[:-1]) for g in (gain, ideal))
+    return _mean(np.divide(reached, possible, out=np.zeros_like(reached), where=possible > 0))
+
+
+def _mean_average_precision(query: NDArray, relevant: NDArray, start: NDArray) -> float:
+    found = np.cumsum(relevant)
+    found -= np.concatenate([[0], found])[start[:-1]][query]
+    precision = np.where(relevant, found / (_rank(query, start) + 1), 0.0)
+    total = np.add.reduceat(precision, start[:-1])
+    count = np.add.reduceat(relevant.astype(np.int64), start[:-1])
+    return _mean(total / np.maximum(count, 1))

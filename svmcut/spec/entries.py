@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the rows of svmcut.spec.catalog hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+MARGIN, SLACK = "margin", "slack"
+
+
+class Task(NamedTuple):
+    """One task.
+
+    Attributes
+    ----------
+    name : str
+    loss : str
+        The default.
+    objects : str
+        What is trained, in the plural of a message.
+    models : tuple of str
+        Classes of svmcut.models; where two tasks share one, the later is that of examples with queries.
+    where : str
+        ``module:class`` of svmcut.tasks.
+    defaults : mapping
+        Of the other parameters, where they are the task's own.
+    help : str
+        What is learnt, and from which files.
+    original : str or None
+        Whose -c it takes, and whose options.
+    objective, one, points : str
+        For help: the objective in C's unit, whose loss example_cost weighs, the unit of epsilon.
+    measure : str
+        What models are compared by where nothing is said.
+    algorithms : tuple of int
+        The original's -w.
+    takes : tuple of str
+        Parameters that not every task has.
+    lacks : tuple of str
+        Parameters of its solvers that have no effect here.
+    marked : bool
+        Whether its models always name their loss, which tells them from those of other tasks.
+    gap : float or None
+        Relative gap that ends training where neither gap nor epsilon is given.
+    like : str
+        Whose C it takes, where there is no original.
+    """
+
+    name: str
+    loss: str
+    objects: str
+    models: tuple[str, ...]
+    where: str
+    defaults: Mapping[str, Any]
+    help: str
+    original: str | None
+    objective: str
+    one: str
+    points: str
+    measure: str
+    algorithms: tuple[int, ...] = ()
+    takes: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
+    marked: bool = False
+    gap: float | None = None
+    like: str = "svm_hmm"
+
+
+class Loss(NamedTuple):
+    """One loss of one task.
+
+    Attributes
+    ----------
+    name, task : str
+    number : int or None
+        The original's -l; None where the original lacks the loss.
+    where : str
+        ``module:factory`` of its risk.
+    rescalings, norms : tuple
+        What is implemented: of {"margin", "slack"} and of {1, 2}, the power of the slack.
+    squared : str or None
+        ``module:factory`` of the risk of slack norm 2, where it is one of its own.
+    is_sum : bool
+        Whether the plain risk is a sum over examples, queries, sequences or label sets: C may weigh one of them.
+    drawn : bool
+        Whether the plain risk is a sum of terms that sampled cuts may draw.
+    at : (float, float, float) or None
+        Least and largest k as a fraction of the positives, and the default, of a loss at k.
+    in_pairs : bool
+        Whether a query's loss counts its pairs: epsilon is multiplied by their mean number.
+    ranked : bool
+        Whether it is of the first places of a ranking, as many as parameter at says.
+    added : bool
+        Whether the original lacks it and does not learn it.
+    log_odds : bool
+        Whether its scores are log odds, probabilities of their own.
+    joint : bool
+        Whether it is of all classes at once, and no sum over classes against the rest.
+    help : str
+    """
+
+    name: str
+    task: str
+    number: int | None
+    where: str
+    rescalings: tuple[str, ...] = (MARGIN,)
+    norms: tuple[int, ...] = (1,)
+    squared: str | None = None
+    is_sum: bool = False
+    drawn: bool = False
+    at: tuple[float, float, float] | None = None
+    in_pairs: bool = False
+    ranked: bool = False
+    added: bool = False
+    log_odds: bool = False
+    joint: bool = False
+    help: str = ""
+
+    @property
+    def table(self) -> bool:
+        """Whether the loss is a function of the contingency table."""
+        return self.task == "classification" and SLACK in self.rescalings
+
+
+class Solver(NamedTuple):
+    """One algorithm.
+
+    Attributes
+    ----------
+    name : str
+    where : str or mapping
+        ``module:class``, by task where they differ.
+    linear, kernel : tuple of str
+        Tasks it trains on features, and on kernel values; those of `kernel` alone take the linear kernel's values too.
+    losses : tuple of str or None
+        None for every loss of the task.
+    others : mapping
+        ``module:class`` by loss, where another class trains for it.
+    drawn : bool
+        Whether it draws terms of the loss.
+    plain : bool
+        Whether it takes margin rescaling and slack norm 1 alone.
+    plan : str
+        How it is run where it works on kernel values: a name of `PLANS`.
+    polished : bool or None
+        Whether exact training in the span of the points it chose follows unless told otherwise; None where none can.
+    free_bias : bool or None
+        Whether it has an unregularised bias unless told otherwise; None where it can have none.
+    joint : tuple of str
+        Tasks whose classes it trains on kernel values at once alone.
+    first_order : bool
+        Whether its chains are those of transitions of order 1 and emissions of order 0.
+    adaptive : bool
+        Whether its sampling may follow the rises of its dual.
+    binary : tuple of str
+        Tasks of several classes or labels whose machines it trains one against the rest alone.
+    definite : bool
+        Whether on kernel values it needs a kernel that is known to be positive semidefinite: its lower bound, or the
+        length of w, mean nothing with another.
+    takes : tuple of str
+        Parameters that not every solver has.
+    after : tuple of str
+        Those of them that the polish alone reads.
+    defaults : mapping
+        Of its own parameters, where they differ.
+    """
+
+    name: str
+    where: str | Mapping[str, str]
+    linear: tuple[str, ...] = ()
+    kernel: tuple[str, ...] = ()
+    losses: tuple[str, ...] | None = None
+    others: Mapping[str, str] = {}
+    drawn: bool = False
+    plain: bool = True
+    plan: str = "cuts"
+    polished: bool | None = None
+    free_bias: bool | None = None
+    joint: tuple[str, ...] = ()
+    first_order: bool = False
+    adaptive: bool = False
+    binary: tuple[str, ...] = ()
+    definite: bool = False
+    takes: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    defaults: Mapping[str, Any] = {}
+
+    @property
+    def steps(self) -> bool:
+        """Whether it goes example by example and ends after its epochs, without a gap to reach."""
+        return self.plan == "steps"
+
+    @property
+    def by_conditions(self) -> bool:
+        """Whether its epsilon is a tolerance of the KKT conditions."""
+        return self.plan == "smo"
+
+    def on_values(self, task: str) -> bool:
+        """Whether it works on kernel values whatever the kernel."""
+        return task not in self.linear
+
+
+class KernelRow(NamedTuple):
+    """One kernel: svm_light's number, formula, parameters, and what budgeted training does with a centre too many."""
+
+    name: str
+    number: int
+    formula: str
+    takes: tuple[str, ...]
+    maintenance: tuple[str, ...]
+
+
+class Measure(NamedTuple):
+    """One key of a report that --select knows.
+
+    Attributes
+    ----------
+    name, task : str
+    rises : bool
+        Whether more is better.
+    heading : str or None
+        Of its column in the table of a path; None where it has none.
+    line : str or None
+        What classify prints in front of it; None where it does not.
+    digits : int
+        Behind the point in the table.
+    plain : str or None
+        What the report in plain words calls it; None where it does not have it.
+    """
+
+    name: str
+    task: str
+    rises: bool
+    heading: str | None
+    line: str | None = None
+    digits: int = 2
+    plain: str | None = None
+
+
+class QpRow(NamedTuple):
+    """One way to solve the small QP: the number of cuts from which OSQP is asked first, and what the help says."""
+
+    osqp_from: float
+    help: str
+
+
+class Format(NamedTuple):
+    """One format of model files.
+
+    Attributes
+    ----------
+    first : bytes
+        Line 1; of a foreign format that or its first word.
+    where : str
+        Module with `read`, of (path, line 1, open file), and `write`, of (path, line 1, output, model, original), which
+        raise as `svmcut.files.models.read_model` and `write_model`.
+    models : tuple of str
+        Classes of svmcut.models.
+    foreign : bool
+        Whether it is read alone, and by svmcut alone: there is no `write`.
+    most_probable : bool
+        Whether its programs predict the most probable class where probabilities are asked for.
+    from_zero : bool
+        Whether features may be numbered from 0: `read` takes zero_based.
+    """
+
+    first: bytes
+    where: str
+    models: tuple[str, ...]
+    foreign: bool = False
+    most_probable: bool = False
+    from_zero: bool = False

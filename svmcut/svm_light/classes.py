@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""svm_learn -z c: two classes."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from svmcut._native.kernels import KernelRows
+from svmcut.cli.termination import look
+from svmcut.cli.training_report import out
+from svmcut.svm_light import estimates
+from svmcut.svm_light.leave_one_out import RIGHT, UNDECIDED, WRONG, decided, scores_without
+from svmcut.svm_light.machines import Machine, MachineProblem
+from svmcut.svm_light.run import LightRun
+from svmcut.svm_light.xi_alpha import acquitted
+
+
+class Classes(LightRun):
+    """Training on labels of two signs."""
+
+    def run(self, model_file: str) -> None:
+        """Trains, reports and writes."""
+        values, y = self.values, np.where(self.examples.y > 0, 1.0, -1.0)
+        positive = int((y > 0).sum())
+        self.report.more(f"{positive} positive, {len(y) - positive} negative, and 0 unlabeled examples.")
+        alone = min(positive, len(y) - positive) == 1
+        if values["leave_out"] == 1 and alone:
+            out("\nCannot compute leave-one-out with only one example in one class.\n")
+        given = self.alphas(len(y))
+        problem = self.problem(y)
+        start = None if given is None else problem.feasible(given)
+        self.optimize()
+        machine = problem.train(self.report.observe, start)
+        removed = np.zeros(len(y), bool)
+        if values["remove"] == 1:
+            machine, removed = self.without_bounded(problem, machine)
+        self.told(problem, machine, f"plus {int(removed.sum())} inconsistent examples" if values["remove"] == 1 else "")
+        if values["remove"] != 1:
+            losses, alpha = machine.losses(y), np.abs(machine.beta)
+            began = time.process_time()
+            self.report.xi_alpha(
+                lambda: estimates.rates(self.at_risk(problem, alpha, losses), y > 0),
+                lambda: time.process_time() - began,
+                self.rho_and_depth(),
+            )  # fmt: skip
+        self.report.evaluations(machine.evaluations)
+        if values["leave_out"] == 1 and not alone:
+            self.leave_out(problem, machine)
+        self.write(model_file, machine.beta, machine.b, len(y), machine.beta, y)
+
+    def told(self, problem: MachineProblem, machine: Machine, bound: str = "") -> None:
+        """The lines from the end of training to the VC dimension; bound: what is said beside the support vectors."""
+        losses, alpha = machine.losses(problem.y), np.abs(machine.beta)
+        self.report.trained(
+            machine.steps, int((problem.y * machine.scores <= 0).sum()), machine.violation, self.runtime(machine.spent)
+        )  # fmt: skip
+        used = alpha > 0
+        bound = bound or f"including {int(estimates.at_bound(alpha, problem.boxes).sum())} at upper bound"
+        norm = estimates.norm(machine.squared, self.kernel)
+        self.report.sizes(int(used.sum()), bound, float(losses.sum()), norm, self.longest)
+        self.report.dimension(estimates.vc_dimension(norm, self.distances[used]))
+
+    def problem(self, y) -> MachineProblem:
+        """The problem of all examples."""
+        factor = self.values["factor"]
+        return self.machine_problem(y, None if factor == 1 else np.where(y > 0, factor, 1.0))
+
+    def leave_out(self, problem: MachineProblem, machine: Machine) -> None:
+        """The block of -x 1; --exact trains without every row whose error training decides."""
+        values, began = self.values, time.process_time()
+        found = decided(problem, machine, float(self.distances.max()), None if values["exact"] else values["rho"])
+        rows = np.flatnonzero(found == UNDECIDED)
+        self.report.say("Computing leave-one-out", end="")
+        trained = scores_without(problem, rows)
+        for row, sign in enumerate(found.tolist()):
+            look()
+            if sign == UNDECIDED:
+                self.report.say(f"(?[{row}]...", end="")
+                found[row] = RIGHT if problem.y[row] * next(trained) > 0 else WRONG
+            mark = "+" if found[row] == RIGHT else "-"
+            self.report.say(mark if sign else f"{mark})", end="")
+        self.report.say()
+        self.report.say("Retrain on full problem...done.")
+        rates = estimates.rates(found == WRONG, problem.y > 0)
+        self.report.left_out(rates, len(rows), values["rho"], time.process_time() - began)
+
+    def at_risk(self, problem: MachineProblem, alpha, losses):
+        """The examples that may be errors where they are left out."""
+        found = estimates.at_risk(alpha, losses, float(self.distances.max()), self.values["rho"])
+        rows = np.flatnonzero(found & (losses < 1))
+        if self.values["depth"] > 0:
+            free = np.flatnonzero((alpha > 0) & ~estimates.at_bound(alpha, problem.boxes))
+            near = KernelRows(self.X.take(free), self.kernel, self.threads)
+            own = estimates.own_values(self.kernel, self.squared)
+            found[rows] = ~acquitted(
+                rows, alpha, losses, free, own, lambda rows: near.against_double(self.X.take(rows)),
+                self.values["depth"],
+            )  # fmt: skip
+        return found
+
+    def without_bounded(self, problem: MachineProblem, machine: Machine):
+        """The machine of the examples that are left when those at the upper bound are taken out until there are none.
+
+        Also whether each example was taken out.
+        """
+        removed, boxes = np.zeros(len(problem.y), bool), problem.boxes
+        while True:
+            bound = ~removed & estimates.at_bound(np.abs(machine.beta), boxes)
+            self.report.say(" Moving training errors to inconsistent examples...done.")
+            if not bound.any():
+                return machine, removed
+            removed |= bound
+            self.report.say(f" Now {int(removed.sum())} inconsistent examples.")
+            machine = problem.without(removed, self.report.observe).after(machine)
+

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What svm_light says of a machine beside its certificate: its default C, the VC dimension, XiAlpha estimates.
+
+With d(x)^2 = K(x,x) - 2 K(x,0) + K(0,0), the distance of x from the zero vector in feature space:
+
+    default C     1 / (mean d)^2
+    VC dimension  1 + |w|^2 R^2, R the largest d of a support vector (Vapnik)
+    XiAlpha       rows with rho alpha_i R^2 + xi_i >= 1, R the largest d of all: for rho = 2 no other can be wrong where
+                  it is left out (Joachims, ICML 2000)
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from svmcut._native import sparse
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.data.examples import Csr
+    from svmcut.models.kernels import Kernel
+
+#: Part of C within which a multiplier is at its bound.
+NEAR = 1e-7
+
+
+def squared_lengths(X: Csr, threads: int = 1) -> NDArray[np.float64]:
+    """(n,) |x|^2."""
+    out = np.empty(X.n_rows)
+    sparse.row_norms(sparse.Rows(X), out, threads)
+    return out
+
+
+def values(kernel: Kernel, products: NDArray, distances: NDArray) -> NDArray[np.float64]:
+    """K(x, z) of x.z and |x - z|^2."""
+    if kernel.is_linear:
+        return np.asarray(products, np.float64)
+    if kernel.name == "rbf":
+        return np.exp(-kernel.gamma * distances)
+    inner = kernel.scale * products + kernel.offset
+    return inner**kernel.degree if kernel.name == "polynomial" else np.tanh(inner)
+
+
+def own_values(kernel: Kernel, squared: NDArray) -> NDArray[np.float64]:
+    """K(x, x) of rows with these |x|^2."""
+    return values(kernel, squared, np.zeros(len(squared)))
+
+
+def distances(kernel: Kernel, squared: NDArray) -> NDArray[np.float64]:
+    """d^2 of rows with these |x|^2."""
+    zero = np.zeros(len(squared))
+    return own_values(kernel, squared) - 2 * values(kernel, zero, squared) + values(kernel, zero, zero)
+
+
+def default_cost(squared: NDArray[np.float64]) -> float:
+    """1 / (mean d)^2 of these d^2; 1 where all are 0."""
+    mean = float(np.sqrt(np.maximum(squared, 0.0)).mean()) if len(squared) else 0.0
+    return 1.0 / mean**2 if mean > 0 else 1.0
+
+
+def norm(squared: float, kernel: Kernel) -> float:
+    """|w|; nan where a kernel that is not definite makes |w|^2 negative."""
+    return math.sqrt(squared) if squared > 0 else 0.0 if squared == 0 or kernel.is_definite else math.nan
+
+
+def vc_dimension(norm: float, squared: NDArray[np.float64]) -> float:
+    """Of a machine with that |w| and support vectors with these d^2."""
+    return 1.0 + norm**2 * float(squared.max(initial=0.0))
+
+
+class Rates(NamedTuple):
+    """Percentages of a number of errors among the examples of both classes; nan where they are 0/0."""
+
+    error: float
+    recall: float
+    precision: float
+
+
+def percent(part: float, of: float) -> float:
+    """100 part / of; nan of nothing."""
+    return 100.0 * part / of if of else math.nan
+
+
+def rates(wrong: NDArray[np.bool_], positive: NDArray[np.bool_]) -> Rates:
+    """Of rows that are wrong, or may be: among all, among the positives, and among those predicted positive."""
+    positives = int(positive.sum())
+    missed, false = int((wrong & positive).sum()), int((wrong & ~positive).sum())
+    return rates_of(len(wrong), positives, missed, false)
+
+
+def rates_of(count: int, positives: int, missed: int, false: int) -> Rates:
+    """The rates of so many examples and positives, of which some are missed, and so many false positives."""
+    found = positives - missed
+    recall, precision = percent(found, positives), percent(found, found + false)
+    return Rates(percent(missed + false, count), recall, precision)
+
+
+def at_bound(alpha: NDArray, boxes: NDArray | float) -> NDArray[np.bool_]:
+    """Whether a multiplier above 0 is that of its box, but for rounding."""
+    return (alpha > 0) & (alpha >= boxes * (1.0 - NEAR))
+
+
+def at_risk(alpha: NDArray, losses: NDArray, squared: float, rho: float) -> NDArray[np.bool_]:
+    """Whether rho alpha R^2 + xi >= 1, where R^2 is `squared`."""
+    return rho * alpha * squared + losses >= 1.0

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""svm_learn -z p: rankings by pairs."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from svmcut.cli.termination import look
+from svmcut.cli.training_report import out
+from svmcut.errors import DataError, TrainingError, UsageError
+from svmcut.risks.ordinal import OrdinalRisk, query_starts
+from svmcut.svm_light import estimates
+from svmcut.svm_light.formed_pairs import MOST, MOST_INDEFINITE
+from svmcut.svm_light.formed_pairs import train as train_formed
+from svmcut.svm_light.pairs import PairMachine, alphas, blocks, train
+from svmcut.svm_light.run import LOOSEST, LightRun
+from svmcut.svm_light.xi_alpha import acquitted
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: Pairs up to which every one is looked at for the figures of the report.
+MOST_PAIRS = 10_000_000
+#: Part of C that is next to nothing: sums of cuts leave a little of each on pairs that are none of the last.
+NEAR = 0.01
+
+
+class Figures(NamedTuple):
+    """Of every pair looked at: alpha with the pair's sign, and its loss; of all, extremes over them.
+
+    Attributes
+    ----------
+    alpha, losses : (k,) float64
+    wrong, vectors, bound : int
+        Pairs in the wrong order, support vectors, and those at the upper bound: alpha that is
+        C and above 0, of cuts above 1 - NEAR of C and above NEAR of it.
+    longest, radius, largest : float
+        The largest |phi(x_i) - phi(x_j)|^2, and d^2 of a support vector and of any pair.
+    """
+
+    alpha: NDArray[np.float64]
+    losses: NDArray[np.float64]
+    wrong: int
+    vectors: int
+    bound: int
+    longest: float
+    radius: float
+    largest: float
+
+
+class Pairs(LightRun):
+    """Training on pairs of rows of one query with different labels."""
+
+    def run(self, model_file: str) -> None:
+        """Trains, reports and writes.
+
+        Raises
+        ------
+        UsageError
+            Without -c where there are too many pairs to find the default.
+        DataError
+            For costs of examples.
+        """
+        values, examples = self.values, self.examples
+        if examples.weights is not None and (examples.weights != 1).any():
+            raise DataError(examples.source.path, "cost: is not for -z p; leave it out")
+        n = len(examples)
+        qid = np.zeros(n, np.int64) if examples.qid is None else examples.qid
+        self._order = np.arange(n) if (np.diff(qid) >= 0).all() else np.argsort(qid, kind="stable")
+        self._X = self.X if (self._order == np.arange(n)).all() else self.X.take(self._order)
+        self._y, qid = examples.y[self._order], qid[self._order]
+        self._start = query_starts(qid, n)
+        pairs = OrdinalRisk().bind(self._y, qid, threads=self.threads).n_pairs
+        out(f"Constructing {pairs} rank constraints...done.")
+        self._every = max(1, -(-pairs // MOST_PAIRS))
+        if self._every > 1 and not values["cost"] > 0:
+            raise UsageError("option -c is missing; its default is a mean over pairs, and {} are too many", pairs)
+        C = self.cost_of_pairs()
+        self.optimize()
+        machine = self.machine(pairs, qid, C)
+        runtime = self.runtime(machine.spent)
+        began = time.process_time()
+        found = self.figures(machine, C)
+        drawn = "" if self._every == 1 else f" (of {len(found.alpha)} pairs drawn)"
+        self.report.trained(machine.steps, found.wrong, machine.violation, runtime)
+        norm, positive = estimates.norm(machine.squared, self.kernel), ~np.signbit(found.alpha)
+        bound = f"including {found.bound} at upper bound"
+        longest = math.sqrt(found.longest)
+        self.report.sizes(found.vectors, bound, machine.loss, norm, longest, drawn)
+        self.report.dimension(1.0 + norm**2 * found.radius, drawn)
+        self.report.xi_alpha(
+            lambda: estimates.rates(self.at_risk(machine, found, C), positive),
+            lambda: time.process_time() - began, self.rho_and_depth(machine.gram is not None) + drawn,
+        )  # fmt: skip
+        self.report.evaluations(machine.evaluations)
+        beta = np.empty(n)
+        beta[self._order] = machine.alpha
+        self.write(model_file, beta, 0.0, n, found.alpha, found.alpha)
+
+    def machine(self, pairs: int, qid: NDArray, C: float) -> PairMachine:
+        """The machine of all pairs, which are formed where they are few.
+
+        Raises
+        ------
+        TrainingError
+            For more pairs than can be formed with a kernel that is not definite.
+        """
+        kernel, tolerance, observe = self.kernel, min(self.values["tolerance"], LOOSEST), self.report.observe
+        if 0 < pairs <= (MOST if kernel.is_definite else MOST_INDEFINITE):
+            return train_formed(self._X, self._y, self._start, kernel, C, tolerance, self.threads, observe)
+        if pairs and not kernel.is_definite:
+            raise TrainingError(
+                "{}: {} pairs are too many for a kernel that is not positive semidefinite; expected {} at most, or "
+                "choose another kernel",
+                self.examples.source.path,
+                pairs,
+                MOST_INDEFINITE,
+            )
+        return train(self._X, self._y, qid, kernel, C, tolerance, self.threads, observe)
+
+    def at_risk(self, machine: PairMachine, found: Figures, C: float) -> NDArray[np.bool_]:
+        """The pairs that may be in the wrong order where they are left out; the search needs pairs that were formed."""
+        size, losses, depth = np.abs(found.alpha), found.losses, self.values["depth"]
+        failing = estimates.at_risk(size, losses, found.largest, self.values["rho"])
+        gram = machine.gram
+        if depth > 0 and gram is not None:
+            rows, own = np.flatnonzero(failing & (losses < 1)), np.diag(gram).astype(np.float64)
+            free = np.flatnonzero((size > 0) & ~estimates.at_bound(size, C))
+            failing[rows] = ~acquitted(rows, size, losses, free, own, lambda rows: gram[np.ix_(rows, free)], depth)
+        return failing
+
+    def cost_of_pairs(self) -> float:
+        """C as given, or the default over all pairs."""
+        if self.values["cost"] > 0:
+            return self.values["cost"]
+        parts = [block.distances for block in blocks(self._X, self._y, self._start, self.kernel, 1, self.threads)]
+        return self.cost(np.concatenate([np.zeros(0), *parts]))
+
+    def figures(self, machine: PairMachine, C: float) -> Figures:
+        """What the report says of the pairs, of a part of them where they are too many."""
+        signed, losses, wrong, vectors, bound = [np.zeros(0)], [np.zeros(0)], 0, 0, 0
+        longest = radius = largest = 0.0
+        for block in blocks(self._X, self._y, self._start, self.kernel, self._every, self.threads):
+            look()
+            count = sum(map(len, losses))
+            alpha = alphas(machine, block) if machine.pairs is None else machine.pairs[count : count + len(block.i)]
+            margin = block.sign * (machine.scores[block.i] - machine.scores[block.j])
+            if machine.pairs is None:
+                full, used = alpha >= C * (1 - NEAR), alpha > C * NEAR
+            else:
+                full, used = estimates.at_bound(alpha, C), alpha > 0
+            wrong, bound = wrong + int((margin <= 0).sum()), bound + int(full.sum())
+            largest = max(largest, float(block.distances.max()))
+            longest = max(longest, float(block.lengths.max()))
+            radius = max(radius, float(block.distances[used].max(initial=0.0)))
+            vectors += int(used.sum())
+            signed.append(np.copysign(alpha, block.sign))
+            losses.append(np.maximum(0.0, 1 - margin))
+        return Figures(np.concatenate(signed), np.concatenate(losses), wrong, vectors, bound, longest, radius, largest)

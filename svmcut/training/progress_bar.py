@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The progress bar: how far the gap has come, on a log scale, and what is left of the limits."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from svmcut.solvers.protocol import Progress
+    from svmcut.spec.parameters import Settings
+    from svmcut.training.outcome import Objective
+
+_REDRAWN_SECONDS = 0.1
+_FRAME = len("training 100%|| ")
+
+
+class ProgressBar:
+    """A tqdm bar on stderr while a fit runs, and nothing before and after; used as a context once a fit.
+
+    Parameters
+    ----------
+    wanted : bool or None
+        None for on a terminal.
+    settings : Settings
+        For the limits; their time counts from now.
+    target : callable
+        The gap at which a fit ends, of its objective and the primal value.
+    """
+
+    def __init__(self, wanted: bool | None, settings: Settings, target: Callable[[Objective, float], float]):
+        self._wanted = sys.stderr is not None and (sys.stderr.isatty() if wanted is None else wanted)
+        self._settings, self._target, self._began = settings, target, time.perf_counter()
+        self._bar: Any = None
+
+    def __enter__(self) -> ProgressBar:
+        if self._wanted:
+            from tqdm import tqdm
+
+            tqdm.monitor_interval = 0
+            tqdm.set_lock(threading.RLock())  # its own is shared between processes, for which there is no need
+            self._first, self._fit_began, self._drawn = math.nan, time.perf_counter(), 0.0
+            with self._forgiven():
+                self._bar = tqdm(
+                    total=1.0, file=sys.stderr, leave=False, ncols=_columns(), bar_format="training {desc}"
+                )
+        return self
+
+    def __exit__(self, *exception) -> None:
+        bar, self._bar = self._bar, None
+        if bar is not None:
+            with self._forgiven():
+                bar.close()
+
+    @contextlib.contextmanager
+    def hidden(self, wanted: bool = True):
+        """The bar is gone within, where stdout and stderr are one terminal or file."""
+        if self._bar is None or not wanted or not _same_file():
+            yield
+            return
+        with self._forgiven():
+            self._bar.clear()
+        yield
+        with self._forgiven():
+            if self._bar is not None:
+                self._bar.refresh()
+
+    def show(self, progress: Progress, objective: Objective) -> None:
+        """Draws anew, ten times a second at most."""
+        now = time.perf_counter()
+        gap, target = progress.gap, self._target(objective, progress.primal)
+        if self._bar is None:
+            return
+        if not self._first > 0 and math.isfinite(gap):
+            self._first = gap
+        if now - self._drawn < _REDRAWN_SECONDS:
+            return
+        self._draw(now, share(self._first, gap, target), self._parts(progress, target, now))
+
+    def count(self, done: int, size: int) -> None:
+        """Draws how many models of a grid are done, ten times a second at most."""
+        now = time.perf_counter()
+        if self._bar is None or now - self._drawn < _REDRAWN_SECONDS:
+            return
+        limit = self._settings.time_limit
+        spent = clock(now - self._fit_began) if limit is None else f"limit in {clock(limit - (now - self._began))}"
+        self._draw(now, done / size, [f"{done} of {size} models of the grid", spent])
+
+    def _draw(self, now: float, reached: float | None, parts: list[str]) -> None:
+        """The bar at this share of the way, None where it is not known."""
+        self._drawn, columns = now, _columns()
+        text = fitted(parts, columns - columns // 5 - _FRAME)
+        self._bar.ncols, self._bar.n, self._bar.desc = columns, reached or 0.0, text
+        self._bar.bar_format = "training {desc}"
+        if reached is not None:
+            self._bar.bar_format = "training {percentage:3.0f}%|{bar}| {desc}"
+        with self._forgiven():
+            self._bar.refresh()
+
+    def _parts(self, progress: Progress, target: float, now: float) -> list[str]:
+        """What there is to say, the most important first."""
+        settings, parts = self._settings, []
+        if math.isfinite(progress.gap):
+            parts.append(f"gap {progress.gap:.3g}" + (f", target {target:.3g}" if math.isfinite(target) else ""))
+        left = []
+        if settings.time_limit is not None:
+            left.append(settings.time_limit - (now - self._began))
+        if settings.max_iterations is not None and progress.iteration > 0:
+            each = (now - self._fit_began) / progress.iteration
+            left.append((settings.max_iterations - progress.iteration) * each)
+        parts.append(f"limit in {clock(min(left))}" if left else clock(now - self._fit_began))
+        parts.append(f"iteration {progress.iteration}")
+        return [*parts, f"primal {progress.primal:.6g}"]
+
+    @contextlib.contextmanager
+    def _forgiven(self):
+        """A stderr that cannot be written ends the bar and not the training."""
+        try:
+            yield
+        except OSError:
+            self._bar, self._wanted = None, False
+
+
+def share(first: float, gap: float, target: float) -> float | None:
+    """How much of the way from the first gap to the target is done, in orders of magnitude; None where unknown."""
+    if not (math.isfinite(first) and math.isfinite(gap) and 0 < target < math.inf):
+        return None
+    if gap <= target:
+        return 1.0
+    return min(max(math.log(first / gap) / math.log(first / target), 0.0), 1.0) if first > target else 0.0
+
+
+def clock(seconds: float) -> str:
+    """1:05 or 2:00:07."""
+    minutes, rest = divmod(max(0, round(seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+def fitted(parts: list[str], width: int) -> str:
+    """As many of the parts as fit, from the front, whole ones only; filled up, so that the bar keeps its length."""
+    text = ""
+    for part in parts:
+        longer = f"{text}; {part}" if text else part
+        if len(longer) > width:
+            break
+        text = longer
+    return text.ljust(width)
+
+
+def _columns() -> int:
+    """Of the terminal, less the last one, which some terminals wrap at; 79 where there is none."""
+    try:
+        columns = os.get_terminal_size(sys.stderr.fileno()).columns
+    except (OSError, ValueError):
+        columns = 0
+    return (columns or 80) - 1
+
+
+def _same_file() -> bool:
+    try:
+        out, err = os.fstat(sys.stdout.fileno()), os.fstat(sys.stderr.fileno())
+    except (OSError, ValueError, AttributeError):
+        return False
+    return (out.st_dev, out.st_ino) == (err.st_dev, err.st_ino)
